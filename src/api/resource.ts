@@ -1,0 +1,156 @@
+/** What a kind declares of itself: one value in one file, read by everything that serves, stores or prints it. */
+import type { Check } from '#api/meta/check.ts'
+import type { NameRule } from '#api/meta/names.ts'
+import type { V1ListMeta, V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
+
+/** Any object of the API, in its JSON shape. What caches hand out is shared and frozen: never change it. */
+export type KubernetesObject = {
+  apiVersion?: string
+  kind?: string
+  metadata?: V1ObjectMeta
+}
+
+export type KubernetesList<T = KubernetesObject> = {
+  apiVersion?: string
+  kind?: string
+  metadata?: V1ListMeta
+  items: T[]
+}
+
+export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'
+
+export const allVerbs: readonly Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']
+
+/** What the rules of a kind may ask of the server they run in. */
+export type RuleContext = {
+  /** RFC 3339, whole seconds, UTC. */
+  now: string
+  isEnabled(featureGate: string): boolean
+}
+
+/**
+ * How one kind of write (to the object, or to a subresource of it) is brought into shape and judged.
+ * `next` is private and may be changed in place; `prev` is the stored object, frozen.
+ */
+export type UpdateRules<T> = {
+  /** Puts back what this write may not touch, drops what is switched off. Runs before validation. */
+  prepareForUpdate?(next: T, prev: T, context: RuleContext): void
+  /** Reports what is wrong with going from `prev` to `next`. Metadata was judged before. */
+  validateUpdate?(next: T, prev: T, check: Check, context: RuleContext): void
+  /** Sentences for the Warning header. */
+  warningsOnUpdate?(next: T, prev: T): string[]
+  /** Paths that an apply through this endpoint never owns: `status`, `metadata.finalizers`, … */
+  resetFields?: readonly string[]
+}
+
+export type ColumnType = 'string' | 'integer' | 'number' | 'boolean' | 'date'
+
+export type Cell = string | number | boolean | null | readonly string[]
+
+/** A column of the kind's table. */
+export type Column<T> = {
+  name: string
+  type: ColumnType
+  /** `name` marks the column clients take for the object's name. */
+  format?: string
+  /** Columns above 0 are shown with `-o wide` only. */
+  priority?: number
+  /** The field whose description is this column's (`ObjectMeta.name`), or the text itself. */
+  description: { field: string } | string
+  cell(object: T, moment: { nowMs: number }): Cell
+}
+
+/** How the scale subresource reads and writes the object. */
+export type ScaleRules<T> = {
+  replicas(object: T): number
+  setReplicas(object: T, replicas: number): void
+  statusReplicas(object: T): number
+  /** The selector in its string form. */
+  selector(object: T): string
+}
+
+export type Subresources<T> = {
+  status?: UpdateRules<T>
+  scale?: ScaleRules<T>
+  /** Further endpoints that take and give the whole object under rules of their own: approval, finalize, resize, … */
+  [name: string]: UpdateRules<T> | ScaleRules<T> | undefined
+}
+
+/** A served version that is stored as another one. Both directions get a private copy and may change and return it. */
+export type StoredAs = {
+  // biome-ignore lint/suspicious/noExplicitAny: a definition of any kind may be the stored one
+  definition: ResourceDefinition<any>
+  // biome-ignore lint/suspicious/noExplicitAny: the shapes are those of two kinds
+  toStored(object: any): any
+  // biome-ignore lint/suspicious/noExplicitAny: the shapes are those of two kinds
+  fromStored(object: any): any
+}
+
+export type Deprecation = {
+  /** `v1.16`-style minor versions without patch: '1.16'. */
+  deprecatedIn: string
+  removedIn?: string
+  /** `apps/v1 Deployment`; absent where there is none. */
+  replacement?: string
+}
+
+export type ResourceDefinition<T extends KubernetesObject = KubernetesObject> = UpdateRules<T> & {
+  /** Empty for the core group. */
+  group: string
+  version: string
+  kind: string
+  plural: string
+  /** The kind in lower case, unless said otherwise. */
+  singular?: string
+  /** `${kind}List` unless said otherwise. */
+  listKind?: string
+  shortNames?: readonly string[]
+  categories?: readonly string[]
+  scope: 'Namespaced' | 'Cluster'
+  /** All eight unless said otherwise. */
+  verbs?: readonly Verb[]
+  /** Name of the type in the schema: `io.k8s.api.apps.v1.Deployment`. Absent for kinds whose schema arrives at run time. */
+  schema: string
+  /** Where objects lie in the store if not under the plural name: `services/specs`, `minions`, … */
+  storagePath?: string
+  /** Alpha, beta and legacy versions are served only when asked for, or by `--legacy-apis`. */
+  stability?: 'alpha' | 'beta' | 'legacy'
+  /** The gate that must be on as well. */
+  featureGate?: string
+  deprecated?: Deprecation
+  storedAs?: StoredAs
+
+  /** Fills in what the user left out. Runs on decoded objects, before admission, and on objects read from old stores. */
+  defaults?(object: T): void
+  /** What a name must look like; a DNS subdomain unless said otherwise. */
+  nameRule?: NameRule
+  /** Clears what a creator may not set (status, most of all), sets the first generation. */
+  prepareForCreate?(object: T, context: RuleContext): void
+  /** Reports what is wrong with the object as it stands, on create. Metadata was judged before. */
+  validate?(object: T, check: Check, context: RuleContext): void
+  warningsOnCreate?(object: T): string[]
+
+  /** Whether `metadata.generation` counts changes. Anything outside metadata and status, unless a function tells. */
+  generation?: false | 'spec' | ((next: T, prev: T) => boolean)
+  /** A PUT to a name that does not exist creates it. */
+  allowCreateOnUpdate?: boolean
+  /** A PUT without resourceVersion overwrites; otherwise it is refused. */
+  allowUnconditionalUpdate?: boolean
+  /** What happens to dependents when the deleter does not say. */
+  defaultPropagation?: 'Background' | 'Orphan'
+  /** Seconds of grace a delete without gracePeriodSeconds gets, for kinds that are deleted gracefully (pods). */
+  gracePeriodSeconds?(object: T): number
+  /** Settles what a graceful delete does to the object; returns the grace in force (0 deletes at once). */
+  prepareForDelete?(object: T, requestedSeconds: number | undefined): number
+
+  columns?: readonly Column<T>[]
+  /** Beyond `metadata.name` and `metadata.namespace`. */
+  fieldSelectors?: Readonly<Record<string, (object: T) => string>>
+  /** Field selectors that are accepted under another name, or fields of another version. */
+  subresources?: Subresources<T>
+}
+
+/** Only adds types. */
+export function defineResource<T extends KubernetesObject>(definition: ResourceDefinition<T>): ResourceDefinition<T> {
+  return definition
+}

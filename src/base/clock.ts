@@ -1,0 +1,68 @@
+/** Where every component gets its time from, so that a whole cluster can live in virtual time. */
+export type Clock = {
+  /** Milliseconds since the epoch, whole; may jump when the machine's clock is set. */
+  now(): number
+  /** Microseconds since the epoch, whole; for MicroTime fields. */
+  nowMicros(): number
+  /** Milliseconds, fractional, from an arbitrary origin; never goes back. For measuring. */
+  monotonic(): number
+  /** Calls `callback` once, no earlier than `delayMs` from now. */
+  after(delayMs: number, callback: () => void): Timer
+  /** Calls `callback` each `periodMs`, the first time one period from now. */
+  every(periodMs: number, callback: () => void): Timer
+  /** Calls `callback` after the promises that are settled now have run, before any timer. */
+  soon(callback: () => void): void
+  /** Resolves after `delayMs`; rejects with the signal's reason when it aborts first. */
+  sleep(delayMs: number, signal?: AbortSignal): Promise<void>
+}
+
+/** Cancelling twice, or after the timer fired, does nothing. */
+export type Timer = Disposable & { cancel(): void }
+
+/** The machine's time. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  nowMicros: () => Math.floor((performance.timeOrigin + performance.now()) * 1000),
+  monotonic: () => performance.now(),
+  after(delayMs, callback) {
+    // Node turns delays past 2^31-1 ms into 1 ms; long waits are made of shorter ones.
+    if (delayMs > longestDelayMs) {
+      let timer: Timer = systemClock.after(longestDelayMs, () => {
+        timer = systemClock.after(delayMs - longestDelayMs, callback)
+      })
+      return timerOf(() => timer.cancel())
+    }
+    const handle = setTimeout(callback, delayMs)
+    return timerOf(() => clearTimeout(handle))
+  },
+  every(periodMs, callback) {
+    const handle = setInterval(callback, periodMs)
+    return timerOf(() => clearInterval(handle))
+  },
+  soon(callback) {
+    setImmediate(callback)
+  },
+  sleep: (delayMs, signal) => sleepOn(systemClock, delayMs, signal),
+}
+
+const longestDelayMs = 2 ** 31 - 1
+
+export function timerOf(cancel: () => void): Timer {
+  return { cancel, [Symbol.dispose]: cancel }
+}
+
+/** `sleep` in terms of `after`: the same for every clock. */
+export function sleepOn(clock: Pick<Clock, 'after'>, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason)
+    const onAbort = () => {
+      timer.cancel()
+      reject(signal?.reason)
+    }
+    const timer = clock.after(delayMs, () => {
+      signal?.removeEventListener('abort', onAbort)
+      resolve()
+    })
+    signal?.addEventListener('abort', onAbort, { once: true })
+  })
+}
