@@ -1,0 +1,158 @@
+import { constants, type FSWatcher, watch as watchPath } from 'node:fs'
+import * as fs from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+
+/** The file system as components see it: few verbs, each whole or not at all. Paths are the platform's own. */
+export type Files = {
+  read(path: string): Promise<Uint8Array>
+  readText(path: string): Promise<string>
+  /** Undefined when there is no such file; other trouble is thrown. */
+  readTextIfPresent(path: string): Promise<string | undefined>
+  /**
+   * Readers see the old content or the new, never a part, and after it resolves the new content survives a power cut.
+   * New files get `mode`, 0600 unless said otherwise.
+   */
+  write(path: string, content: Uint8Array | string, options?: { mode?: number }): Promise<void>
+  append(path: string, content: Uint8Array | string, options?: { mode?: number }): Promise<void>
+  /** Creates parents too; does nothing when it is there. New directories get `mode`, 0700 unless said otherwise. */
+  makeDirectory(path: string, options?: { mode?: number }): Promise<void>
+  /** Names in the directory, sorted; empty when there is none. */
+  list(path: string): Promise<string[]>
+  stat(path: string): Promise<FileStat | undefined>
+  rename(from: string, to: string): Promise<void>
+  /** Files and whole directories; does nothing when there is nothing. */
+  remove(path: string): Promise<void>
+  symlink(target: string, path: string): Promise<void>
+  readLink(path: string): Promise<string | undefined>
+  setMode(path: string, mode: number): Promise<void>
+  setOwner(path: string, uid: number, gid: number): Promise<void>
+  /** Creates the file, or resolves false when it is there already: the atom of a lock. */
+  createExclusive(path: string, content: string, options?: { mode?: number }): Promise<boolean>
+  /** Calls back after something below `path` (a file or a directory) may have changed; may call back too often. */
+  watch(path: string, onChange: () => void): Disposable
+  open(path: string, flags: 'r' | 'r+' | 'a' | 'w', mode?: number): Promise<OpenFile>
+  temporaryDirectory(prefix: string): Promise<string>
+}
+
+export type FileStat = {
+  kind: 'file' | 'directory' | 'symlink' | 'socket' | 'other'
+  sizeBytes: number
+  modifiedMs: number
+  mode: number
+  uid: number
+  gid: number
+  inode: number
+}
+
+export type OpenFile = AsyncDisposable & {
+  /** Fewer bytes than asked for means the end of the file. */
+  readAt(position: number, sizeBytes: number): Promise<Uint8Array>
+  write(content: Uint8Array): Promise<void>
+  sizeBytes(): Promise<number>
+  sync(): Promise<void>
+  close(): Promise<void>
+}
+
+export const nodeFiles: Files = {
+  read: (path) => fs.readFile(path),
+  readText: (path) => fs.readFile(path, 'utf8'),
+  readTextIfPresent: (path) => unlessMissing(fs.readFile(path, 'utf8')),
+  async write(path, content, { mode = 0o600 } = {}) {
+    const draft = `${path}.${process.pid}.${draftCount++}.draft`
+    try {
+      await using file = await fs.open(draft, 'wx', mode)
+      await file.writeFile(content)
+      await file.sync()
+    } catch (error) {
+      await fs.rm(draft, { force: true })
+      throw error
+    }
+    await fs.rename(draft, path)
+    await syncDirectory(dirname(path))
+  },
+  append: (path, content, { mode = 0o600 } = {}) => fs.appendFile(path, content, { mode }),
+  async makeDirectory(path, { mode = 0o700 } = {}) {
+    await fs.mkdir(path, { recursive: true, mode })
+  },
+  list: async (path) => ((await unlessMissing(fs.readdir(path))) ?? []).sort(),
+  async stat(path) {
+    const stat = await unlessMissing(fs.lstat(path))
+    if (stat === undefined) return undefined
+    const kind = stat.isFile()
+      ? 'file'
+      : stat.isDirectory()
+        ? 'directory'
+        : stat.isSymbolicLink()
+          ? 'symlink'
+          : stat.isSocket()
+            ? 'socket'
+            : 'other'
+    return { kind, sizeBytes: stat.size, modifiedMs: stat.mtimeMs, mode: stat.mode & 0o7777, uid: stat.uid, gid: stat.gid, inode: stat.ino }
+  },
+  rename: (from, to) => fs.rename(from, to),
+  remove: (path) => fs.rm(path, { recursive: true, force: true }),
+  symlink: (target, path) => fs.symlink(target, path),
+  readLink: (path) => unlessMissing(fs.readlink(path)),
+  setMode: (path, mode) => fs.chmod(path, mode),
+  setOwner: (path, uid, gid) => fs.lchown(path, uid, gid),
+  async createExclusive(path, content, { mode = 0o600 } = {}) {
+    try {
+      await fs.writeFile(path, content, { flag: 'wx', mode })
+      return true
+    } catch (error) {
+      if (hasCode(error, 'EEXIST')) return false
+      throw error
+    }
+  },
+  watch(path, onChange) {
+    const watcher: FSWatcher = watchPath(path, { persistent: false }, () => onChange())
+    watcher.on('error', () => onChange())
+    return { [Symbol.dispose]: () => watcher.close() }
+  },
+  async open(path, flags, mode = 0o600) {
+    const handle = await fs.open(path, flags, mode)
+    return {
+      async readAt(position, sizeBytes) {
+        const buffer = Buffer.allocUnsafe(sizeBytes)
+        let filled = 0
+        while (filled < sizeBytes) {
+          const { bytesRead } = await handle.read(buffer, filled, sizeBytes - filled, position + filled)
+          if (bytesRead === 0) break
+          filled += bytesRead
+        }
+        return buffer.subarray(0, filled)
+      },
+      async write(content) {
+        await handle.writeFile(content)
+      },
+      sizeBytes: async () => (await handle.stat()).size,
+      sync: () => handle.datasync(),
+      close: () => handle.close(),
+      [Symbol.asyncDispose]: () => handle.close(),
+    }
+  },
+  temporaryDirectory: (prefix) => fs.mkdtemp(join(process.env['TMPDIR'] ?? process.env['TEMP'] ?? '/tmp', prefix)),
+}
+
+let draftCount = 0
+
+/** Makes a rename in the directory durable; platforms that cannot open directories do it by themselves. */
+async function syncDirectory(path: string): Promise<void> {
+  if (process.platform === 'win32') return
+  await using directory = await fs.open(path, constants.O_RDONLY)
+  await directory.sync()
+}
+
+async function unlessMissing<T>(promise: Promise<T>): Promise<T | undefined> {
+  try {
+    return await promise
+  } catch (error) {
+    if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR')) return undefined
+    throw error
+  }
+}
+
+/** Whether a system call failed with this code: `ENOENT`, `EADDRINUSE`, … */
+export function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}

@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process'
+import type { Readable, Writable } from 'node:stream'
+
+/** Other programs, started and awaited. */
+export type Processes = {
+  /** Runs a program to its end. Rejects only when it could not be started. */
+  run(command: string, args: readonly string[], options?: RunOptions): Promise<RunResult>
+  /** Starts a program that lives on; its streams are the caller's to read. */
+  start(command: string, args: readonly string[], options?: StartOptions): Promise<RunningProcess>
+  /** Whether a process of that id lives, whoever's it is. */
+  isAlive(pid: number): boolean
+  /** Does nothing when the process is gone. */
+  kill(pid: number, signal: NodeJS.Signals): void
+}
+
+export type RunOptions = { input?: string | Uint8Array; environment?: Record<string, string>; directory?: string; signal?: AbortSignal }
+export type RunResult = { exitCode: number; signal: NodeJS.Signals | null; stdout: string; stderr: string }
+
+export type StartOptions = {
+  environment?: Record<string, string>
+  directory?: string
+  /** Lives on after this process ends, in a session of its own. */
+  detached?: boolean
+  /** Where its output goes: to the caller (`pipe`), to ours (`inherit`), nowhere, or to an open file. */
+  output?: 'pipe' | 'inherit' | 'ignore' | number
+}
+
+export type RunningProcess = {
+  readonly pid: number
+  readonly stdin: Writable | null
+  readonly stdout: Readable | null
+  readonly stderr: Readable | null
+  readonly exited: Promise<{ exitCode: number | null; signal: NodeJS.Signals | null }>
+  kill(signal?: NodeJS.Signals): void
+}
+
+export const nodeProcesses: Processes = {
+  run(command, args, options = {}) {
+    return new Promise((resolve, reject) => {
+      const child = spawn(command, args, { ...surroundings(options), stdio: 'pipe', ...(options.signal ? { signal: options.signal } : {}) })
+      let stdout = ''
+      let stderr = ''
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        stdout += text
+      })
+      child.stderr.setEncoding('utf8').on('data', (text: string) => {
+        stderr += text
+      })
+      child.on('error', reject)
+      child.on('close', (code, signal) => resolve({ exitCode: code ?? 128, signal, stdout, stderr }))
+      // A program that ends before it has read its input is judged by its exit code.
+      child.stdin.on('error', () => {})
+      child.stdin.end(options.input ?? '')
+    })
+  },
+  start(command, args, options = {}) {
+    return new Promise((resolve, reject) => {
+      const output = options.output ?? 'pipe'
+      const child = spawn(command, args, {
+        ...surroundings(options),
+        detached: options.detached ?? false,
+        stdio: [output === 'pipe' ? 'pipe' : 'ignore', output, output],
+      })
+      const exited = new Promise<{ exitCode: number | null; signal: NodeJS.Signals | null }>((ended) => {
+        child.on('exit', (exitCode, signal) => ended({ exitCode, signal }))
+      })
+      child.once('error', reject)
+      child.once('spawn', () => {
+        if (options.detached) child.unref()
+        resolve({
+          pid: child.pid ?? 0,
+          stdin: child.stdin,
+          stdout: child.stdout,
+          stderr: child.stderr,
+          exited,
+          kill: (signal = 'SIGTERM') => child.kill(signal),
+        })
+      })
+    })
+  },
+  isAlive(pid) {
+    try {
+      process.kill(pid, 0)
+      return true
+    } catch (error) {
+      return error instanceof Error && 'code' in error && error.code === 'EPERM'
+    }
+  },
+  kill(pid, signal) {
+    try {
+      process.kill(pid, signal)
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+    }
+  },
+}
+
+function surroundings({ environment, directory }: { environment?: Record<string, string>; directory?: string }) {
+  return { ...(environment ? { env: { ...process.env, ...environment } } : {}), ...(directory ? { cwd: directory } : {}) }
+}
