@@ -1,0 +1,64 @@
+/** The part of the rbac.authorization.k8s.io/v1 kinds that evaluation reads. */
+
+export type PolicyRule = {
+  readonly verbs: readonly string[]
+  readonly apiGroups?: readonly string[] | undefined
+  readonly resources?: readonly string[] | undefined
+  readonly resourceNames?: readonly string[] | undefined
+  readonly nonResourceURLs?: readonly string[] | undefined
+}
+
+export type RbacMeta = {
+  readonly name: string
+  readonly namespace?: string | undefined
+  readonly labels?: Readonly<Record<string, string>> | undefined
+  readonly annotations?: Readonly<Record<string, string>> | undefined
+}
+
+export type Subject = {
+  readonly kind: string
+  readonly apiGroup?: string | undefined
+  readonly name: string
+  readonly namespace?: string | undefined
+}
+
+export type RoleRef = { readonly apiGroup: string; readonly kind: string; readonly name: string }
+
+export type LabelSelector = {
+  readonly matchLabels?: Readonly<Record<string, string>> | undefined
+  readonly matchExpressions?:
+    | readonly { readonly key: string; readonly operator: string; readonly values?: readonly string[] | undefined }[]
+    | undefined
+}
+
+export type Role = { readonly kind: 'Role'; readonly metadata: RbacMeta; readonly rules?: readonly PolicyRule[] | null | undefined }
+export type ClusterRole = {
+  readonly kind: 'ClusterRole'
+  readonly metadata: RbacMeta
+  readonly rules?: readonly PolicyRule[] | null | undefined
+  readonly aggregationRule?: { readonly clusterRoleSelectors?: readonly LabelSelector[] | undefined } | undefined
+}
+export type RoleBinding = {
+  readonly kind: 'RoleBinding'
+  readonly metadata: RbacMeta
+  readonly subjects?: readonly Subject[] | undefined
+  readonly roleRef: RoleRef
+}
+export type ClusterRoleBinding = {
+  readonly kind: 'ClusterRoleBinding'
+  readonly metadata: RbacMeta
+  readonly subjects?: readonly Subject[] | undefined
+  readonly roleRef: RoleRef
+}
+
+export type RbacObject = Role | ClusterRole | RoleBinding | ClusterRoleBinding
+
+/**
+ * Takes every change of roles and bindings, in order, from the watch cache.
+ * Objects are shared and frozen: they are kept, not copied.
+ */
+export type RbacObjects = {
+  upsert(object: RbacObject): void
+  /** `namespace` is empty for the cluster-scoped kinds. */
+  remove(kind: RbacObject['kind'], namespace: string, name: string): void
+}
