@@ -1,0 +1,90 @@
+import {
+  childrenOf,
+  DerReader,
+  explicitTag,
+  implicitTag,
+  readBoolean,
+  readDer,
+  readInteger,
+  readObjectIdentifier,
+  readTime,
+  tags,
+} from '#wire/der.ts'
+import { type NameAttribute, readNameAttributes } from '#wire/x509/distinguished-name.ts'
+
+/** What a certificate says, without any judgement on whether to believe it. */
+export type CertificateFields = {
+  serialNumber: bigint
+  issuer: Uint8Array
+  subject: Uint8Array
+  subjectAttributes: NameAttribute[]
+  notBeforeMs: number
+  notAfterMs: number
+  isCa: boolean
+  /** How many further authorities may follow; undefined when unlimited. */
+  maxPathLength: number | undefined
+  /** Object identifiers; undefined when the certificate does not limit its use. */
+  extendedKeyUsages: string[] | undefined
+  subjectKeyId: Uint8Array
+  authorityKeyId: Uint8Array
+}
+
+export function readCertificate(der: Uint8Array): CertificateFields {
+  const certificate = new DerReader(readDer(der, tags.sequence).content)
+  const body = certificate.enter()
+  body.readOptional(explicitTag(0))
+  const serialNumber = readInteger(body.read(tags.integer))
+  body.read(tags.sequence)
+  const issuer = body.read(tags.sequence)
+  const validity = body.enter()
+  const notBeforeMs = readTime(validity.read())
+  const notAfterMs = readTime(validity.read())
+  const subject = body.read(tags.sequence)
+  body.read(tags.sequence)
+  const fields: CertificateFields = {
+    serialNumber,
+    issuer: issuer.bytes,
+    subject: subject.bytes,
+    subjectAttributes: readNameAttributes(subject),
+    notBeforeMs,
+    notAfterMs,
+    isCa: false,
+    maxPathLength: undefined,
+    extendedKeyUsages: undefined,
+    subjectKeyId: new Uint8Array(),
+    authorityKeyId: new Uint8Array(),
+  }
+  while (!body.atEnd) {
+    const part = body.read()
+    if (part.tag !== explicitTag(3)) continue
+    for (const extension of childrenOf(readDer(part.content, tags.sequence))) readExtension(new DerReader(extension.content), fields)
+  }
+  return fields
+}
+
+function readExtension(extension: DerReader, fields: CertificateFields): void {
+  const id = readObjectIdentifier(extension.read(tags.objectIdentifier))
+  extension.readOptional(tags.boolean)
+  const { content } = extension.read(tags.octetString)
+  switch (id) {
+    case '2.5.29.14':
+      fields.subjectKeyId = readDer(content, tags.octetString).content
+      break
+    case '2.5.29.19': {
+      const constraints = new DerReader(content).enter()
+      const isCa = constraints.readOptional(tags.boolean)
+      fields.isCa = isCa !== undefined && readBoolean(isCa)
+      const limit = constraints.readOptional(tags.integer)
+      if (limit !== undefined) fields.maxPathLength = Number(readInteger(limit))
+      break
+    }
+    case '2.5.29.35': {
+      const keyId = new DerReader(content).enter().readOptional(implicitTag(0))
+      if (keyId !== undefined) fields.authorityKeyId = keyId.content
+      break
+    }
+    case '2.5.29.37':
+      fields.extendedKeyUsages = childrenOf(readDer(content, tags.sequence)).map(readObjectIdentifier)
+      break
+  }
+}
