@@ -1,0 +1,91 @@
+/** Requests to other servers: webhooks, identity providers, API servers, node agents. */
+import { type IncomingHttpHeaders, type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http'
+import { Agent, request as secureRequest } from 'node:https'
+
+export type HttpClientOptions = {
+  /** Authorities the server's certificate must come from; the system's where absent. */
+  ca?: string | string[]
+  cert?: string
+  key?: string
+  /** The name the certificate must hold, where it is not the URL's host. */
+  serverName?: string
+  insecureSkipVerify?: boolean
+}
+
+export type HttpClientRequest = {
+  url: string
+  method?: string
+  headers?: Record<string, string | string[]>
+  body?: Uint8Array | string
+  signal?: AbortSignal
+}
+
+/** The body is to be read to its end, or the request's signal aborted. */
+export type HttpClientResponse = {
+  status: number
+  headers: IncomingHttpHeaders
+  body: AsyncIterable<Uint8Array>
+  text(limitBytes?: number): Promise<string>
+}
+
+export type HttpClient = Disposable & {
+  /** Rejects when no answer could be had; any status is an answer. */
+  request(request: HttpClientRequest): Promise<HttpClientResponse>
+}
+
+/** HTTP/1.1 with connections kept and reused. */
+export function nodeHttpClient(options: HttpClientOptions = {}): HttpClient {
+  const agents = new Map<string, Agent | PlainAgent>()
+  const agentFor = (protocol: string) => {
+    let agent = agents.get(protocol)
+    if (agent === undefined) {
+      agent = protocol === 'https:' ? new Agent({ keepAlive: true, ...tlsOptions(options) }) : new PlainAgent({ keepAlive: true })
+      agents.set(protocol, agent)
+    }
+    return agent
+  }
+  return {
+    request({ url, method = 'GET', headers = {}, body, signal }) {
+      const target = new URL(url)
+      const send = target.protocol === 'https:' ? secureRequest : plainRequest
+      return new Promise((resolve, reject) => {
+        const outgoing = send(target, { method, headers, agent: agentFor(target.protocol), ...(signal ? { signal } : {}) }, (incoming) =>
+          resolve(responseOf(incoming)),
+        )
+        outgoing.on('error', reject)
+        outgoing.end(body)
+      })
+    },
+    [Symbol.dispose]() {
+      for (const agent of agents.values()) agent.destroy()
+    },
+  }
+}
+
+function tlsOptions({ ca, cert, key, serverName, insecureSkipVerify }: HttpClientOptions) {
+  return {
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(serverName === undefined ? {} : { servername: serverName }),
+    rejectUnauthorized: !insecureSkipVerify,
+  }
+}
+
+function responseOf(incoming: IncomingMessage): HttpClientResponse {
+  return {
+    status: incoming.statusCode ?? 0,
+    headers: incoming.headers,
+    body: incoming,
+    async text(limitBytes = 8 << 20) {
+      const chunks: Uint8Array[] = []
+      let size = 0
+      for await (const chunk of incoming as AsyncIterable<Uint8Array>) {
+        size += chunk.length
+        if (size > limitBytes) throw new Error(`the answer is larger than ${limitBytes} bytes`)
+        chunks.push(chunk)
+      }
+      return Buffer.concat(chunks).toString('utf8')
+    },
+  }
+}

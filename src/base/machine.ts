@@ -1,0 +1,60 @@
+/** What the machine and the process are. */
+import { availableParallelism, homedir, hostname, networkInterfaces, totalmem } from 'node:os'
+import { join } from 'node:path'
+
+export type Machine = {
+  hostname: string
+  platform: NodeJS.Platform
+  cores: number
+  memoryBytes: number
+  /** Addresses of its interfaces, loopback left out. */
+  addresses(): string[]
+  /** Where a program keeps a user's data: XDG on Linux, the platform's custom elsewhere. */
+  dataDirectory(program: string): string
+  homeDirectory: string
+}
+
+export function thisMachine(environment: Record<string, string | undefined> = process.env): Machine {
+  return {
+    hostname: hostname(),
+    platform: process.platform,
+    cores: availableParallelism(),
+    memoryBytes: totalmem(),
+    addresses: () =>
+      Object.values(networkInterfaces())
+        .flat()
+        .filter((entry) => entry !== undefined && !entry.internal && !entry.address.startsWith('fe80'))
+        .map((entry) => (entry as { address: string }).address),
+    dataDirectory(program) {
+      if (process.platform === 'win32') return join(environment['LOCALAPPDATA'] ?? homedir(), program)
+      if (process.platform === 'darwin') return join(homedir(), 'Library', 'Application Support', program)
+      return join(environment['XDG_DATA_HOME'] ?? join(homedir(), '.local', 'share'), program)
+    },
+    homeDirectory: homedir(),
+  }
+}
+
+/** The process this program runs in. */
+export const thisProcess = {
+  pid: process.pid,
+  argv: process.argv,
+  executable: process.execPath,
+  environment: process.env as Record<string, string | undefined>,
+  nodeVersion: process.version,
+  residentBytes: () => process.memoryUsage.rss(),
+  cpuSeconds: () => {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1e6
+  },
+  print: (line: string) => {
+    process.stdout.write(`${line}\n`)
+  },
+  complain: (line: string) => {
+    process.stderr.write(`${line}\n`)
+  },
+  /** Ends the process when nothing holds it any more. */
+  setExitCode: (code: number) => {
+    process.exitCode = code
+  },
+  exit: (code: number): never => process.exit(code),
+}
