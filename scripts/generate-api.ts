@@ -1,0 +1,38 @@
+/**
+ * Generates the types and the schema of the API from the tables of facts.
+ *
+ *   node scripts/generate-api.ts [FACTS-DIRECTORY]           writes what is out of date
+ *   node scripts/generate-api.ts --check [FACTS-DIRECTORY]   fails if anything is; passes where the facts are absent
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { readFacts } from './generate-api/facts.ts'
+import { buildModel } from './generate-api/model.ts'
+import { typeFiles } from './generate-api/write-types.ts'
+
+const repository = join(import.meta.dirname, '..')
+const { values: options, positionals } = parseArgs({ options: { check: { type: 'boolean', default: false } }, allowPositionals: true })
+const directory = positionals[0] ?? join(repository, '../shared/api-facts')
+
+if (!existsSync(join(directory, 'go-fields.tsv'))) {
+  console.log(`no facts in ${directory}: nothing to generate from`)
+  process.exit(options.check ? 0 : 1)
+}
+
+const model = buildModel(readFacts(directory))
+const files = typeFiles(model)
+
+const stale = [...files].filter(([path, text]) => {
+  const target = join(repository, 'src/api', path)
+  return !existsSync(target) || readFileSync(target, 'utf8') !== text
+})
+for (const [path, text] of stale) {
+  const target = join(repository, 'src/api', path)
+  if (!options.check) {
+    mkdirSync(dirname(target), { recursive: true })
+    writeFileSync(target, text)
+  }
+  console.log(`${options.check ? 'out of date' : 'wrote'}: src/api/${path}`)
+}
+if (options.check && stale.length > 0) process.exit(1)
