@@ -114,7 +114,8 @@ export class Check {
     )
   }
   tooShort(min: number): void {
-    this.#report('FieldValueTooShort', undefined, `must be at least ${min} ${min === 1 ? 'character' : 'characters'}`)
+    const detail = min < 0 ? 'value is too short' : `must be at least ${min} ${min === 1 ? 'character' : 'characters'}`
+    this.#report('FieldValueTooShort', undefined, detail)
   }
   tooMany(actual: number, max: number): void {
     const detail = max < 0 ? 'has too many items' : `must have at most ${max} ${max === 1 ? 'item' : 'items'}`
@@ -122,7 +123,7 @@ export class Check {
   }
   tooFew(actual: number, min: number): void {
     const detail = min < 0 ? 'has too few items' : `must have at least ${min} ${min === 1 ? 'item' : 'items'}`
-    this.#report('FieldValueTooFew', actual < 0 ? undefined : String(actual), detail)
+    this.#report('FieldValueTooFew', String(actual), detail)
   }
   internal(detail: string): void {
     this.#report('InternalError', undefined, detail)
@@ -144,8 +145,8 @@ function goJson(value: unknown): string {
 
 /** Go's strconv.Quote. */
 export function quoted(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must be escaped
-  return `"${text.replace(/["\\\u0000-\u001f\u007f-\u00a0\u00ad\u2028\u2029\ufeff]/g, escaped)}"`
+  if (/^[ !#-[\]-~]*$/.test(text)) return `"${text}"`
+  return `"${text.replace(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, escaped)}"`
 }
 
 const shortEscapes: Record<string, string> = {
@@ -161,6 +162,10 @@ const shortEscapes: Record<string, string> = {
 }
 
 function escaped(char: string): string {
-  const code = char.charCodeAt(0)
-  return shortEscapes[char] ?? (code < 0x80 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`)
+  const short = shortEscapes[char]
+  if (short !== undefined) return short
+  const code = char.codePointAt(0) ?? 0
+  const hex = code.toString(16)
+  if (code < 0x80) return `\\x${hex.padStart(2, '0')}`
+  return code > 0xffff ? `\\U${hex.padStart(8, '0')}` : `\\u${hex.padStart(4, '0')}`
 }
