@@ -81,7 +81,7 @@ export class Check {
     this.#report('FieldValueRequired', undefined, detail)
   }
   invalid(value: unknown, detail: string): void {
-    this.#report('FieldValueInvalid', shown(value), detail)
+    this.#report('FieldValueInvalid', value === omittedValue ? undefined : shown(value), detail)
   }
   typeInvalid(value: unknown, detail: string): void {
     this.#report('FieldValueTypeInvalid', shown(value), detail)
@@ -129,6 +129,9 @@ export class Check {
     this.#report('InternalError', undefined, detail)
   }
 }
+
+/** Given as the value where the message must not quote one. */
+export const omittedValue = Symbol('omitted value')
 
 /** Go's %v for numbers and booleans, %q for strings, JSON for the rest. */
 function shown(value: unknown): string {
