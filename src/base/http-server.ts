@@ -12,7 +12,7 @@ export type HttpHeaders = Record<string, string | string[] | undefined>
 export type HttpConnection = {
   readonly remoteAddress: string
   readonly localAddress: string
-  /** The client's certificate, if it gave one that was verified against the configured authorities. */
+  /** The client's certificate, whether or not its chain is trusted: that it has the key is proven, who it is gets decided above. */
   readonly clientCertificate: X509Certificate | undefined
   /** A place for the layers above to keep what they worked out once for this connection. */
   memo: unknown
@@ -25,6 +25,8 @@ export type HttpExchange = {
   readonly target: string
   /** Names in lower case. */
   readonly headers: IncomingHttpHeaders
+  /** Name, value, name, value as they came: tells a repeated header from one with commas. */
+  readonly rawHeaders: readonly string[]
   readonly connection: HttpConnection
   readonly httpVersion: '1.1' | '2'
   /** Resolves with the whole body; rejects with `BodyTooLargeError`, or when the client went away. */
@@ -176,9 +178,9 @@ function secureServer(
   server.on('request', onRequest as never)
   // Listening to 'request' also makes compatibility objects for every HTTP/2 stream; only HTTP/1.1 requests shall take that road.
   server.removeAllListeners('stream')
-  server.on('stream', (stream: http2.ServerHttp2Stream, headers: http2.IncomingHttpHeaders) =>
-    options.onExchange(new Http2Exchange(stream, headers)),
-  )
+  server.on('stream', (stream: http2.ServerHttp2Stream, headers: http2.IncomingHttpHeaders, _flags: number, rawHeaders: string[]) => {
+    options.onExchange(new Http2Exchange(stream, headers, rawHeaders))
+  })
   server.on('tlsClientError', () => {})
   server.on('sessionError', () => {})
   return server
@@ -197,7 +199,7 @@ function connectionOf(socket: Socket): HttpConnection {
   const connection: HttpConnection = {
     remoteAddress: socket.remoteAddress ?? '',
     localAddress: socket.localAddress ?? '',
-    clientCertificate: secure?.authorized ? secure.getPeerX509Certificate() : undefined,
+    clientCertificate: secure?.getPeerX509Certificate(),
     memo: undefined,
   }
   connections.set(socket, connection)
@@ -207,9 +209,11 @@ function connectionOf(socket: Socket): HttpConnection {
 class Http2Exchange implements HttpExchange {
   readonly #stream: http2.ServerHttp2Stream
   readonly headers: IncomingHttpHeaders
+  readonly rawHeaders: readonly string[]
 
-  constructor(stream: http2.ServerHttp2Stream, headers: http2.IncomingHttpHeaders) {
+  constructor(stream: http2.ServerHttp2Stream, headers: http2.IncomingHttpHeaders, rawHeaders: readonly string[]) {
     this.#stream = stream
+    this.rawHeaders = rawHeaders
     this.headers = headers as IncomingHttpHeaders
     // Resets by the client surface as errors; the close that follows is what matters.
     stream.on('error', () => {})
@@ -281,6 +285,9 @@ class Http1Exchange implements HttpExchange {
   }
   get headers(): IncomingHttpHeaders {
     return this.#request.headers
+  }
+  get rawHeaders(): readonly string[] {
+    return this.#request.rawHeaders
   }
   get httpVersion(): '1.1' {
     return '1.1'

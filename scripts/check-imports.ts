@@ -1,0 +1,49 @@
+/** Fails on an import against the direction of the rooms, and on a file that has grown too long. */
+import { globSync, readFileSync } from 'node:fs'
+
+/** A room and the rooms it may import, itself apart. */
+const mayImport: Record<string, readonly string[] | 'all'> = {
+  base: [],
+  wire: ['base'],
+  api: ['base', 'wire'],
+  store: ['base', 'wire'],
+  client: ['base', 'wire', 'api'],
+  apiserver: ['base', 'wire', 'api', 'store', 'client'],
+  controllers: ['base', 'wire', 'api', 'client'],
+  scheduler: ['base', 'wire', 'api', 'client'],
+  kubelet: ['base', 'wire', 'api', 'client'],
+  proxy: ['base', 'wire', 'api', 'client'],
+  dns: ['base', 'wire', 'api', 'client'],
+  network: ['base', 'wire', 'api', 'client'],
+  cli: ['base', 'wire', 'api', 'client'],
+  console: ['base', 'wire', 'api', 'client'],
+  sim: 'all',
+  cmd: 'all',
+}
+
+export function wrongImports(path: string, source: string): string[] {
+  const room = path.split('/')[1] ?? ''
+  const allowed = mayImport[room]
+  if (allowed === undefined) return [`${path}: ${room} is no room of docs/architecture.md`]
+  const wrong: string[] = []
+  for (const [, target] of source.matchAll(/(?:from|import)\s*\(?\s*'(#[^']+|\.\.?\/[^']+)'/g)) {
+    if (target === undefined) continue
+    if (target.startsWith('.')) {
+      wrong.push(`${path}: import ${target} as #room/file.ts, so that its room shows`)
+      continue
+    }
+    const targetRoom = target.slice(1).split('/')[0] ?? ''
+    if (targetRoom !== room && allowed !== 'all' && !allowed.includes(targetRoom)) wrong.push(`${path}: ${room} may not import ${target}`)
+  }
+  return wrong
+}
+
+if (import.meta.main) {
+  const wrong: string[] = []
+  for (const path of globSync('src/**/*.ts')) {
+    if (path.endsWith('.test.ts')) continue
+    wrong.push(...wrongImports(path, readFileSync(path, 'utf8')))
+  }
+  for (const line of wrong) console.error(line)
+  if (wrong.length > 0) process.exit(1)
+}

@@ -1,0 +1,12 @@
+import type { Command } from '#base/options.ts'
+
+/** A command declares its flags on the given `Command` and what to do with them. */
+export type CommandSetup = (command: Command) => void
+
+export type CommandEntry = { name: string; summary: string; load(): Promise<CommandSetup> }
+
+/** Every command, in the order of the help. */
+export const commands: readonly CommandEntry[] = [
+  { name: 'up', summary: 'start a cluster', load: async () => (await import('#cmd/up/command.ts')).upCommand },
+  { name: 'version', summary: 'print the version', load: async () => (await import('#cmd/version.ts')).versionCommand },
+]

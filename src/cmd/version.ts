@@ -1,0 +1,16 @@
+import { thisProcess } from '#base/machine.ts'
+import type { Command } from '#base/options.ts'
+
+/** The version of this program. Kept equal to package.json by a test. */
+export const version = '0.1.0'
+
+/** The version of Kubernetes whose API and behaviour this is. */
+export const kubernetesVersion = 'v1.36.4'
+
+export function versionText(): string {
+  return `typernetes ${version} (Kubernetes ${kubernetesVersion}, Node.js ${thisProcess.nodeVersion})`
+}
+
+export function versionCommand(command: Command): void {
+  command.action(() => thisProcess.print(versionText()))
+}
