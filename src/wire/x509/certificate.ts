@@ -48,6 +48,8 @@ export type CertificateContent = {
   keyUsages?: readonly KeyUsage[]
   extendedKeyUsages?: readonly ExtendedKeyUsage[]
   subjectAltNames?: SubjectAltNames
+  /** Of an authority, where it is not made from the key: a renewed one must keep what its certificates point to. */
+  subjectKeyId?: Uint8Array
 }
 
 /** Who signs: the authority's encoded subject, its key, and the identifier of that key. */
@@ -127,7 +129,7 @@ function extensions(content: CertificateContent, signer: CertificateSigner): Uin
     list.push(extension('extendedKeyUsage', sequence(...extendedKeyUsages.map((usage) => objectIdentifier(extendedKeyUsageIds[usage])))))
   }
   list.push(extension('basicConstraints', content.isCa ? sequence(boolean(true)) : sequence(), true))
-  if (content.isCa) list.push(extension('subjectKeyIdentifier', octetString(keyIdentifier(content.publicKey))))
+  if (content.isCa) list.push(extension('subjectKeyIdentifier', octetString(content.subjectKeyId ?? keyIdentifier(content.publicKey))))
   list.push(extension('authorityKeyIdentifier', sequence(implicit(0, signer.keyId))))
   const names = generalNames(subjectAltNames)
   if (names.length > 0) list.push(extension('subjectAltName', sequence(...names)))

@@ -1,0 +1,117 @@
+import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { join } from 'node:path'
+import { type Authority, type KeyPair, readAuthority } from '#apiserver/pki/authority.ts'
+import type { AuthorityName } from '#apiserver/pki/identities.ts'
+import type { Files } from '#base/files.ts'
+import { decodePem, encodePem } from '#wire/x509/pem.ts'
+import { readCertificate } from '#wire/x509/read-certificate.ts'
+
+/**
+ * Where a cluster keeps its keys. An identity is one file with certificate and key, so that the pair changes in one step;
+ * authorities and the service account key have two files each, since their public halves are handed out.
+ */
+export type KeyDirectory = {
+  readAuthority(name: AuthorityName): Promise<Authority | undefined>
+  writeAuthority(authority: Authority, privateKeyPem?: string): Promise<void>
+  readIdentity(name: string): Promise<KeyPair | undefined>
+  writeIdentity(name: string, pair: KeyPair): Promise<void>
+  readServiceAccountKeys(): Promise<ServiceAccountKeys | undefined>
+  writeServiceAccountKeys(privateKeyPem: string, publicKeyPem: string): Promise<void>
+  /** Calls back when a file may have been changed by somebody. */
+  watch(onChange: () => void): Disposable
+}
+
+/** Tokens are signed with the private key and believed if one of the public ones fits. */
+export type ServiceAccountKeys = { readonly privateKey: KeyObject; readonly publicKeys: readonly KeyObject[] }
+
+const secret = { mode: 0o600 }
+const handedOut = { mode: 0o644 }
+
+/** Makes the directory, and closes it and the keys in it to everybody but the owner where they are not. */
+export async function openKeyDirectory(files: Files, directory: string): Promise<KeyDirectory> {
+  await files.makeDirectory(directory, { mode: 0o700 })
+  const stat = await files.stat(directory)
+  if (stat !== undefined && (stat.mode & 0o077) !== 0) await files.setMode(directory, 0o700)
+  const at = (name: string) => join(directory, name)
+  const readSecret = async (name: string) => {
+    const text = await files.readTextIfPresent(at(name))
+    if (text === undefined) return undefined
+    const stat = await files.stat(at(name))
+    if (stat?.kind === 'file' && (stat.mode & 0o077) !== 0) await files.setMode(at(name), secret.mode)
+    return text
+  }
+  return {
+    async readAuthority(name) {
+      const [certificatePem, privateKeyPem] = await Promise.all([files.readTextIfPresent(at(`${name}.crt`)), readSecret(`${name}.key`)])
+      return certificatePem === undefined ? undefined : readAuthority(name, certificatePem, privateKeyPem)
+    },
+    async writeAuthority(authority, privateKeyPem) {
+      // The key first: a certificate without its key would look like an authority whose key is kept elsewhere.
+      if (privateKeyPem !== undefined) await files.write(at(`${authority.name}.key`), privateKeyPem, secret)
+      await files.write(at(`${authority.name}.crt`), authority.certificatePem, handedOut)
+    },
+    async readIdentity(name) {
+      const text = await readSecret(`${name}.pem`)
+      return text === undefined ? undefined : keyPairOf(text)
+    },
+    writeIdentity: (name, pair) => files.write(at(`${name}.pem`), pair.certificatePem + pair.privateKeyPem, secret),
+    async readServiceAccountKeys() {
+      const [privateKeyPem, publicKeysPem = ''] = await Promise.all([readSecret('sa.key'), files.readTextIfPresent(at('sa.pub'))])
+      return privateKeyPem === undefined ? undefined : serviceAccountKeysOf(privateKeyPem, publicKeysPem)
+    },
+    async writeServiceAccountKeys(privateKeyPem, publicKeyPem) {
+      await Promise.all([files.write(at('sa.key'), privateKeyPem, secret), files.write(at('sa.pub'), publicKeyPem, handedOut)])
+    },
+    watch: (onChange) => files.watch(directory, onChange),
+  }
+}
+
+/** Keeps nothing beyond the process. */
+export function memoryKeyDirectory(): KeyDirectory {
+  const kept = new Map<string, Authority>()
+  const pairs = new Map<string, KeyPair>()
+  let serviceAccountKeys: ServiceAccountKeys | undefined
+  return {
+    readAuthority: async (name) => kept.get(name),
+    async writeAuthority(authority) {
+      kept.set(authority.name, authority)
+    },
+    readIdentity: async (name) => pairs.get(name),
+    async writeIdentity(name, pair) {
+      pairs.set(name, pair)
+    },
+    readServiceAccountKeys: async () => serviceAccountKeys,
+    async writeServiceAccountKeys(privateKeyPem, publicKeyPem) {
+      serviceAccountKeys = serviceAccountKeysOf(privateKeyPem, publicKeyPem)
+    },
+    watch: () => ({ [Symbol.dispose]() {} }),
+  }
+}
+
+/** Undefined when the text does not hold a certificate and the key that belongs to it. */
+export function keyPairOf(text: string): KeyPair | undefined {
+  const blocks = decodePem(text)
+  const certificates = blocks.filter(({ label }) => label === 'CERTIFICATE')
+  const key = blocks.find(({ label }) => label.endsWith('PRIVATE KEY'))
+  const [leaf] = certificates
+  if (leaf === undefined || key === undefined) return undefined
+  const privateKeyPem = encodePem(key.label, key.der)
+  try {
+    if (!new X509Certificate(leaf.der).checkPrivateKey(createPrivateKey(privateKeyPem))) return undefined
+    const { notBeforeMs, notAfterMs } = readCertificate(leaf.der)
+    const certificatePem = certificates.map(({ label, der }) => encodePem(label, der)).join('')
+    return { certificatePem, privateKeyPem, notBeforeMs, notAfterMs }
+  } catch {
+    return undefined
+  }
+}
+
+/** Further public keys stay trusted while tokens of a replaced signing key are about. */
+export function serviceAccountKeysOf(privateKeyPem: string, publicKeysPem: string): ServiceAccountKeys {
+  const privateKey = createPrivateKey(privateKeyPem)
+  const own = createPublicKey(privateKey)
+  const others = decodePem(publicKeysPem)
+    .map(({ label, der }) => createPublicKey(encodePem(label, der)))
+    .filter((key) => !key.equals(own))
+  return { privateKey, publicKeys: [own, ...others] }
+}

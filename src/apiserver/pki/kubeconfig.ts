@@ -1,0 +1,125 @@
+import { dirname, resolve } from 'node:path'
+import type { KeyPair } from '#apiserver/pki/authority.ts'
+import { type Files, hasCode } from '#base/files.ts'
+
+/** A way to a cluster, as it goes into a kubeconfig: one cluster, one user, one context. */
+export type KubeconfigEntry = {
+  /** Of the context, and of the cluster and user it joins. */
+  name: string
+  server: string
+  authorityPem: string
+  credential: KeyPair | { token: string }
+  namespace?: string
+}
+
+/** A whole kubeconfig. JSON strings are YAML strings. */
+export function renderKubeconfig(entry: KubeconfigEntry): string {
+  const { name, server, authorityPem, credential, namespace } = entry
+  const user =
+    'token' in credential
+      ? [`    token: ${quoted(credential.token)}`]
+      : [`    client-certificate-data: ${base64(credential.certificatePem)}`, `    client-key-data: ${base64(credential.privateKeyPem)}`]
+  return [
+    'apiVersion: v1',
+    'kind: Config',
+    'clusters:',
+    `- name: ${quoted(name)}`,
+    '  cluster:',
+    `    certificate-authority-data: ${base64(authorityPem)}`,
+    `    server: ${quoted(server)}`,
+    'users:',
+    `- name: ${quoted(name)}`,
+    '  user:',
+    ...user,
+    'contexts:',
+    `- name: ${quoted(name)}`,
+    '  context:',
+    `    cluster: ${quoted(name)}`,
+    `    user: ${quoted(name)}`,
+    ...(namespace === undefined ? [] : [`    namespace: ${quoted(namespace)}`]),
+    `current-context: ${quoted(name)}`,
+    '',
+  ].join('\n')
+}
+
+export async function writeKubeconfig(files: Files, path: string, entry: KubeconfigEntry): Promise<void> {
+  await files.write(path, renderKubeconfig(entry), { mode: 0o600 })
+}
+
+type Named = { name?: unknown; [key: string]: unknown }
+type Kubeconfig = {
+  clusters?: Named[] | null
+  users?: Named[] | null
+  contexts?: Named[] | null
+  'current-context'?: string
+  [key: string]: unknown
+}
+
+/**
+ * The text of a kubeconfig with the entry added, or brought up to date where it is there already (same server, or same authority).
+ * Entries of others keep their names: where one has ours, a number is appended to ours. The current context changes only
+ * when there is none, or when asked to.
+ */
+export async function mergedKubeconfig(
+  existing: string | undefined,
+  entry: KubeconfigEntry,
+  options: { makeCurrent?: boolean } = {},
+): Promise<{ text: string; contextName: string }> {
+  const yaml = await import('js-yaml')
+  const loaded: unknown = existing?.trim() ? yaml.load(existing) : {}
+  if (loaded === null || typeof loaded !== 'object' || Array.isArray(loaded)) throw new Error('the kubeconfig to merge into is not a map')
+  const config = loaded as Kubeconfig
+  const name = freeName(config, entry)
+  const added = yaml.load(renderKubeconfig({ ...entry, name })) as Kubeconfig
+  const merged: Kubeconfig = { apiVersion: 'v1', kind: 'Config', ...config }
+  for (const list of ['clusters', 'users', 'contexts'] as const) merged[list] = replaced(config[list] ?? [], name, added[list]?.[0])
+  if (options.makeCurrent || !config['current-context']) merged['current-context'] = name
+  return { text: yaml.dump(merged, { lineWidth: -1 }), contextName: name }
+}
+
+/** Merges into the file, which is locked as kubectl does it and replaced as a whole; a link stays a link. */
+export async function mergeKubeconfig(
+  files: Files,
+  path: string,
+  entry: KubeconfigEntry,
+  options: { makeCurrent?: boolean } = {},
+): Promise<string> {
+  const target = await files.readLink(path).catch((error: unknown) => {
+    if (hasCode(error, 'EINVAL')) return undefined
+    throw error
+  })
+  const file = target === undefined ? path : resolve(dirname(path), target)
+  await files.makeDirectory(dirname(file))
+  const lock = `${file}.lock`
+  if (!(await files.createExclusive(lock, ''))) throw new Error(`${file} is being changed by another program; if it is not, remove ${lock}`)
+  try {
+    const { text, contextName } = await mergedKubeconfig(await files.readTextIfPresent(file), entry, options)
+    await files.write(file, text, { mode: 0o600 })
+    return contextName
+  } finally {
+    await files.remove(lock)
+  }
+}
+
+function freeName(config: Kubeconfig, entry: KubeconfigEntry): string {
+  for (let count = 1; ; count++) {
+    const name = count === 1 ? entry.name : `${entry.name}-${count}`
+    const cluster = config.clusters?.find((item) => item.name === name)?.['cluster']
+    const isTaken = [config.clusters, config.users, config.contexts].some((list) => list?.some((item) => item.name === name))
+    if (!isTaken || (cluster !== undefined && isSameCluster(cluster, entry))) return name
+  }
+}
+
+function isSameCluster(cluster: unknown, entry: KubeconfigEntry): boolean {
+  if (cluster === null || typeof cluster !== 'object') return false
+  const { server, 'certificate-authority-data': authority } = cluster as Record<string, unknown>
+  return server === entry.server || authority === base64(entry.authorityPem)
+}
+
+function replaced(list: Named[], name: string, item: Named | undefined): Named[] {
+  if (item === undefined) return list
+  return list.some((other) => other.name === name) ? list.map((other) => (other.name === name ? item : other)) : [...list, item]
+}
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64')
+const quoted = (text: string): string => JSON.stringify(text)
