@@ -26,7 +26,17 @@ export type RuleContext = {
   /** RFC 3339, whole seconds, UTC. */
   now: string
   isEnabled(featureGate: string): boolean
+  /** Who makes the request; absent when the server writes on its own. */
+  user?: {
+    readonly name: string
+    readonly uid?: string | undefined
+    readonly groups: readonly string[]
+    readonly extra: Readonly<Record<string, readonly string[]>>
+  }
 }
+
+/** A function of objects that, as methods are, may be listed with those of other kinds. */
+type Told<T, Result> = { of(next: T, prev: T): Result }['of']
 
 /**
  * How one kind of write (to the object, or to a subresource of it) is brought into shape and judged.
@@ -130,14 +140,19 @@ export type ResourceDefinition<T extends KubernetesObject = KubernetesObject> = 
   validate?(object: T, check: Check, context: RuleContext): void
   warningsOnCreate?(object: T): string[]
 
-  /** Whether `metadata.generation` counts changes. Anything outside metadata and status, unless a function tells. */
-  generation?: false | 'spec' | ((next: T, prev: T) => boolean)
+  /**
+   * What makes `metadata.generation` count, from 1 at creation: `spec` is anything outside metadata and status.
+   * Absent or false: it does not count.
+   */
+  generation?: false | 'spec' | Told<T, boolean>
   /** A PUT to a name that does not exist creates it. */
   allowCreateOnUpdate?: boolean
   /** A PUT without resourceVersion overwrites; otherwise it is refused. */
   allowUnconditionalUpdate?: boolean
-  /** What happens to dependents when the deleter does not say. */
-  defaultPropagation?: 'Background' | 'Orphan'
+  /** What happens to dependents when the deleter does not say; kinds that never have any do not support a choice. */
+  defaultPropagation?: 'Background' | 'Orphan' | 'Unsupported'
+  /** A delete answers with the object as it was, not with a Status. */
+  returnsDeletedObject?: boolean
   /** Seconds of grace a delete without gracePeriodSeconds gets, for kinds that are deleted gracefully (pods). */
   gracePeriodSeconds?(object: T): number
   /** Settles what a graceful delete does to the object; returns the grace in force (0 deletes at once). */
@@ -145,7 +160,7 @@ export type ResourceDefinition<T extends KubernetesObject = KubernetesObject> = 
 
   columns?: readonly Column<T>[]
   /** Beyond `metadata.name` and `metadata.namespace`. */
-  fieldSelectors?: Readonly<Record<string, (object: T) => string>>
+  fieldSelectors?: Readonly<Record<string, { of(object: T): string }['of']>>
   /** Field selectors that are accepted under another name, or fields of another version. */
   subresources?: Subresources<T>
 }
