@@ -1,8 +1,8 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto'
 import { type AuthorityName, authorities, type Identity } from '#apiserver/pki/identities.ts'
 import type { Random } from '#base/random.ts'
+import { encodePem } from '#wire/pem.ts'
 import { type CertificateSigner, encodedSubject, issueCertificate, keyIdentifier } from '#wire/x509/certificate.ts'
-import { encodePem } from '#wire/x509/pem.ts'
 import { readCertificate } from '#wire/x509/read-certificate.ts'
 
 export type KeyPair = {
@@ -57,7 +57,7 @@ export function readAuthority(name: AuthorityName, certificatePem: string, priva
     certificate,
     notBeforeMs: fields.notBeforeMs,
     notAfterMs: fields.notAfterMs,
-    signer: key === undefined ? undefined : { subject: fields.subject, privateKey: key, keyId },
+    signer: key === undefined ? undefined : { subject: fields.encodedSubject, privateKey: key, keyId },
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ExtendedKeyUsage, SubjectAltNames } from '#wire/x509/certificate.ts'
-import type { DistinguishedName } from '#wire/x509/distinguished-name.ts'
+import type { SubjectName } from '#wire/x509/distinguished-name.ts'
 
 /** A cluster has two authorities: one for everybody, one that only speaks for the proxy in front of extension servers. */
 export type AuthorityName = 'ca' | 'front-proxy-ca'
@@ -14,7 +14,7 @@ export type Identity = {
   /** Also the file's name. */
   name: string
   signer: AuthorityName
-  subject: DistinguishedName
+  subject: SubjectName
   usages: readonly ExtendedKeyUsage[]
   subjectAltNames?: SubjectAltNames
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type Authority, type KeyPair, readAuthority } from '#apiserver/pki/authority.ts'
 import type { AuthorityName } from '#apiserver/pki/identities.ts'
 import type { Files } from '#base/files.ts'
-import { decodePem, encodePem } from '#wire/x509/pem.ts'
+import { decodePemBlocks, encodePem } from '#wire/pem.ts'
 import { readCertificate } from '#wire/x509/read-certificate.ts'
 
 /**
@@ -90,16 +90,16 @@ export function memoryKeyDirectory(): KeyDirectory {
 
 /** Undefined when the text does not hold a certificate and the key that belongs to it. */
 export function keyPairOf(text: string): KeyPair | undefined {
-  const blocks = decodePem(text)
-  const certificates = blocks.filter(({ label }) => label === 'CERTIFICATE')
-  const key = blocks.find(({ label }) => label.endsWith('PRIVATE KEY'))
+  const blocks = decodePemBlocks(text)
+  const certificates = blocks.filter(({ type }) => type === 'CERTIFICATE')
+  const key = blocks.find(({ type }) => type.endsWith('PRIVATE KEY'))
   const [leaf] = certificates
   if (leaf === undefined || key === undefined) return undefined
-  const privateKeyPem = encodePem(key.label, key.der)
+  const privateKeyPem = encodePem(key.type, key.bytes)
   try {
-    if (!new X509Certificate(leaf.der).checkPrivateKey(createPrivateKey(privateKeyPem))) return undefined
-    const { notBeforeMs, notAfterMs } = readCertificate(leaf.der)
-    const certificatePem = certificates.map(({ label, der }) => encodePem(label, der)).join('')
+    if (!new X509Certificate(leaf.bytes).checkPrivateKey(createPrivateKey(privateKeyPem))) return undefined
+    const { notBeforeMs, notAfterMs } = readCertificate(leaf.bytes)
+    const certificatePem = certificates.map(({ type, bytes }) => encodePem(type, bytes)).join('')
     return { certificatePem, privateKeyPem, notBeforeMs, notAfterMs }
   } catch {
     return undefined
@@ -110,8 +110,8 @@ export function keyPairOf(text: string): KeyPair | undefined {
 export function serviceAccountKeysOf(privateKeyPem: string, publicKeysPem: string): ServiceAccountKeys {
   const privateKey = createPrivateKey(privateKeyPem)
   const own = createPublicKey(privateKey)
-  const others = decodePem(publicKeysPem)
-    .map(({ label, der }) => createPublicKey(encodePem(label, der)))
+  const others = decodePemBlocks(publicKeysPem)
+    .map(({ type, bytes }) => createPublicKey(encodePem(type, bytes)))
     .filter((key) => !key.equals(own))
   return { privateKey, publicKeys: [own, ...others] }
 }

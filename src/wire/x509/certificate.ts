@@ -14,7 +14,7 @@ import {
   sequence,
   time,
 } from '#wire/der.ts'
-import { type DistinguishedName, encodeName } from '#wire/x509/distinguished-name.ts'
+import { encodeName, type SubjectName } from '#wire/x509/distinguished-name.ts'
 import { ipAddressOctets } from '#wire/x509/ip-address.ts'
 
 export type KeyUsage =
@@ -40,7 +40,7 @@ export type CertificateContent = {
   /** Positive, at most 20 octets; the top bit of the first is cleared. */
   serialNumber: Uint8Array
   /** A name to encode, or one that is encoded already (from a certificate request). */
-  subject: DistinguishedName | Uint8Array
+  subject: SubjectName | Uint8Array
   publicKey: KeyObject
   notBeforeMs: number
   notAfterMs: number
@@ -109,7 +109,7 @@ export function issueCertificate(content: CertificateContent, signer: Certificat
   return sequence(toBeSigned, algorithm.identifier, bitString(sign(algorithm.hash, toBeSigned, signer.privateKey)))
 }
 
-export function encodedSubject(subject: DistinguishedName | Uint8Array): Uint8Array {
+export function encodedSubject(subject: SubjectName | Uint8Array): Uint8Array {
   return subject instanceof Uint8Array ? subject : encodeName(subject)
 }
 

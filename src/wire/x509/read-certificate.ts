@@ -1,3 +1,4 @@
+import { type DistinguishedName, readDistinguishedName, readExtension, type X509Extension } from '#wire/certificate-request.ts'
 import {
   childrenOf,
   DerReader,
@@ -10,14 +11,14 @@ import {
   readTime,
   tags,
 } from '#wire/der.ts'
-import { type NameAttribute, readNameAttributes } from '#wire/x509/distinguished-name.ts'
 
 /** What a certificate says, without any judgement on whether to believe it. */
 export type CertificateFields = {
   serialNumber: bigint
   issuer: Uint8Array
-  subject: Uint8Array
-  subjectAttributes: NameAttribute[]
+  /** As encoded, for signing further certificates under it. */
+  encodedSubject: Uint8Array
+  subject: DistinguishedName
   notBeforeMs: number
   notAfterMs: number
   isCa: boolean
@@ -44,8 +45,8 @@ export function readCertificate(der: Uint8Array): CertificateFields {
   const fields: CertificateFields = {
     serialNumber,
     issuer: issuer.bytes,
-    subject: subject.bytes,
-    subjectAttributes: readNameAttributes(subject),
+    encodedSubject: subject.bytes,
+    subject: readDistinguishedName(subject),
     notBeforeMs,
     notAfterMs,
     isCa: false,
@@ -57,21 +58,18 @@ export function readCertificate(der: Uint8Array): CertificateFields {
   while (!body.atEnd) {
     const part = body.read()
     if (part.tag !== explicitTag(3)) continue
-    for (const extension of childrenOf(readDer(part.content, tags.sequence))) readExtension(new DerReader(extension.content), fields)
+    for (const extension of childrenOf(readDer(part.content, tags.sequence))) apply(readExtension(extension), fields)
   }
   return fields
 }
 
-function readExtension(extension: DerReader, fields: CertificateFields): void {
-  const id = readObjectIdentifier(extension.read(tags.objectIdentifier))
-  extension.readOptional(tags.boolean)
-  const { content } = extension.read(tags.octetString)
+function apply({ id, value }: X509Extension, fields: CertificateFields): void {
   switch (id) {
     case '2.5.29.14':
-      fields.subjectKeyId = readDer(content, tags.octetString).content
+      fields.subjectKeyId = readDer(value, tags.octetString).content
       break
     case '2.5.29.19': {
-      const constraints = new DerReader(content).enter()
+      const constraints = new DerReader(value).enter()
       const isCa = constraints.readOptional(tags.boolean)
       fields.isCa = isCa !== undefined && readBoolean(isCa)
       const limit = constraints.readOptional(tags.integer)
@@ -79,12 +77,12 @@ function readExtension(extension: DerReader, fields: CertificateFields): void {
       break
     }
     case '2.5.29.35': {
-      const keyId = new DerReader(content).enter().readOptional(implicitTag(0))
+      const keyId = new DerReader(value).enter().readOptional(implicitTag(0))
       if (keyId !== undefined) fields.authorityKeyId = keyId.content
       break
     }
     case '2.5.29.37':
-      fields.extendedKeyUsages = childrenOf(readDer(content, tags.sequence)).map(readObjectIdentifier)
+      fields.extendedKeyUsages = childrenOf(readDer(value, tags.sequence)).map(readObjectIdentifier)
       break
   }
 }
