@@ -5,7 +5,7 @@
 export type Store = AsyncDisposable & {
   /** The newest revision this store knows of. A write that was acknowledged is never above it. */
   readonly revision: number
-  /** The oldest revision that can still be read or watched from is one above this. */
+  /** The oldest revision that can still be read; watches start above it. */
   readonly compactedRevision: number
 
   /** Reads a range of keys, in key order, all at one revision. Throws `CompactedError` or `FutureRevisionError`. */
@@ -20,7 +20,8 @@ export type Store = AsyncDisposable & {
   /**
    * Delivers every change to the range from `fromRevision` on (absent: from now), in order, each once; changes made by one
    * transaction come in one batch. Calls `onEvents` synchronously, never before `watch` has returned.
-   * Throws `CompactedError` where the start is compacted already.
+   * Throws `CompactedError` where the start is compacted already, `FutureRevisionError` where it is more than one above the
+   * newest; a store that has to ask over a network ends the watch with these instead.
    */
   watch(request: WatchRequest): Watch
 
@@ -55,14 +56,14 @@ export type KeyValue = {
   lease: bigint
 }
 
-/** One key, all keys under a prefix, or all keys from `key` up to but without `end`. */
+/** One key, all keys under a prefix, or all keys from `key` up to but without `end`; an `end` of '\0' is past every key. */
 export type KeyRange =
   | { key: string; end?: undefined; prefix?: undefined }
   | { prefix: string; key?: undefined; end?: undefined }
   | { key: string; end: string; prefix?: undefined }
 
 export type RangeRequest = KeyRange & {
-  /** Absent: the newest. */
+  /** Absent, or 0: the newest. */
   revision?: number
   limit?: number
   keysOnly?: boolean
@@ -153,11 +154,19 @@ export class LeaseExistsError extends StoreError {
 export class EmptyKeyError extends StoreError {
   override name = 'EmptyKeyError'
 }
+/** Keys are text; what has no UTF-8 form is not. */
+export class InvalidKeyError extends StoreError {
+  override name = 'InvalidKeyError'
+}
 export class ValueTooLargeError extends StoreError {
   override name = 'ValueTooLargeError'
 }
 export class DuplicateKeyError extends StoreError {
   override name = 'DuplicateKeyError'
+}
+/** The write was under way when the trouble began: it may turn out to be done, or not. */
+export class OutcomeUnknownError extends StoreError {
+  override name = 'OutcomeUnknownError'
 }
 /** Nothing was written, and nothing will be until the trouble is over. */
 export class StoreUnavailableError extends StoreError {
