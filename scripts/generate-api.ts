@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { readFacts } from './generate-api/facts.ts'
 import { buildModel } from './generate-api/model.ts'
+import { schemaFile } from './generate-api/write-schema.ts'
 import { typeFiles } from './generate-api/write-types.ts'
 
 const repository = join(import.meta.dirname, '..')
@@ -21,7 +22,7 @@ if (!existsSync(join(directory, 'go-fields.tsv'))) {
 }
 
 const model = buildModel(readFacts(directory))
-const files = typeFiles(model)
+const files = typeFiles(model).set('schema/schema.gen.ts', schemaFile(model))
 
 const stale = [...files].filter(([path, text]) => {
   const target = join(repository, 'src/api', path)

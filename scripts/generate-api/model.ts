@@ -3,7 +3,10 @@ import type { Facts, GoFieldFact, SchemaDefinition, Union } from './facts.ts'
 import { type ApiPackage, apiPackage } from './packages.ts'
 
 /** What a value is, seen through names and pointers. `message` is a type of the model; the others are leaves. */
-export type Shape = { is: LeafKind } | { is: 'message'; type: TypeModel } | { is: 'list'; items: GoType } | { is: 'map'; values: GoType }
+export type Shape = { is: LeafKind } | { is: 'message'; type: TypeModel } | ListShape | { is: 'map'; keys: GoType; values: GoType }
+
+/** In protobuf a `wrapped` list is a message with the items in it. */
+type ListShape = { is: 'list'; items: GoType; wrapped?: boolean }
 
 export type LeafKind =
   | 'string'
@@ -26,8 +29,8 @@ export type LeafKind =
   | 'schemaOrStringArray'
   | 'any'
 
-/** `spelling` is the type as Go prints it in error messages: `[]v1.Container`, `*int32`, `v1.PodSpec`. */
-export type GoType = { pointer: boolean; shape: Shape; spelling: string /** The named type it is, if any. */; name?: string }
+/** `spelling` is the name of a type that is more than its shape, as Go prints it: `v1.Protocol`, `v1.ResourceList`. */
+export type GoType = { pointer: boolean; shape: Shape; spelling?: string }
 
 export type FieldModel = {
   json: string
@@ -39,6 +42,8 @@ export type FieldModel = {
   /** Written as null when empty, and allowed to be. */
   nullable: boolean
   default?: unknown
+  /** The default of its items or values. */
+  itemsDefault?: unknown
   enum?: string[]
   listType?: string
   listMapKeys?: string[]
@@ -154,19 +159,19 @@ class ModelBuilder {
   #resolve(goType: string, from: string): GoType {
     if (goType.startsWith('*')) {
       const inner = this.#resolve(goType.slice(1), from)
-      return { ...inner, pointer: true, spelling: `*${inner.spelling}` }
+      return { ...inner, pointer: true }
     }
     const leaf = leaves[goType]
-    if (leaf !== undefined) return { pointer: false, shape: { is: leaf }, spelling: leaf === 'bytes' ? '[]uint8' : goType }
+    if (leaf !== undefined) return { pointer: false, shape: { is: leaf }, ...(goType.startsWith('types.') ? { spelling: goType } : {}) }
     if (goType.startsWith('[]')) {
       const items = this.#resolve(goType.slice(2), from)
-      return { pointer: false, shape: { is: 'list', items }, spelling: `[]${items.spelling}` }
+      return { pointer: false, shape: { is: 'list', items } }
     }
     const map = /^map\[([^\]]+)\](.+)$/.exec(goType)
     if (map !== null) {
       const keys = this.#resolve(map[1] ?? '', from)
       const values = this.#resolve(map[2] ?? '', from)
-      return { pointer: false, shape: { is: 'map', values }, spelling: `map[${keys.spelling}]${values.spelling}` }
+      return { pointer: false, shape: { is: 'map', keys, values } }
     }
     return this.#resolveNamed(goType, from)
   }
@@ -174,15 +179,27 @@ class ModelBuilder {
   #resolveNamed(goType: string, from: string): GoType {
     const [home, name] = this.#locate(goType, from)
     const key = `${home} ${name}`
-    const spelling = `${home.split('/').at(-1)}.${name}`
     const leaf = leaves[key]
-    if (leaf !== undefined) return { pointer: false, shape: { is: leaf }, spelling }
+    if (leaf !== undefined) return { pointer: false, shape: { is: leaf } }
     const underlying = this.#underlying.get(key)
     if (underlying === undefined) throw new Error(`${from} uses ${goType}, of which nothing is known`)
-    if (underlying === 'struct') return { pointer: false, shape: { is: 'message', type: this.#type(home, name) }, spelling }
-    const resolved = this.#resolve(underlying, home)
-    // An alias (`type Rule = v1.Rule`) prints as what it stands for; a type of its own prints its own name.
-    return resolved.shape.is === 'message' ? resolved : { ...resolved, spelling, name }
+    if (underlying === 'struct') return { pointer: false, shape: { is: 'message', type: this.#type(home, name) } }
+    const { shape, pointer } = this.#resolve(underlying, home)
+    if (shape.is === 'message') return { pointer, shape: { is: 'message', type: this.#renamed(shape.type, home, name) } }
+    if (shape.is === 'list' && this.#markers.get(key)?.includes('protobuf.nullable=true') === true) shape.wrapped = true
+    return { pointer, shape, spelling: `${home.split('/').at(-1)}.${name}` }
+  }
+
+  /** A type that Go takes over from another package may have a name of its own in the schema. */
+  #renamed(type: TypeModel, packageName: string, name: string): TypeModel {
+    const home = apiPackage(packageName)
+    if (home === undefined) return type
+    const schemaName = `${home.schemaPrefix}.${name}`
+    if (schemaName === type.schemaName || this.#facts.schema[schemaName] === undefined) return type
+    const key = `${packageName} ${name}`
+    const renamed = this.#types.get(key) ?? { ...type, package: home, name, schemaName }
+    this.#types.set(key, renamed)
+    return renamed
   }
 
   #locate(goType: string, from: string): [string, string] {
@@ -220,6 +237,9 @@ class ModelBuilder {
       unions: definition?.['x-kubernetes-unions'] ?? [],
       isKind: facts.some(isTypeMeta),
     }
+    // Versions that are served no more are kinds all the same.
+    if (type.isKind && type.groupVersionKinds.length === 0)
+      type.groupVersionKinds = [{ group: home.group, version: home.version, kind: name }]
     const mapType =
       definition?.['x-kubernetes-map-type'] ?? (this.#markers.get(key)?.includes('structType=atomic') === true ? 'atomic' : undefined)
     if (mapType !== undefined) type.mapType = mapType
@@ -266,7 +286,8 @@ class ModelBuilder {
     const marker = (name: string): string[] =>
       fact.markers.flatMap((each) => (each.startsWith(`${name}=`) ? [each.slice(name.length + 1)] : []))
     assignDefined(field, 'default', property?.default)
-    assignDefined(field, 'enum', property?.enum)
+    assignDefined(field, 'itemsDefault', (property?.items ?? property?.additionalProperties)?.default)
+    assignDefined(field, 'enum', property?.enum ?? property?.items?.enum)
     assignDefined(field, 'listType', property?.['x-kubernetes-list-type'] ?? marker('listType')[0])
     const listMapKeys = property?.['x-kubernetes-list-map-keys'] ?? marker('listMapKey')
     if (listMapKeys.length > 0) field.listMapKeys = listMapKeys
@@ -289,7 +310,7 @@ function typeMetaField(json: string): FieldModel {
   return {
     json,
     go: json === 'kind' ? 'Kind' : 'APIVersion',
-    type: { pointer: false, shape: { is: 'string' }, spelling: 'string' },
+    type: { pointer: false, shape: { is: 'string' } },
     omitEmpty: true,
     omitZero: false,
     required: false,

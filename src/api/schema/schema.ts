@@ -1,0 +1,58 @@
+/** The schema of every built-in type, read type by type on first use. */
+import { readTypeRecord } from './read-record.ts'
+import { schemaLines } from './schema.gen.ts'
+import type { GroupVersionKind, TypeSchema } from './type-schema.ts'
+
+let lines: Map<string, string> | undefined
+const types = new Map<string, TypeSchema>()
+let names: Map<string, string> | undefined
+
+function linesByName(): Map<string, string> {
+  if (lines !== undefined) return lines
+  lines = new Map()
+  for (const line of schemaLines.split('\n')) if (line !== '') lines.set(line.slice(2, line.indexOf('"', 2)), line)
+  return lines
+}
+
+/** Throws where there is no type of that name. */
+export function schemaOf(name: string): TypeSchema {
+  const type = findSchema(name)
+  if (type === undefined) throw new Error(`the schema has no type ${name}`)
+  return type
+}
+
+export function findSchema(name: string): TypeSchema | undefined {
+  const known = types.get(name)
+  if (known !== undefined) return known
+  const line = linesByName().get(name)
+  if (line === undefined) return undefined
+  const type = readTypeRecord(line, schemaOf)
+  types.set(name, type)
+  return type
+}
+
+/**
+ * Adds types that the generated schema lacks, such as those of versions that are served for old manifests only.
+ * Meant for module level: what arrives while a server runs (custom resources) is handed around as a value instead.
+ */
+export function addSchemas(added: Iterable<TypeSchema>): void {
+  for (const type of added) types.set(type.name, type)
+  names = undefined
+}
+
+export function schemaNames(): string[] {
+  return [...new Set([...linesByName().keys(), ...types.keys()])]
+}
+
+/** The type of a kind. Options and Status belong to every group: ask for them under any. */
+export function schemaNameOf({ group, version, kind }: GroupVersionKind): string | undefined {
+  if (names === undefined) {
+    names = new Map()
+    for (const name of schemaNames()) {
+      const line = lines?.get(name)
+      if (line !== undefined && !line.startsWith('{"k":', name.length + 4)) continue
+      for (const each of schemaOf(name).groupVersionKinds) names.set(`${each.group}/${each.version}/${each.kind}`, name)
+    }
+  }
+  return names.get(`${group}/${version}/${kind}`)
+}
