@@ -1,0 +1,37 @@
+import type { Check } from '#api/meta/check.ts'
+import { defaultColumns } from '#api/meta/columns.ts'
+import { each } from '#api/meta/each.ts'
+import { type NameRule, pathSegmentName } from '#api/meta/names.ts'
+import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import { validatePolicyRule } from '#api/rbac/v1/policy-rule.ts'
+import type { V1Role } from '#api/rbac/v1/types.gen.ts'
+import { defineResource } from '#api/resource.ts'
+
+/** Roles and bindings may have any name that fits into a path; users name them after groups with colons. */
+export const rbacName: NameRule = (name) => pathSegmentName(name)
+
+/** Permissions within one namespace. */
+export const Role = defineResource<V1Role>({
+  group: 'rbac.authorization.k8s.io',
+  version: 'v1',
+  kind: 'Role',
+  plural: 'roles',
+  scope: 'Namespaced',
+  schema: 'io.k8s.api.rbac.v1.Role',
+  nameRule: rbacName,
+  generation: false,
+  allowCreateOnUpdate: true,
+  allowUnconditionalUpdate: true,
+  columns: defaultColumns,
+
+  validate: validateRules,
+  validateUpdate(next, prev, check) {
+    validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: rbacName }, check.at('metadata'))
+    validateRules(next, check)
+    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+  },
+})
+
+function validateRules({ rules }: V1Role, check: Check): void {
+  each(rules, check.at('rules'), (rule, item) => validatePolicyRule(rule, 'Namespaced', item))
+}
