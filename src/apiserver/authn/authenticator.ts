@@ -11,7 +11,7 @@ export type UserInfo = {
 /** What a request carries that may tell who makes it. */
 export type Credentials = {
   /** Lower-case names; a repeated header may be joined as Node does it. */
-  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   /** Name, value, name, value as they came: the only place where a repeated header is told from one with commas. */
   readonly rawHeaders: readonly string[]
   /** Without the query; anonymous access may be limited to some paths. */
@@ -24,6 +24,8 @@ export type Credentials = {
   readonly remoteAddress: string
   /** What a token must be meant for; the server's own audiences when absent. TokenReview asks for others. */
   readonly audiences?: readonly string[] | undefined
+  /** Takes a text for the Warning header where the credential was passed over. */
+  readonly warn?: ((text: string) => void) | undefined
 }
 
 export type AuthResult = {

@@ -15,6 +15,8 @@ import {
 /** What a certificate says, without any judgement on whether to believe it. */
 export type CertificateFields = {
   serialNumber: bigint
+  /** Object identifier of what it was signed with. */
+  signatureAlgorithm: string
   issuer: Uint8Array
   /** As encoded, for signing further certificates under it. */
   encodedSubject: Uint8Array
@@ -28,6 +30,9 @@ export type CertificateFields = {
   extendedKeyUsages: string[] | undefined
   subjectKeyId: Uint8Array
   authorityKeyId: Uint8Array
+  extensionIds: string[]
+  /** Extensions that whoever relies on the certificate must understand, and that are not read here. */
+  unknownCriticalExtensions: string[]
 }
 
 export function readCertificate(der: Uint8Array): CertificateFields {
@@ -35,7 +40,7 @@ export function readCertificate(der: Uint8Array): CertificateFields {
   const body = certificate.enter()
   body.readOptional(explicitTag(0))
   const serialNumber = readInteger(body.read(tags.integer))
-  body.read(tags.sequence)
+  const signatureAlgorithm = readObjectIdentifier(body.enter().read(tags.objectIdentifier))
   const issuer = body.read(tags.sequence)
   const validity = body.enter()
   const notBeforeMs = readTime(validity.read())
@@ -44,6 +49,7 @@ export function readCertificate(der: Uint8Array): CertificateFields {
   body.read(tags.sequence)
   const fields: CertificateFields = {
     serialNumber,
+    signatureAlgorithm,
     issuer: issuer.bytes,
     encodedSubject: subject.bytes,
     subject: readDistinguishedName(subject),
@@ -54,6 +60,8 @@ export function readCertificate(der: Uint8Array): CertificateFields {
     extendedKeyUsages: undefined,
     subjectKeyId: new Uint8Array(),
     authorityKeyId: new Uint8Array(),
+    extensionIds: [],
+    unknownCriticalExtensions: [],
   }
   while (!body.atEnd) {
     const part = body.read()
@@ -63,7 +71,8 @@ export function readCertificate(der: Uint8Array): CertificateFields {
   return fields
 }
 
-function apply({ id, value }: X509Extension, fields: CertificateFields): void {
+function apply({ id, value, critical }: X509Extension, fields: CertificateFields): void {
+  fields.extensionIds.push(id)
   switch (id) {
     case '2.5.29.14':
       fields.subjectKeyId = readDer(value, tags.octetString).content
@@ -84,5 +93,10 @@ function apply({ id, value }: X509Extension, fields: CertificateFields): void {
     case '2.5.29.37':
       fields.extendedKeyUsages = childrenOf(readDer(value, tags.sequence)).map(readObjectIdentifier)
       break
+    case '2.5.29.15':
+    case '2.5.29.17':
+      break
+    default:
+      if (critical) fields.unknownCriticalExtensions.push(id)
   }
 }
