@@ -39,7 +39,7 @@ export type FieldModel = {
   omitEmpty: boolean
   omitZero: boolean
   required: boolean
-  /** Written as null when empty, and allowed to be. */
+  /** Written as null when it is empty or absent, and allowed to be. */
   nullable: boolean
   default?: unknown
   /** The default of its items or values. */
@@ -271,7 +271,6 @@ class ModelBuilder {
     const omitEmpty = fact.jsonOptions.includes('omitempty')
     const optional = fact.markers.includes('optional')
     const required = definition === undefined ? !omitEmpty && !optional : (definition.required?.includes(fact.jsonName) ?? false)
-    const collection = ['list', 'map', 'bytes'].includes(type.shape.is) && !type.pointer
     const field: FieldModel = {
       json: fact.jsonName,
       go: fact.goField === '(embedded)' ? fact.goType.replace(/^.*\./, '') : fact.goField,
@@ -279,10 +278,11 @@ class ModelBuilder {
       omitEmpty,
       omitZero: fact.jsonOptions.includes('omitzero'),
       required,
-      nullable: collection && !omitEmpty && (!required || emptyThoughRequired.has(`${owner.name}.${fact.jsonName}`)),
+      nullable: false,
       protobufNumber: fact.protobufNumber,
       inlined: [],
     }
+    field.nullable = isNullable(field) && (!required || emptyThoughRequired.has(`${owner.name}.${fact.jsonName}`))
     const marker = (name: string): string[] =>
       fact.markers.flatMap((each) => (each.startsWith(`${name}=`) ? [each.slice(name.length + 1)] : []))
     assignDefined(field, 'default', property?.default)
@@ -296,6 +296,12 @@ class ModelBuilder {
     if (fact.patchMergeKey !== '') field.patchMergeKey = fact.patchMergeKey
     return field
   }
+}
+
+/** Without omitempty Go writes null for a nil list, map or pointer, and for a time that was never set even with it. */
+function isNullable({ type, omitEmpty, omitZero }: FieldModel): boolean {
+  if (type.shape.is === 'time' || type.shape.is === 'microTime') return type.pointer ? !omitEmpty : !omitZero
+  return !omitEmpty && (type.pointer || ['list', 'map', 'bytes'].includes(type.shape.is))
 }
 
 function assignDefined<K extends keyof FieldModel>(field: FieldModel, key: K, value: FieldModel[K] | undefined): void {

@@ -93,7 +93,7 @@ class TypeFile {
     if (type.fields.length === 0) return `export type ${typeName(type)} = Record<string, never>\n`
     const lines = type.fields.map((field) => {
       const optional = isRequired(field, type) ? '' : '?'
-      return `  ${propertyName(field.json)}${optional}: ${this.#typeText(field.type)}${mayBeNull(field) ? ' | null' : ''}\n`
+      return `  ${propertyName(field.json)}${optional}: ${this.#typeText(field.type)}${field.nullable ? ' | null' : ''}\n`
     })
     return `export type ${typeName(type)} = {\n${lines.join('')}}\n`
   }
@@ -149,11 +149,6 @@ function isRequired(field: FieldModel, owner: TypeModel): boolean {
   if (field.type.pointer || field.type.shape.is !== 'message') return false
   const { name } = field.type.shape.type
   return field.json === 'spec' || (field.json === 'metadata' && name === 'ObjectMeta' && owner.isKind)
-}
-
-function mayBeNull(field: FieldModel): boolean {
-  const isTime = field.type.shape.is === 'time' || field.type.shape.is === 'microTime'
-  return field.nullable || (isTime && !field.type.pointer && !field.omitZero && !field.required)
 }
 
 function propertyName(name: string): string {

@@ -29,8 +29,8 @@ export type V1TokenRequest = {
 
 export type V1TokenRequestSpec = {
   audiences?: string[] | null
-  expirationSeconds?: number
-  boundObjectRef?: V1BoundObjectReference
+  expirationSeconds?: number | null
+  boundObjectRef?: V1BoundObjectReference | null
 }
 
 export type V1TokenRequestStatus = {

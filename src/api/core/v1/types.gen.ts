@@ -41,7 +41,7 @@ export type V1AzureFilePersistentVolumeSource = {
   secretName: string
   shareName: string
   readOnly?: boolean
-  secretNamespace?: string
+  secretNamespace?: string | null
 }
 
 export type V1AzureFileVolumeSource = {
@@ -531,7 +531,7 @@ export type V1GCEPersistentDiskVolumeSource = {
 
 export type V1GRPCAction = {
   port: number
-  service?: string
+  service?: string | null
 }
 
 export type V1GitRepoVolumeSource = {
@@ -1739,13 +1739,13 @@ export type V1TopologySpreadConstraint = {
 }
 
 export type V1TypedLocalObjectReference = {
-  apiGroup?: string
+  apiGroup?: string | null
   kind: string
   name: string
 }
 
 export type V1TypedObjectReference = {
-  apiGroup?: string
+  apiGroup?: string | null
   kind: string
   name: string
   namespace?: string

@@ -54,7 +54,7 @@ export type V1LimitResponse = {
 }
 
 export type V1LimitedPriorityLevelConfiguration = {
-  nominalConcurrencyShares?: number
+  nominalConcurrencyShares?: number | null
   limitResponse?: V1LimitResponse
   lendablePercent?: number
   borrowingLimitPercent?: number

@@ -66,7 +66,7 @@ export type V1IngressClassParametersReference = {
   apiGroup?: string
   kind: string
   name: string
-  scope?: string
+  scope?: string | null
   namespace?: string
 }
 

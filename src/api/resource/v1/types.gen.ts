@@ -23,7 +23,7 @@ export type V1CELDeviceSelector = {
 }
 
 export type V1CapacityRequestPolicy = {
-  default?: Quantity
+  default?: Quantity | null
   validValues?: Quantity[]
   validRange?: V1CapacityRequestPolicyRange
 }

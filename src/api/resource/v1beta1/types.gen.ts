@@ -38,7 +38,7 @@ export type V1beta1CELDeviceSelector = {
 }
 
 export type V1beta1CapacityRequestPolicy = {
-  default?: Quantity
+  default?: Quantity | null
   validValues?: Quantity[]
   validRange?: V1beta1CapacityRequestPolicyRange
 }

@@ -23,7 +23,7 @@ export type V1beta2CELDeviceSelector = {
 }
 
 export type V1beta2CapacityRequestPolicy = {
-  default?: Quantity
+  default?: Quantity | null
   validValues?: Quantity[]
   validRange?: V1beta2CapacityRequestPolicyRange
 }

@@ -43,7 +43,7 @@ export type V1alpha2PodGroupSchedulingPolicy = {
 }
 
 export type V1alpha2PodGroupSpec = {
-  podGroupTemplateRef?: V1alpha2PodGroupTemplateReference
+  podGroupTemplateRef?: V1alpha2PodGroupTemplateReference | null
   schedulingPolicy: V1alpha2PodGroupSchedulingPolicy
   schedulingConstraints?: V1alpha2PodGroupSchedulingConstraints
   resourceClaims?: V1alpha2PodGroupResourceClaim[]
@@ -60,7 +60,7 @@ export type V1alpha2PodGroupStatus = {
 export type V1alpha2PodGroupTemplate = {
   name: string
   schedulingPolicy: V1alpha2PodGroupSchedulingPolicy
-  schedulingConstraints?: V1alpha2PodGroupSchedulingConstraints
+  schedulingConstraints?: V1alpha2PodGroupSchedulingConstraints | null
   resourceClaims?: V1alpha2PodGroupResourceClaim[]
   disruptionMode?: string
   priorityClassName?: string
@@ -68,7 +68,7 @@ export type V1alpha2PodGroupTemplate = {
 }
 
 export type V1alpha2PodGroupTemplateReference = {
-  workload?: V1alpha2WorkloadPodGroupTemplateReference
+  workload?: V1alpha2WorkloadPodGroupTemplateReference | null
 }
 
 export type V1alpha2TopologyConstraint = {
