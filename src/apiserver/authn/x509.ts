@@ -10,8 +10,12 @@ export type TrustAnchors = () => readonly X509Certificate[]
 type Remembered = {
   readonly anchors: readonly X509Certificate[]
   readonly trusted: TrustedCertificate | Unauthenticated
-  outcome?: AuthOutcome
+  readonly fromMs: number
+  readonly untilMs: number
 }
+
+/** What is refused now may be valid later: not yet valid, or judged by a clock that was wrong. */
+const refusalLastsMs = 60_000
 
 /** Takes the common name of a client certificate for the user and its organizations for the groups. */
 export function x509Authenticator(anchors: TrustAnchors, clock: Clock): Authenticator {
@@ -43,8 +47,8 @@ export function rememberingVerifier(anchors: TrustAnchors, clock: Clock): (certi
     if (current.length === 0) return undefined
     const nowMs = clock.now()
     let known = memory.get(certificate)
-    if (known === undefined || known.anchors !== current || isUntimely(known.trusted, nowMs)) {
-      known = { anchors: current, trusted: judged(certificate, current, nowMs) }
+    if (known === undefined || known.anchors !== current || nowMs < known.fromMs || nowMs > known.untilMs) {
+      known = judged(certificate, current, nowMs)
       memory.set(certificate, known)
     }
     if (known.trusted instanceof Unauthenticated) throw known.trusted
@@ -52,17 +56,14 @@ export function rememberingVerifier(anchors: TrustAnchors, clock: Clock): (certi
   }
 }
 
-function isUntimely(trusted: TrustedCertificate | Unauthenticated, nowMs: number): boolean {
-  // A refusal may be one of time as well; refused certificates are rare enough to look again.
-  return trusted instanceof Unauthenticated || nowMs < trusted.notBeforeMs || nowMs > trusted.notAfterMs
-}
-
-function judged(certificate: X509Certificate, anchors: readonly X509Certificate[], nowMs: number): TrustedCertificate | Unauthenticated {
+function judged(certificate: X509Certificate, anchors: readonly X509Certificate[], nowMs: number): Remembered {
   try {
-    return trustedClientCertificate(certificate, anchors, nowMs)
+    const trusted = trustedClientCertificate(certificate, anchors, nowMs)
+    return { anchors, trusted, fromMs: trusted.notBeforeMs, untilMs: trusted.notAfterMs }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    return new Unauthenticated(`verifying certificate ${identifierOrNothing(certificate)} failed: ${why}`)
+    const trusted = new Unauthenticated(`verifying certificate ${identifierOrNothing(certificate)} failed: ${why}`)
+    return { anchors, trusted, fromMs: nowMs, untilMs: nowMs + refusalLastsMs }
   }
 }
 
