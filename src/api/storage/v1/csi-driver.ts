@@ -1,0 +1,139 @@
+import type { Check } from '#api/meta/check.ts'
+import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { each } from '#api/meta/each.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
+import { mustNotChange } from '#api/meta/immutable.ts'
+import { validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import { type Column, defineResource, type RuleContext } from '#api/resource.ts'
+import type { V1CSIDriver, V1CSIDriverSpec, V1TokenRequest } from '#api/storage/v1/types.gen.ts'
+
+/** What a volume driver wants of the cluster. */
+export const CSIDriver = defineResource<V1CSIDriver>({
+  group: 'storage.k8s.io',
+  version: 'v1',
+  kind: 'CSIDriver',
+  plural: 'csidrivers',
+  scope: 'Cluster',
+  schema: 'io.k8s.api.storage.v1.CSIDriver',
+  generation: 'spec',
+
+  defaults(driver) {
+    driver.spec ??= {}
+    const { spec } = driver
+    spec.attachRequired ??= true
+    spec.podInfoOnMount ??= false
+    spec.storageCapacity ??= false
+    spec.fsGroupPolicy ??= 'ReadWriteOnceWithFSType'
+    if (!spec.volumeLifecycleModes?.length) spec.volumeLifecycleModes = ['Persistent']
+    spec.requiresRepublish ??= false
+    spec.seLinuxMount ??= false
+  },
+  prepareForCreate({ spec }, context) {
+    dropDisabled(spec, undefined, context)
+  },
+  prepareForUpdate(next, prev, context) {
+    dropDisabled(next.spec, prev.spec, context)
+  },
+  validate: (driver, check, context) => validateSpec(driver.spec, check.at('spec'), context),
+  validateUpdate(next, prev, check, context) {
+    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+    validateSpec(next.spec, check.at('spec'), context)
+    mustNotChange(next.spec.attachRequired, prev.spec.attachRequired, check.at('spec.attachedRequired'))
+    mustNotChange(next.spec.volumeLifecycleModes, prev.spec.volumeLifecycleModes, check.at('spec.volumeLifecycleModes'))
+  },
+  warningsOnCreate: ({ spec }) => (sendsTokensInAttributes(spec) ? [tokenWarning] : []),
+  warningsOnUpdate: (next, prev) =>
+    sendsTokensInAttributes(next.spec) && !semanticEqual(next.spec.tokenRequests, prev.spec.tokenRequests) ? [tokenWarning] : [],
+
+  columns: [
+    nameColumn,
+    booleanColumn('AttachRequired', 'attachRequired', true),
+    booleanColumn('PodInfoOnMount', 'podInfoOnMount', false),
+    booleanColumn('StorageCapacity', 'storageCapacity', false),
+    {
+      name: 'TokenRequests',
+      type: 'string',
+      description: { field: 'CSIDriverSpec.tokenRequests' },
+      cell: ({ spec }) => spec?.tokenRequests?.map(({ audience }) => audience).join(',') ?? '<unset>',
+    },
+    booleanColumn('RequiresRepublish', 'requiresRepublish', false),
+    {
+      name: 'Modes',
+      type: 'string',
+      description: { field: 'CSIDriverSpec.volumeLifecycleModes' },
+      cell: ({ spec }) => spec?.volumeLifecycleModes?.join(',') || '<none>',
+    },
+    ageColumn,
+  ],
+})
+
+type Switch = 'attachRequired' | 'podInfoOnMount' | 'storageCapacity' | 'requiresRepublish'
+
+function booleanColumn(name: string, field: Switch, otherwise: boolean): Column<V1CSIDriver> {
+  return { name, type: 'boolean', description: { field: `CSIDriverSpec.${field}` }, cell: ({ spec }) => spec?.[field] ?? otherwise }
+}
+
+const tokenWarning =
+  'spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes'
+
+function sendsTokensInAttributes({ tokenRequests, serviceAccountTokenInSecrets }: V1CSIDriverSpec): boolean {
+  return tokenRequests !== undefined && tokenRequests.length > 0 && serviceAccountTokenInSecrets == null
+}
+
+const gates = {
+  seLinuxMount: 'SELinuxMountReadWriteOncePod',
+  nodeAllocatableUpdatePeriodSeconds: 'MutableCSINodeAllocatableCount',
+  serviceAccountTokenInSecrets: 'CSIServiceAccountTokenSecrets',
+  preventPodSchedulingIfMissing: 'VolumeLimitScaling',
+} as const
+
+function dropDisabled(spec: V1CSIDriverSpec, prev: V1CSIDriverSpec | undefined, context: RuleContext): void {
+  for (const field of Object.keys(gates) as (keyof typeof gates)[]) {
+    if (prev?.[field] == null && !context.isEnabled(gates[field])) delete spec[field]
+  }
+}
+
+const fsGroupPolicies = ['File', 'None', 'ReadWriteOnceWithFSType']
+const lifecycleModes = ['Persistent', 'Ephemeral']
+
+function validateSpec(spec: V1CSIDriverSpec, check: Check, context: RuleContext): void {
+  // The path is upstream's, although the field is attachRequired.
+  if (spec.attachRequired == null) check.at('attachedRequired').required()
+  if (spec.podInfoOnMount == null) check.at('podInfoOnMount').required()
+  if (spec.storageCapacity == null) check.at('storageCapacity').required()
+  if (spec.fsGroupPolicy != null && !fsGroupPolicies.includes(spec.fsGroupPolicy)) {
+    check.at('fsGroupPolicy').notSupported(spec.fsGroupPolicy, fsGroupPolicies)
+  }
+  validateTokenRequests(spec.tokenRequests, check.at('tokenRequests'))
+  for (const mode of spec.volumeLifecycleModes ?? []) {
+    if (!lifecycleModes.includes(mode)) check.at('volumeLifecycleModes').notSupported(mode, lifecycleModes)
+  }
+  if (spec.seLinuxMount == null && context.isEnabled(gates.seLinuxMount)) check.at('seLinuxMount').required()
+  const period = spec.nodeAllocatableUpdatePeriodSeconds
+  if (period != null && period < 10) {
+    check.at('nodeAllocatableUpdatePeriodSeconds').invalid(period, 'must be greater than or equal to 10 seconds')
+  }
+  if (spec.serviceAccountTokenInSecrets != null && !spec.tokenRequests?.length) {
+    check
+      .at('serviceAccountTokenInSecrets')
+      .invalid(spec.serviceAccountTokenInSecrets, 'serviceAccountTokenInSecrets is set but no tokenRequests are specified')
+  }
+  if (spec.preventPodSchedulingIfMissing == null && context.isEnabled(gates.preventPodSchedulingIfMissing)) {
+    check.at('preventPodSchedulingIfMissing').required()
+  }
+}
+
+function validateTokenRequests(requests: readonly V1TokenRequest[] | undefined, check: Check): void {
+  const audiences = new Set<string>()
+  each(requests, check, ({ audience = '', expirationSeconds }, item) => {
+    if (audiences.has(audience)) {
+      item.at('audience').duplicate(audience)
+      return
+    }
+    audiences.add(audience)
+    if (expirationSeconds == null) return
+    const expiration = item.at('expirationSeconds')
+    if (expirationSeconds < 600) expiration.invalid(expirationSeconds, 'may not specify a duration less than 10 minutes')
+    if (expirationSeconds > 2 ** 32) expiration.invalid(expirationSeconds, 'may not specify a duration larger than 2^32 seconds')
+  })
+}

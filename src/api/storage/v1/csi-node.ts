@@ -1,0 +1,77 @@
+import { validateCsiDriverName } from '#api/core/v1/volume-sources.ts'
+import type { Check } from '#api/meta/check.ts'
+import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { each } from '#api/meta/each.ts'
+import { nonNegative } from '#api/meta/formats.ts'
+import { mustNotChange } from '#api/meta/immutable.ts'
+import { byteLength, mustBe, nameIsDns1123Subdomain, qualifiedName } from '#api/meta/names.ts'
+import { validateObjectMeta } from '#api/meta/object-meta.ts'
+import { defineResource, type RuleContext } from '#api/resource.ts'
+import type { V1CSINode, V1CSINodeDriver } from '#api/storage/v1/types.gen.ts'
+
+const maxNodeIdLength = 256
+
+/** The volume drivers that run on a node, and what each calls it. */
+export const CSINode = defineResource<V1CSINode>({
+  group: 'storage.k8s.io',
+  version: 'v1',
+  kind: 'CSINode',
+  plural: 'csinodes',
+  scope: 'Cluster',
+  schema: 'io.k8s.api.storage.v1.CSINode',
+  generation: false,
+
+  validate: validateDrivers,
+  validateUpdate(next, prev, check, context) {
+    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
+    validateDrivers(next, check)
+    validateDriversUpdate(next, prev, check.at('spec.drivers'), context)
+  },
+
+  columns: [
+    nameColumn,
+    {
+      name: 'Drivers',
+      type: 'integer',
+      description: 'Drivers indicates the number of CSI drivers registered on the node',
+      cell: ({ spec }) => spec?.drivers?.length ?? 0,
+    },
+    ageColumn,
+  ],
+})
+
+function validateDrivers({ spec }: V1CSINode, check: Check): void {
+  const names = new Set<string>()
+  each(spec?.drivers, check.at('spec.drivers'), (driver, item) => {
+    validateDriver(driver, names, item)
+    names.add(driver.name ?? '')
+  })
+}
+
+function validateDriver(driver: V1CSINodeDriver, names: ReadonlySet<string>, check: Check): void {
+  const { name = '', nodeID = '', allocatable, topologyKeys } = driver
+  validateCsiDriverName(name, check.at('name'))
+  if (nodeID === '') check.at('nodeID').required()
+  if (byteLength(nodeID) > maxNodeIdLength) check.at('nodeID').invalid(nodeID, `must be ${maxNodeIdLength} characters or less`)
+  nonNegative(allocatable?.count, check.at('allocatable.count'))
+  if (names.has(name)) check.at('name').duplicate(name)
+  const keys = new Set<string>()
+  for (const key of topologyKeys ?? []) {
+    if (key === '') check.required()
+    if (keys.has(key)) check.duplicate(key)
+    keys.add(key)
+    mustBe(qualifiedName, key, check)
+  }
+}
+
+/** Drivers come and go, but while one is there only its allocatable count may change. */
+function validateDriversUpdate(next: V1CSINode, prev: V1CSINode, check: Check, context: RuleContext): void {
+  const isCountMutable = context.isEnabled('MutableCSINodeAllocatableCount')
+  const judged = ({ allocatable, ...rest }: V1CSINodeDriver) => (isCountMutable || allocatable == null ? rest : { ...rest, allocatable })
+  for (const before of prev.spec?.drivers ?? []) {
+    for (const driver of next.spec?.drivers ?? []) {
+      if (driver.name !== before.name) continue
+      mustNotChange(judged(driver), judged(before), check, 'storage.CSINodeDriver')
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import { validateCsiDriverName } from '#api/core/v1/volume-sources.ts'
+import type { Check } from '#api/meta/check.ts'
+import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { mustNotChange } from '#api/meta/immutable.ts'
+import { byteLength, dns1123Subdomain, mustBe, nameIsDns1123Subdomain, rangeError } from '#api/meta/names.ts'
+import { validateObjectMeta } from '#api/meta/object-meta.ts'
+import { putBack } from '#api/meta/put-back.ts'
+import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
+import { defineResource } from '#api/resource.ts'
+import type { V1VolumeAttachment, V1VolumeAttachmentSource, V1VolumeAttachmentStatus, V1VolumeError } from '#api/storage/v1/types.gen.ts'
+
+const maxMetadataBytes = 256 * 1024
+const maxMessageBytes = 1024
+
+/** Asks a driver to attach a volume to a node, or to detach it. */
+export const VolumeAttachment = defineResource<V1VolumeAttachment>({
+  group: 'storage.k8s.io',
+  version: 'v1',
+  kind: 'VolumeAttachment',
+  plural: 'volumeattachments',
+  scope: 'Cluster',
+  schema: 'io.k8s.api.storage.v1.VolumeAttachment',
+  generation: false,
+  resetFields: ['status'],
+
+  prepareForCreate(attachment) {
+    attachment.status = { attached: false }
+  },
+  prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
+  validate: validateAttachment,
+  validateUpdate,
+
+  subresources: {
+    status: {
+      resetFields: ['metadata', 'spec'],
+      prepareForUpdate(next, prev, context) {
+        putBack(next, prev, 'spec')
+        resetObjectMetaForStatus(next.metadata, prev.metadata)
+        if (context.isEnabled('MutableCSINodeAllocatableCount')) return
+        dropErrorCode(next.status?.attachError, prev.status?.attachError)
+        dropErrorCode(next.status?.detachError, prev.status?.detachError)
+      },
+      validateUpdate,
+    },
+  },
+
+  columns: [
+    nameColumn,
+    {
+      name: 'Attacher',
+      type: 'string',
+      format: 'name',
+      description: { field: 'VolumeAttachmentSpec.attacher' },
+      cell: ({ spec }) => spec?.attacher ?? '',
+    },
+    {
+      name: 'PV',
+      type: 'string',
+      description: { field: 'VolumeAttachmentSource.persistentVolumeName' },
+      cell: ({ spec }) => spec?.source?.persistentVolumeName ?? '',
+    },
+    {
+      name: 'Node',
+      type: 'string',
+      description: { field: 'VolumeAttachmentSpec.nodeName' },
+      cell: ({ spec }) => spec?.nodeName ?? '',
+    },
+    {
+      name: 'Attached',
+      type: 'boolean',
+      description: { field: 'VolumeAttachmentStatus.attached' },
+      cell: ({ status }) => status?.attached ?? false,
+    },
+    ageColumn,
+  ],
+})
+
+function validateUpdate(next: V1VolumeAttachment, prev: V1VolumeAttachment, check: Check): void {
+  validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
+  validateAttachment(next, check)
+  mustNotChange(next.spec, prev.spec, check.at('spec'), 'storage.VolumeAttachmentSpec')
+}
+
+function validateAttachment({ spec, status }: V1VolumeAttachment, check: Check): void {
+  validateCsiDriverName(spec?.attacher, check.at('spec.attacher'))
+  validateSource(spec?.source ?? {}, check.at('spec.source'))
+  mustBe(dns1123Subdomain, spec?.nodeName ?? '', check.at('spec.nodeName'))
+  if (status != null) validateStatus(status, check.at('status'))
+  const volume = spec?.source?.persistentVolumeName
+  if (volume != null) mustBe(dns1123Subdomain, volume, check.at('spec.source.persistentVolumeName'))
+}
+
+const exactlyOne = 'must specify exactly one of inlineVolumeSpec and persistentVolumeName'
+
+function validateSource({ inlineVolumeSpec, persistentVolumeName }: V1VolumeAttachmentSource, check: Check): void {
+  if (inlineVolumeSpec == null && persistentVolumeName == null) check.required(exactlyOne)
+  else if (inlineVolumeSpec != null && persistentVolumeName != null) check.forbidden(exactlyOne)
+  else if (persistentVolumeName === '') check.at('persistentVolumeName').required('must specify non empty persistentVolumeName')
+}
+
+function validateStatus({ attachmentMetadata, attachError, detachError }: V1VolumeAttachmentStatus, check: Check): void {
+  let sizeBytes = 0
+  for (const [key, value] of Object.entries(attachmentMetadata ?? {})) sizeBytes += byteLength(key) + byteLength(value)
+  if (sizeBytes > maxMetadataBytes) check.at('attachmentMetadata').tooLong(maxMetadataBytes)
+  validateError(attachError, check.at('attachError'))
+  validateError(detachError, check.at('detachError'))
+}
+
+function validateError(error: V1VolumeError | undefined, check: Check): void {
+  if (error == null) return
+  // Upstream names the other limit in this message.
+  if (byteLength(error.message ?? '') > maxMessageBytes) check.at('message').tooLong(maxMetadataBytes)
+  if (error.errorCode != null && error.errorCode < 0) check.at('errorCode').invalid(error.errorCode, rangeError(0, 2 ** 31 - 1))
+}
+
+function dropErrorCode(next: V1VolumeError | undefined, prev: V1VolumeError | undefined): void {
+  if (next != null && prev?.errorCode == null) delete next.errorCode
+}

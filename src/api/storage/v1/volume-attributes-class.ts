@@ -1,0 +1,47 @@
+import type { Check } from '#api/meta/check.ts'
+import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
+import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
+import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import { defineResource } from '#api/resource.ts'
+import { validateParameters, validateProvisioner } from '#api/storage/v1/parameters.ts'
+import type { V1VolumeAttributesClass } from '#api/storage/v1/types.gen.ts'
+
+/** Attributes of a volume that may be changed while it is in use. */
+export const VolumeAttributesClass = defineResource<V1VolumeAttributesClass>({
+  group: 'storage.k8s.io',
+  version: 'v1',
+  kind: 'VolumeAttributesClass',
+  plural: 'volumeattributesclasses',
+  shortNames: ['vac'],
+  scope: 'Cluster',
+  schema: 'io.k8s.api.storage.v1.VolumeAttributesClass',
+  generation: false,
+  allowUnconditionalUpdate: true,
+
+  validate: validateClass,
+  validateUpdate(next, prev, check) {
+    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+    if (next.driverName !== prev.driverName) check.at('driverName').forbidden('updates to driverName are forbidden.')
+    if (!semanticEqual(next.parameters, prev.parameters)) check.at('parameters').forbidden('updates to parameters are forbidden.')
+    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
+    validateClass(next, check)
+  },
+
+  columns: [
+    nameColumn,
+    {
+      name: 'DriverName',
+      type: 'string',
+      description: { field: 'VolumeAttributesClass.driverName' },
+      cell: ({ driverName }) => driverName ?? '',
+    },
+    ageColumn,
+  ],
+})
+
+function validateClass({ driverName, parameters }: V1VolumeAttributesClass, check: Check): void {
+  validateProvisioner(driverName, check.at('driverName'))
+  validateParameters(parameters, check.at('parameters'))
+  if (Object.keys(parameters ?? {}).length === 0) check.at('parameters').required('must contain at least one key/value pair')
+}
