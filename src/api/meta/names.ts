@@ -213,3 +213,6 @@ export const nameIsDns1123Subdomain: NameRule = namedLike(dns1123Subdomain)
 export const nameIsDns1123Label: NameRule = namedLike(dns1123Label)
 export const nameIsDns1035Label: NameRule = namedLike(dns1035Label)
 export const nameIsPathSegment: NameRule = (name, isPrefix) => (isPrefix ? pathSegmentPrefix(name) : pathSegmentName(name))
+
+/** For the kinds that judge the finished name only, as declarative validation words it (ReplicationController, DeviceClass). */
+export const nameIsLongName: NameRule = (name, isPrefix) => (isPrefix ? [] : longName(name))
