@@ -1,0 +1,129 @@
+import type {
+  V1CertificateSigningRequest,
+  V1CertificateSigningRequestCondition,
+  V1CertificateSigningRequestSpec,
+} from '#api/certificates/v1/types.gen.ts'
+import { validateSigningRequest, validateSigningRequestUpdate } from '#api/certificates/v1/validate-signing-request.ts'
+import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { humanDuration } from '#api/meta/human-duration.ts'
+import { putBack } from '#api/meta/put-back.ts'
+import { defineResource } from '#api/resource.ts'
+
+/** Asks a signer for a certificate. What is asked, and who asks, never changes; approval and issuing have endpoints of their own. */
+export const CertificateSigningRequest = defineResource<V1CertificateSigningRequest>({
+  group: 'certificates.k8s.io',
+  version: 'v1',
+  kind: 'CertificateSigningRequest',
+  plural: 'certificatesigningrequests',
+  shortNames: ['csr'],
+  scope: 'Cluster',
+  schema: 'io.k8s.api.certificates.v1.CertificateSigningRequest',
+  nameRule: () => [],
+  generation: false,
+  allowUnconditionalUpdate: true,
+  resetFields: ['spec', 'status'],
+
+  prepareForCreate(request, { user }) {
+    const { username, uid, groups, extra, ...asked } = request.spec ?? { request: '', signerName: '' }
+    request.spec = asked
+    if (user !== undefined) identify(request.spec, user)
+    request.status = {}
+  },
+  prepareForUpdate(next, prev) {
+    putBack(next, prev, 'spec')
+    putBack(next, prev, 'status')
+  },
+  validate: (request, check) => validateSigningRequest(request, check),
+  validateUpdate: (next, prev, check) => validateSigningRequestUpdate(next, prev, check, {}),
+
+  subresources: {
+    status: {
+      resetFields: ['spec', 'status.conditions'],
+      prepareForUpdate(next, prev, { now }) {
+        putBack(next, prev, 'spec')
+        keepConditions(next, prev, 'Approved')
+        keepConditions(next, prev, 'Denied')
+        fillTimes(next, prev, now)
+      },
+      validateUpdate: (next, prev, check) => validateSigningRequestUpdate(next, prev, check, { maySetCertificate: true }),
+    },
+    approval: {
+      resetFields: ['spec', 'status.certificate'],
+      prepareForUpdate(next, prev, { now }) {
+        fillTimes(next, prev, now)
+        putBack(next, prev, 'spec')
+        const conditions = next.status?.conditions
+        next.status = { ...prev.status }
+        if (conditions === undefined) delete next.status.conditions
+        else next.status.conditions = conditions
+      },
+      validateUpdate: (next, prev, check) => validateSigningRequestUpdate(next, prev, check, { mayApprove: true }),
+    },
+  },
+
+  fieldSelectors: { 'spec.signerName': ({ spec }) => spec?.signerName ?? '' },
+  columns: [
+    nameColumn,
+    ageColumn,
+    {
+      name: 'SignerName',
+      type: 'string',
+      description: { field: 'CertificateSigningRequestSpec.signerName' },
+      cell: ({ spec }) => spec?.signerName || '<none>',
+    },
+    {
+      name: 'Requestor',
+      type: 'string',
+      description: { field: 'CertificateSigningRequestSpec.request' },
+      cell: ({ spec }) => spec?.username ?? '',
+    },
+    {
+      name: 'RequestedDuration',
+      type: 'string',
+      description: { field: 'CertificateSigningRequestSpec.expirationSeconds' },
+      cell: ({ spec }) => (spec?.expirationSeconds == null ? '<none>' : humanDuration(spec.expirationSeconds * 1000)),
+    },
+    {
+      name: 'Condition',
+      type: 'string',
+      description: { field: 'CertificateSigningRequestStatus.conditions' },
+      cell: conditionCell,
+    },
+  ],
+})
+
+type User = { readonly name: string; readonly uid?: string | undefined; readonly groups: readonly string[]; readonly extra: object }
+
+function identify(spec: V1CertificateSigningRequestSpec, { name, uid, groups, extra }: User): void {
+  spec.username = name
+  if (uid) spec.uid = uid
+  spec.groups = [...groups]
+  if (Object.keys(extra).length > 0) spec.extra = { ...extra }
+}
+
+const conditionsOf = (request: V1CertificateSigningRequest, type: string): V1CertificateSigningRequestCondition[] =>
+  (request.status?.conditions ?? []).filter((condition) => condition.type === type)
+
+/** Conditions of the type stay as they were, unless some were added or removed: validation then says no. */
+function keepConditions(next: V1CertificateSigningRequest, prev: V1CertificateSigningRequest, type: string): void {
+  const kept = conditionsOf(prev, type)
+  if (next.status?.conditions === undefined || kept.length !== conditionsOf(next, type).length) return
+  next.status.conditions = next.status.conditions.map((condition) => (condition.type === type && kept.shift()) || condition)
+}
+
+function fillTimes(next: V1CertificateSigningRequest, prev: V1CertificateSigningRequest, now: string): void {
+  for (const condition of next.status?.conditions ?? []) {
+    condition.lastUpdateTime ||= now
+    condition.lastTransitionTime ||=
+      conditionsOf(prev, condition.type).find((each) => each.status === condition.status && each.lastTransitionTime)?.lastTransitionTime ??
+      now
+  }
+}
+
+function conditionCell(request: V1CertificateSigningRequest): string {
+  const has = (type: string) => conditionsOf(request, type).length > 0
+  let cell = has('Denied') ? 'Denied' : has('Approved') ? 'Approved' : 'Pending'
+  if (has('Failed')) cell += ',Failed'
+  if (request.status?.certificate) cell += ',Issued'
+  return cell
+}

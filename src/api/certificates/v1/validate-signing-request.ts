@@ -1,0 +1,115 @@
+import { certificateError, signingRequestError } from '#api/certificates/v1/pem-errors.ts'
+import type { V1CertificateSigningRequest, V1CertificateSigningRequestCondition } from '#api/certificates/v1/types.gen.ts'
+import { validateSignerName } from '#api/core/v1/signer-names.ts'
+import { type Check, quoted } from '#api/meta/check.ts'
+import { each } from '#api/meta/each.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
+import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+
+const keyUsages = [
+  ...['any', 'cert sign', 'client auth', 'code signing', 'content commitment', 'crl sign', 'data encipherment', 'decipher only'],
+  ...['digital signature', 'email protection', 'encipher only', 'ipsec end system', 'ipsec tunnel', 'ipsec user', 'key agreement'],
+  ...['key encipherment', 'microsoft sgc', 'netscape sgc', 'ocsp signing', 's/mime', 'server auth', 'signing', 'timestamping'],
+]
+
+const legacyUnknownSigner = 'kubernetes.io/legacy-unknown'
+
+/** Judges the request as it stands. What `prev` already has wrong is let through. */
+export function validateSigningRequest(request: V1CertificateSigningRequest, check: Check, prev?: V1CertificateSigningRequest): void {
+  const { request: pem = '', usages = [], signerName = '', expirationSeconds } = request.spec ?? {}
+  const spec = check.at('spec')
+  const error = signingRequestError(pem)
+  if (error !== undefined) spec.at('request').invalid(pem === '' ? null : pem, error)
+  if (usages.length === 0) spec.at('usages').required()
+  validateUsages(usages, spec.at('usages'), prev?.spec?.usages ?? [])
+  if (signerName === legacyUnknownSigner && prev?.spec?.signerName !== legacyUnknownSigner) {
+    spec.at('signerName').invalid(signerName, 'the legacy signerName is not allowed via this API version')
+  } else validateSignerName(signerName, spec.at('signerName'))
+  if (expirationSeconds != null && expirationSeconds < 600) {
+    spec.at('expirationSeconds').invalid(expirationSeconds, 'may not specify a duration less than 600 seconds (10 minutes)')
+  }
+  validateConditions(request.status?.conditions ?? [], check.at('status.conditions'), prev?.status?.conditions ?? [])
+
+  const { certificate } = request.status ?? {}
+  const isUntouched = prev !== undefined && (certificate ?? '') === (prev.status?.certificate ?? '')
+  if (isUntouched || certificateError(prev?.status?.certificate) !== undefined) return
+  const certificateFault = certificateError(certificate)
+  if (certificateFault !== undefined) check.at('status.certificate').invalid('<certificate data>', certificateFault)
+}
+
+function validateUsages(usages: readonly string[], check: Check, prev: readonly string[]): void {
+  if (prev.every((usage) => keyUsages.includes(usage))) {
+    each(usages, check, (usage, item) => {
+      if (!keyUsages.includes(usage)) item.notSupported(usage, keyUsages)
+    })
+  }
+  if (hasDuplicates(prev)) return
+  const seen = new Set<string>()
+  each(usages, check, (usage, item) => {
+    if (seen.has(usage)) item.duplicate(usage)
+    seen.add(usage)
+  })
+}
+
+type Conditions = readonly V1CertificateSigningRequestCondition[]
+
+const hasDuplicates = (values: readonly string[]): boolean => new Set(values).size < values.length
+
+function validateConditions(conditions: Conditions, check: Check, prev: Conditions): void {
+  const prevTypes = prev.map(({ type }) => type)
+  const mayContradict = prevTypes.includes('Approved') && prevTypes.includes('Denied')
+  const mayRepeat = hasDuplicates(prevTypes)
+  const seen = new Set<string>()
+  each(conditions, check, ({ type = '', status = '' }, item) => {
+    if (type === '' && !prevTypes.includes('')) item.at('type').required()
+    const allowed = finalConditions.includes(type) ? ['True'] : ['False', 'True', 'Unknown']
+    if (status === '') item.at('status').required()
+    else if (!allowed.includes(status)) item.at('status').notSupported(status, allowed)
+    const opposite = type === 'Approved' ? 'Denied' : type === 'Denied' ? 'Approved' : undefined
+    if (opposite !== undefined && seen.has(opposite) && !mayContradict) {
+      check.invalid(type, 'Approved and Denied conditions are mutually exclusive')
+    }
+    if (seen.has(type) && !mayRepeat) item.at('type').duplicate(type)
+    seen.add(type)
+  })
+}
+
+/** What an endpoint is for. */
+export type Permissions = { maySetCertificate?: boolean; mayApprove?: boolean }
+
+const finalConditions = ['Approved', 'Denied', 'Failed']
+const verdicts = ['Approved', 'Denied']
+
+export function validateSigningRequestUpdate(
+  next: V1CertificateSigningRequest,
+  prev: V1CertificateSigningRequest,
+  check: Check,
+  { maySetCertificate = false, mayApprove = false }: Permissions,
+): void {
+  validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: () => [] }, check.at('metadata'))
+  validateSigningRequest(next, check, prev)
+  validateFinalConditions(next.status?.conditions ?? [], prev.status?.conditions ?? [], check.at('status.conditions'), mayApprove)
+  const before = prev.status?.certificate ?? ''
+  if ((next.status?.certificate ?? '') !== before) {
+    if (!maySetCertificate) check.at('status.certificate').forbidden('updates may not set certificate content')
+    else if (before !== '') check.at('status.certificate').forbidden('updates may not modify existing certificate content')
+  }
+  validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+}
+
+function validateFinalConditions(conditions: Conditions, prev: Conditions, check: Check, mayApprove: boolean): void {
+  const of = (all: Conditions, type: string) => all.filter((condition) => condition.type === type)
+  for (const type of finalConditions) {
+    if (of(conditions, type).length < of(prev, type).length) {
+      check.forbidden(`updates may not remove a condition of type ${quoted(type)}`)
+    }
+  }
+  if (mayApprove) return
+  for (const type of verdicts) {
+    const [now, before] = [of(conditions, type), of(prev, type)]
+    if (now.length > before.length) check.forbidden(`updates may not add a condition of type ${quoted(type)}`)
+    else if (now.length === before.length && !semanticEqual(now, before)) {
+      check.forbidden(`updates may not modify a condition of type ${quoted(type)}`)
+    }
+  }
+}
