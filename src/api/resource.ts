@@ -134,6 +134,11 @@ export type ResourceDefinition<T extends KubernetesObject = KubernetesObject> = 
   defaults?(object: T): void
   /** What a name must look like; a DNS subdomain unless said otherwise. */
   nameRule?: NameRule
+  /**
+   * Finalizers need a domain (or be one of the three old ones), unless any name is fine. Judged on create; on update only by
+   * kinds that judge all of their metadata again.
+   */
+  finalizers?: 'qualified' | 'any'
   /** Clears what a creator may not set (status, most of all), sets the first generation. */
   prepareForCreate?(object: T, context: RuleContext): void
   /** Reports what is wrong with the object as it stands, on create. Metadata was judged before. */
