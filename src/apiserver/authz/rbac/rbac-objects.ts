@@ -31,34 +31,28 @@ export type LabelSelector = {
     | undefined
 }
 
-export type Role = { readonly kind: 'Role'; readonly metadata: RbacMeta; readonly rules?: readonly PolicyRule[] | null | undefined }
-export type ClusterRole = {
-  readonly kind: 'ClusterRole'
-  readonly metadata: RbacMeta
-  readonly rules?: readonly PolicyRule[] | null | undefined
+export type Role = { readonly metadata: RbacMeta; readonly rules?: readonly PolicyRule[] | null | undefined }
+export type ClusterRole = Role & {
   readonly aggregationRule?: { readonly clusterRoleSelectors?: readonly LabelSelector[] | undefined } | undefined
 }
 export type RoleBinding = {
-  readonly kind: 'RoleBinding'
   readonly metadata: RbacMeta
   readonly subjects?: readonly Subject[] | undefined
   readonly roleRef: RoleRef
 }
-export type ClusterRoleBinding = {
-  readonly kind: 'ClusterRoleBinding'
-  readonly metadata: RbacMeta
-  readonly subjects?: readonly Subject[] | undefined
-  readonly roleRef: RoleRef
-}
+export type ClusterRoleBinding = RoleBinding
 
-export type RbacObject = Role | ClusterRole | RoleBinding | ClusterRoleBinding
+export type RbacKinds = { Role: Role; ClusterRole: ClusterRole; RoleBinding: RoleBinding; ClusterRoleBinding: ClusterRoleBinding }
+export type RbacKind = keyof RbacKinds
 
 /**
  * Takes every change of roles and bindings, in order, from the watch cache.
  * Objects are shared and frozen: they are kept, not copied.
  */
 export type RbacObjects = {
-  upsert(object: RbacObject): void
+  upsert<K extends RbacKind>(kind: K, object: RbacKinds[K]): void
   /** `namespace` is empty for the cluster-scoped kinds. */
-  remove(kind: RbacObject['kind'], namespace: string, name: string): void
+  remove(kind: RbacKind, namespace: string, name: string): void
 }
+
+export const rbacGroup = 'rbac.authorization.k8s.io'

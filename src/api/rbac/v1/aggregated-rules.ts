@@ -1,0 +1,44 @@
+import { semanticEqual } from '#api/meta/equality.ts'
+import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
+import type { V1ClusterRole, V1PolicyRule } from '#api/rbac/v1/types.gen.ts'
+
+/**
+ * The rules a cluster role gathers from those its selectors match: in the order of selectors, then names, each rule once.
+ * Undefined when it gathers nothing, and its rules are its own.
+ */
+export function aggregatedRules(role: V1ClusterRole, all: Iterable<V1ClusterRole>): V1PolicyRule[] | undefined {
+  const selectors = role.aggregationRule?.clusterRoleSelectors
+  if (role.aggregationRule === undefined) return undefined
+  const others = [...all]
+    .filter(({ metadata }) => metadata.name !== role.metadata.name)
+    .sort((left, right) => ((left.metadata.name ?? '') < (right.metadata.name ?? '') ? -1 : 1))
+  const rules: V1PolicyRule[] = []
+  for (const selector of selectors ?? []) {
+    for (const other of others) {
+      if (!selects(selector, other.metadata.labels ?? {})) continue
+      for (const rule of other.rules ?? []) if (!rules.some((known) => semanticEqual(known, rule))) rules.push(rule)
+    }
+  }
+  return rules
+}
+
+function selects({ matchLabels = {}, matchExpressions = [] }: V1LabelSelector, labels: Readonly<Record<string, string>>): boolean {
+  const has = (key: string) => Object.hasOwn(labels, key)
+  return (
+    Object.entries(matchLabels).every(([key, value]) => has(key) && labels[key] === value) &&
+    matchExpressions.every(({ key, operator, values = [] }) => {
+      switch (operator) {
+        case 'In':
+          return has(key) && values.includes(labels[key] ?? '')
+        case 'NotIn':
+          return !has(key) || !values.includes(labels[key] ?? '')
+        case 'Exists':
+          return has(key)
+        case 'DoesNotExist':
+          return !has(key)
+        default:
+          return false
+      }
+    })
+  )
+}

@@ -1,0 +1,148 @@
+import { quoted } from '#api/meta/check.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
+import { groups, type UserInfo } from '#apiserver/authn/authenticator.ts'
+import type { Attributes, Authorizer } from '#apiserver/authz/authorizer.ts'
+import { Forbidden } from '#apiserver/authz/forbidden.ts'
+import { uncoveredRules } from '#apiserver/authz/rbac/covers.ts'
+import type { RbacAuthorizer } from '#apiserver/authz/rbac/rbac-authorizer.ts'
+import { type ClusterRole, type PolicyRule, type RoleBinding, type RoleRef, rbacGroup } from '#apiserver/authz/rbac/rbac-objects.ts'
+
+/** A write of a role or a binding, by somebody. */
+export type RbacWrite = {
+  readonly user: UserInfo
+  /** Empty for the cluster-scoped kinds. */
+  readonly namespace: string
+  /** Of the request; empty on create. */
+  readonly requestName: string
+}
+
+/** Nobody may give what he does not have, unless he is explicitly trusted with it. */
+export class EscalationCheck {
+  readonly #rbac: Pick<RbacAuthorizer, 'policyRulesFor' | 'rulesOfRole'>
+  readonly #authorizer: Authorizer
+
+  constructor(rbac: Pick<RbacAuthorizer, 'policyRulesFor' | 'rulesOfRole'>, authorizer: Authorizer) {
+    this.#rbac = rbac
+    this.#authorizer = authorizer
+  }
+
+  /** Throws `Forbidden` when the role holds more than its author. `old` is absent on create. */
+  async role(write: RbacWrite, resource: 'roles' | 'clusterroles', role: ClusterRole, old?: ClusterRole): Promise<void> {
+    if (isPrivileged(write.user)) return
+    if (await this.#mayEscalate(write, resource)) return
+    if (old !== undefined && changesOnlyGarbageCollection(role, old)) return
+    const missing = this.#missing(write, role.rules ?? [])
+    if (missing !== undefined) throw new Forbidden(rbacGroup, resource, role.metadata.name, missing)
+    const gathers = hasSelectors(role) || (old !== undefined && hasSelectors(old))
+    if (resource === 'clusterroles' && gathers && this.#missing(write, fullAuthority) !== undefined) {
+      throw new Forbidden(rbacGroup, resource, role.metadata.name, 'must have cluster-admin privileges to use the aggregationRule')
+    }
+  }
+
+  /** Throws `Forbidden` when the bound role holds more than the author, `RoleNotFound` when nobody can say what it holds. */
+  async binding(
+    write: RbacWrite,
+    resource: 'rolebindings' | 'clusterrolebindings',
+    binding: RoleBinding,
+    old?: RoleBinding,
+  ): Promise<void> {
+    if (isPrivileged(write.user)) return
+    if (old !== undefined && changesOnlyGarbageCollection(binding, old)) return
+    if (await this.#mayBind(write, binding.roleRef)) return
+    const rules = this.#rbac.rulesOfRole(binding.roleRef, write.namespace)
+    if (rules === undefined) throw new RoleNotFound(binding.roleRef)
+    const missing = this.#missing(write, rules)
+    if (missing !== undefined) throw new Forbidden(rbacGroup, resource, binding.metadata.name, missing)
+  }
+
+  async #mayEscalate({ user, namespace, requestName }: RbacWrite, resource: string): Promise<boolean> {
+    return this.#isAllowed({ ...anything, user, verb: 'escalate', resource, name: requestName, namespace })
+  }
+
+  async #mayBind({ user, namespace }: RbacWrite, { kind, name, apiGroup }: RoleRef): Promise<boolean> {
+    const resource = kind === 'ClusterRole' ? 'clusterroles' : kind === 'Role' ? 'roles' : undefined
+    if (resource === undefined) return false
+    return this.#isAllowed({ ...anything, user, verb: 'bind', group: apiGroup, resource, name, namespace })
+  }
+
+  async #isAllowed(attributes: Attributes): Promise<boolean> {
+    return (await this.#authorizer.authorize(attributes)).decision === 'allow'
+  }
+
+  #missing({ user, namespace }: RbacWrite, rules: readonly PolicyRule[]): string | undefined {
+    const { rules: held, errors } = this.#rbac.policyRulesFor(user, namespace)
+    const uncovered = uncoveredRules(held, rules)
+    if (uncovered.length === 0) return undefined
+    const descriptions = [...new Set(compacted(uncovered).map(described))].sort()
+    const inGroups = user.groups.map(quoted).join(' ')
+    const text = `user ${quoted(user.name)} (groups=[${inGroups}]) is attempting to grant RBAC permissions not currently held:\n${descriptions.join('\n')}`
+    return errors.length === 0 ? text : `${text}; resolution errors: [${errors.length > 1 ? `[${errors.join(', ')}]` : errors[0]}]`
+  }
+}
+
+/** A binding to a role that does not exist cannot be judged; the client sees that role's 404. */
+export class RoleNotFound extends Error {
+  override name = 'RoleNotFound'
+  readonly resource: string
+  readonly roleName: string
+
+  constructor({ kind, name }: RoleRef) {
+    const resource = kind === 'ClusterRole' ? 'clusterroles' : 'roles'
+    super(`${resource}.${rbacGroup} ${quoted(name)} not found`)
+    this.resource = resource
+    this.roleName = name
+  }
+}
+
+const anything = { group: rbacGroup, version: '*', subresource: '', path: '', isResourceRequest: true } as const
+
+const fullAuthority: readonly PolicyRule[] = [
+  { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+  { verbs: ['*'], nonResourceURLs: ['*'] },
+]
+
+function isPrivileged(user: UserInfo): boolean {
+  return user.groups.includes(groups.masters)
+}
+
+function hasSelectors({ aggregationRule }: ClusterRole): boolean {
+  return (aggregationRule?.clusterRoleSelectors?.length ?? 0) > 0
+}
+
+/** The garbage collector may take finalizers and owners off an object it could not have written. */
+function changesOnlyGarbageCollection<T extends { readonly metadata: object }>(next: T, old: T): boolean {
+  const bare = ({ metadata, ...rest }: T) => ({
+    ...rest,
+    metadata: { ...metadata, ownerReferences: undefined, finalizers: undefined, selfLink: undefined, managedFields: undefined },
+  })
+  return semanticEqual(bare(next), bare(old))
+}
+
+/** Rules that differ only in their verbs become one. */
+function compacted(rules: readonly PolicyRule[]): PolicyRule[] {
+  const simple = new Map<string, PolicyRule>()
+  const others: PolicyRule[] = []
+  for (const rule of rules) {
+    if ((rule.nonResourceURLs ?? []).length > 0) {
+      others.push(rule)
+      continue
+    }
+    const key = JSON.stringify([rule.apiGroups, rule.resources, rule.resourceNames ?? []])
+    const same = simple.get(key)
+    simple.set(key, same === undefined ? rule : { ...same, verbs: [...same.verbs, ...rule.verbs] })
+  }
+  return [...others, ...simple.values()]
+}
+
+function described({ apiGroups, resources, nonResourceURLs, resourceNames, verbs }: PolicyRule): string {
+  const part = (label: string, values: readonly string[] = []) =>
+    values.length === 0 ? [] : [`${label}:[${values.map(quoted).join(' ')}]`]
+  const parts = [
+    ...part('APIGroups', apiGroups),
+    ...part('Resources', resources),
+    ...part('NonResourceURLs', nonResourceURLs),
+    ...part('ResourceNames', resourceNames),
+    ...part('Verbs', verbs),
+  ]
+  return `{${parts.join(', ')}}`
+}
