@@ -1,28 +1,47 @@
 /** Judges the pod template that a workload carries. */
-import type { V1PodTemplateSpec } from '#api/core/v1/types.gen.ts'
+import { validatePodAnnotations, validateProfilesMatch } from '#api/core/v1/pod-spec/validate-annotations.ts'
+import { validatePodSpec } from '#api/core/v1/pod-spec/validate-pod-spec.ts'
+import {
+  defaultGates,
+  type Gates,
+  optionsForCreate,
+  optionsForUpdate,
+  type PodValidationOptions,
+} from '#api/core/v1/pod-spec/validation-options.ts'
+import type { V1PodSpec, V1PodTemplateSpec } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
-import type { RuleContext } from '#api/resource.ts'
+import { validateAnnotations, validateLabels } from '#api/meta/labels.ts'
 
-/** What the rules let through because a gate is on, or because the stored object already had it. */
-export type PodValidationOptions = {
-  /** Gates, and what the stored object already uses. */
-  readonly isEnabled: RuleContext['isEnabled']
-}
+export type { PodValidationOptions } from '#api/core/v1/pod-spec/validation-options.ts'
 
+/** What may pass: what the gates allow, and what `prev`, the stored template, already has. */
 export function podValidationOptions(
   _next: V1PodTemplateSpec | undefined,
-  _prev?: V1PodTemplateSpec,
-  context?: Pick<RuleContext, 'isEnabled'>,
+  prev?: V1PodTemplateSpec,
+  gates: Gates = defaultGates,
 ): PodValidationOptions {
-  return { isEnabled: context?.isEnabled ?? (() => false) }
+  return prev === undefined ? optionsForCreate(gates) : optionsForUpdate(prev.spec ?? noSpec, prev.metadata, gates)
 }
 
-/** `check` stands at the template: `spec.template`. */
-export function validatePodTemplate(_template: V1PodTemplateSpec, _check: Check, _options: PodValidationOptions): void {}
+const noSpec: V1PodSpec = { containers: [] }
 
+/** `check` stands at the template: `spec.template`. */
+export function validatePodTemplate(template: V1PodTemplateSpec, check: Check, options: PodValidationOptions): void {
+  const { metadata, spec = noSpec } = template
+  validateLabels(metadata?.labels, check.at('labels'))
+  validateAnnotations(metadata?.annotations, check.at('annotations'))
+  validatePodAnnotations(metadata?.annotations, spec, check.at('annotations'), options)
+  validatePodSpec(spec, undefined, check.at('spec'), options)
+  validateProfilesMatch(metadata?.annotations, spec, check.at('spec'))
+  if (spec.ephemeralContainers?.length) check.at('spec.ephemeralContainers').forbidden('ephemeral containers not allowed in pod template')
+}
+
+/** A template may change as it likes; it is judged as it stands, under the options of the update. */
 export function validatePodTemplateUpdate(
-  _next: V1PodTemplateSpec,
+  next: V1PodTemplateSpec,
   _prev: V1PodTemplateSpec,
-  _check: Check,
-  _options: PodValidationOptions,
-): void {}
+  check: Check,
+  options: PodValidationOptions,
+): void {
+  validatePodTemplate(next, check, options)
+}

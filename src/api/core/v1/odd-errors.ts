@@ -1,0 +1,20 @@
+/** Errors of a shape that few fields have. */
+import { type Check, quoted } from '#api/meta/check.ts'
+
+/** Reported at no field at all, not even at the object. */
+export function forbiddenNowhere(detail: string, check: Check): void {
+  check.errors.push({ type: 'FieldValueForbidden', field: '', body: `Forbidden: ${detail}` })
+}
+
+export function tooLongNowhere(maxBytes: number, check: Check): void {
+  check.errors.push({ type: 'FieldValueTooLong', field: '', body: `Too long: may not be more than ${maxBytes} bytes` })
+}
+
+export function notFoundBecause(name: string, detail: string, check: Check): void {
+  check.errors.push({ type: 'FieldValueNotFound', field: check.path, body: `Not found: ${quoted(name)}: ${detail}` })
+}
+
+/** `shown` is the value as JSON. */
+export function duplicateBecause(shown: unknown, detail: string, check: Check): void {
+  check.errors.push({ type: 'FieldValueDuplicate', field: check.path, body: `Duplicate value: ${JSON.stringify(shown)}: ${detail}` })
+}

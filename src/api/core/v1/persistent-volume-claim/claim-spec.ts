@@ -1,0 +1,127 @@
+/** Judges what a claim asks of a volume; also in templates of claims. */
+import { validatePositiveQuantity, validateResourceQuantity } from '#api/core/v1/quantities.ts'
+import type {
+  V1PersistentVolumeClaimSpec,
+  V1PersistentVolumeClaimTemplate,
+  V1TypedLocalObjectReference,
+  V1TypedObjectReference,
+} from '#api/core/v1/types.gen.ts'
+import { Check } from '#api/meta/check.ts'
+import { validateAnnotations, validateLabelSelector, validateLabels } from '#api/meta/labels.ts'
+import { dns1123Label, dns1123Subdomain, mustBe } from '#api/meta/names.ts'
+import type { V1LabelSelector, V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
+
+/** What the rules let through because the stored claim already has it. */
+export type ClaimSpecOptions = {
+  allowInvalidLabelValueInSelector: boolean
+  allowInvalidApiGroup: boolean
+}
+
+export const optionsForNewClaim: ClaimSpecOptions = { allowInvalidLabelValueInSelector: false, allowInvalidApiGroup: false }
+
+export function hasInvalidSelector(selector: V1LabelSelector | undefined): boolean {
+  const check = new Check()
+  validateLabelSelector(selector, check)
+  return check.failed
+}
+
+export function optionsForStoredClaim(prev: V1PersistentVolumeClaimSpec | undefined): ClaimSpecOptions {
+  return {
+    allowInvalidLabelValueInSelector: hasInvalidSelector(prev?.selector),
+    allowInvalidApiGroup: (prev?.dataSource?.apiGroup ?? prev?.dataSourceRef?.apiGroup ?? undefined) !== undefined,
+  }
+}
+
+/** `check` stands at the template. */
+export function validateClaimTemplate(
+  template: V1PersistentVolumeClaimTemplate,
+  check: Check,
+  options: ClaimSpecOptions = optionsForNewClaim,
+): void {
+  validateTemplateMeta(template.metadata ?? {}, check.at('metadata'))
+  validateClaimSpec(template.spec ?? {}, check.at('spec'), options)
+}
+
+const identityFields = [
+  ...['name', 'generateName', 'namespace', 'selfLink', 'uid', 'resourceVersion', 'generation', 'creationTimestamp'],
+  ...['deletionTimestamp', 'deletionGracePeriodSeconds', 'ownerReferences', 'finalizers', 'managedFields'],
+] as const
+
+/** Templates have labels and annotations; the rest belongs to what is made from them. `check` stands at the metadata. */
+export function validateTemplateMeta(meta: V1ObjectMeta, check: Check): void {
+  validateAnnotations(meta.annotations, check.at('annotations'))
+  validateLabels(meta.labels, check.at('labels'))
+  for (const field of identityFields) {
+    const shown = field === 'uid' ? 'uID' : field
+    if (meta[field]) check.at(shown).forbidden('cannot be set')
+  }
+}
+
+export const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod']
+export const volumeModes = ['Block', 'Filesystem']
+
+/** `check` stands at the owner of the list. */
+export function validateAccessModes(modes: readonly string[], check: Check): void {
+  for (const mode of modes) if (!accessModes.includes(mode)) check.at('accessModes').notSupported(mode, accessModes)
+  const others = modes.filter((mode) => mode !== 'ReadWriteOncePod' && accessModes.includes(mode))
+  if (modes.includes('ReadWriteOncePod') && others.length > 0) {
+    check.at('accessModes').forbidden('may not use ReadWriteOncePod with other access modes')
+  }
+}
+
+/** `check` stands at the spec. */
+export function validateClaimSpec(spec: V1PersistentVolumeClaimSpec, check: Check, options: ClaimSpecOptions): void {
+  const { accessModes: modes = [], selector, storageClassName, volumeMode, volumeAttributesClassName } = spec
+  if (modes.length === 0) check.at('accessModes').required('at least 1 access mode is required')
+  if (selector) {
+    validateLabelSelector(selector, check.at('selector'), { allowInvalidValues: options.allowInvalidLabelValueInSelector })
+  }
+  validateAccessModes(modes, check)
+  validateSize(spec.resources?.requests?.['storage'], check.at('resources').key('storage'))
+  if (storageClassName) mustBe(dns1123Subdomain, storageClassName, check.at('storageClassName'))
+  if (volumeMode !== undefined && !volumeModes.includes(volumeMode)) check.at('volumeMode').notSupported(volumeMode, volumeModes)
+  validateDataSources(spec, check, options)
+  if (volumeAttributesClassName) mustBe(dns1123Subdomain, volumeAttributesClassName, check.at('volumeAttributesClassName'))
+}
+
+function validateSize(size: string | undefined, check: Check): void {
+  if (size === undefined) {
+    check.required()
+    return
+  }
+  const before = check.errors.length
+  validatePositiveQuantity(size, check)
+  if (check.errors.length === before) validateResourceQuantity('storage', size, check)
+}
+
+function validateDataSources(spec: V1PersistentVolumeClaimSpec, check: Check, options: ClaimSpecOptions): void {
+  const { dataSource, dataSourceRef } = spec
+  if (dataSource) validateSource(dataSource, check.at('dataSource'), options)
+  if (dataSourceRef) {
+    validateSource(dataSourceRef, check.at('dataSourceRef'), options)
+    if (dataSourceRef.namespace) mustBe(dns1123Label, dataSourceRef.namespace, check.at('dataSourceRef.namespace'))
+  }
+  if (!dataSource || !dataSourceRef) return
+  // Upstream gives the path as the value, and paths have nothing to show.
+  if (dataSourceRef.namespace) check.invalid({}, 'may not be specified when dataSourceRef.namespace is specified')
+  else if (!isSameSource(dataSource, dataSourceRef)) check.invalid({}, 'must match dataSourceRef')
+}
+
+function isSameSource(one: V1TypedLocalObjectReference, other: V1TypedObjectReference): boolean {
+  return (
+    (one.apiGroup ?? undefined) === (other.apiGroup ?? undefined) &&
+    (one.kind ?? '') === (other.kind ?? '') &&
+    (one.name ?? '') === (other.name ?? '')
+  )
+}
+
+function validateSource(source: V1TypedLocalObjectReference, check: Check, options: ClaimSpecOptions): void {
+  const { kind = '', name = '' } = source
+  const apiGroup = source.apiGroup ?? ''
+  if (name === '') check.at('name').required()
+  if (kind === '') check.at('kind').required()
+  if (apiGroup === '' && kind !== 'PersistentVolumeClaim') {
+    check.invalid(kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")
+  }
+  if (apiGroup !== '' && !options.allowInvalidApiGroup) mustBe(dns1123Subdomain, apiGroup, check.at('apiGroup'))
+}

@@ -1,0 +1,201 @@
+/** Rules of the volume sources that pods and persistent volumes have in common. `check` stands at the source. */
+import { validateDescendingPath, validateFileMode, validateLocalPath, validateNoBacksteps } from '#api/core/v1/pod-spec/paths.ts'
+import type {
+  V1AWSElasticBlockStoreVolumeSource,
+  V1AzureDiskVolumeSource,
+  V1FCVolumeSource,
+  V1FlockerVolumeSource,
+  V1GCEPersistentDiskVolumeSource,
+  V1GitRepoVolumeSource,
+  V1HostPathVolumeSource,
+  V1KeyToPath,
+  V1NFSVolumeSource,
+  V1QuobyteVolumeSource,
+} from '#api/core/v1/types.gen.ts'
+import type { Check } from '#api/meta/check.ts'
+import { inRange } from '#api/meta/formats.ts'
+import { byteLength, dns1123Label, dns1123Subdomain, mustBe, rangeError } from '#api/meta/names.ts'
+
+export const onlyOneVolumeType = 'may not specify more than 1 volume type'
+
+/** Reports each of the fields that is empty. */
+export function requireFields<T extends object>(source: T, fields: readonly (keyof T & string)[], check: Check): void {
+  for (const field of fields) {
+    const value = source[field]
+    if (!value || (Array.isArray(value) && value.length === 0)) check.at(field).required()
+  }
+}
+
+export const hostPathTypes = ['', 'BlockDevice', 'CharDevice', 'Directory', 'DirectoryOrCreate', 'File', 'FileOrCreate', 'Socket']
+
+export function validateHostPath(source: V1HostPathVolumeSource, check: Check): void {
+  if (!source.path) {
+    check.at('path').required()
+    return
+  }
+  validateNoBacksteps(source.path, check.at('path'))
+  if (source.type !== undefined && !hostPathTypes.includes(source.type)) check.at('type').notSupported(source.type, hostPathTypes)
+}
+
+export function validateGitRepo(source: V1GitRepoVolumeSource, check: Check): void {
+  if (!source.repository) check.at('repository').required()
+  validateDescendingPath(source.directory ?? '', check.at('directory'))
+}
+
+const partitionMessage = rangeError(1, 255)
+
+function validatePartition(partition: number | undefined, check: Check): void {
+  if (partition !== undefined && (partition < 0 || partition > 255)) check.at('partition').invalid(partition, partitionMessage)
+}
+
+export function validateGcePersistentDisk(source: V1GCEPersistentDiskVolumeSource, check: Check): void {
+  if (!source.pdName) check.at('pdName').required()
+  validatePartition(source.partition, check)
+}
+
+export function validateAwsElasticBlockStore(source: V1AWSElasticBlockStoreVolumeSource, check: Check): void {
+  if (!source.volumeID) check.at('volumeID').required()
+  validatePartition(source.partition, check)
+}
+
+export function validateNfs(source: V1NFSVolumeSource, check: Check): void {
+  if (!source.server) check.at('server').required()
+  if (!source.path) check.at('path').required()
+  if (!source.path?.startsWith('/')) check.at('path').invalid(source.path ?? '', 'must be an absolute path')
+}
+
+const hostPortsMessage = 'must be a host:port pair or multiple pairs separated by commas'
+
+export function validateQuobyte(source: V1QuobyteVolumeSource, check: Check): void {
+  if (!source.registry) check.at('registry').required(hostPortsMessage)
+  else if (byteLength(source.tenant ?? '') >= 65) {
+    check.at('tenant').required('must be a UUID and may not exceed a length of 64 characters')
+  } else {
+    for (const pair of source.registry.split(',')) {
+      if (!isHostPort(pair)) check.at('registry').invalid(source.registry, hostPortsMessage)
+    }
+  }
+  if (!source.volume) check.at('volume').required()
+}
+
+/** `host:port`, where a host with colons stands in brackets. */
+const isHostPort = (text: string): boolean => /^(?:\[[^[\]]*\]|[^:[\]]*):[^:[\]]*$/.test(text)
+
+export function validateFlocker(source: V1FlockerVolumeSource, check: Check): void {
+  const { datasetName = '', datasetUUID = '' } = source
+  if (datasetName === '' && datasetUUID === '') check.required('one of datasetName and datasetUUID is required')
+  if (datasetName !== '' && datasetUUID !== '') {
+    check.invalid('resource', 'datasetName and datasetUUID can not be specified simultaneously')
+  }
+  if (datasetName.includes('/')) check.at('datasetName').invalid(datasetName, "must not contain '/'")
+}
+
+export function validateFc(source: V1FCVolumeSource, check: Check): void {
+  const { targetWWNs = [], wwids = [], lun } = source
+  if (targetWWNs.length === 0 && wwids.length === 0) {
+    check.at('targetWWNs').required('must specify either targetWWNs or wwids, but not both')
+  }
+  if (targetWWNs.length > 0 && wwids.length > 0) {
+    check.at('targetWWNs').invalid(targetWWNs, 'targetWWNs and wwids can not be specified simultaneously')
+  }
+  if (targetWWNs.length === 0) return
+  if (lun === undefined) check.at('lun').required('lun is required if targetWWNs is specified')
+  else for (const message of inRange(lun, 0, 255)) check.at('lun').invalid(lun, message)
+}
+
+const cachingModes = ['None', 'ReadOnly', 'ReadWrite']
+const diskKinds = ['Dedicated', 'Managed', 'Shared']
+
+export function validateAzureDisk(source: V1AzureDiskVolumeSource, check: Check): void {
+  const { diskName, diskURI, cachingMode, kind } = source
+  if (!diskName) check.at('diskName').required()
+  if (!diskURI) check.at('diskURI').required()
+  if (cachingMode !== undefined && !cachingModes.includes(cachingMode)) check.at('cachingMode').notSupported(cachingMode, cachingModes)
+  if (kind === undefined) return
+  if (!diskKinds.includes(kind)) check.at('kind').notSupported(kind, diskKinds)
+  const uri = diskURI ?? ''
+  if (kind === 'Managed') {
+    if (!uri.startsWith('/subscriptions/')) {
+      check
+        .at('diskURI')
+        .notSupported(uri, ['/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}'])
+    }
+  } else if (!uri.startsWith('https://')) {
+    check.at('diskURI').notSupported(uri, ['https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd'])
+  }
+}
+
+type FlexVolume = { driver: string; options?: { [key: string]: string } }
+
+export function validateFlexVolume(source: FlexVolume, check: Check): void {
+  if (!source.driver) check.at('driver').required()
+  for (const key of Object.keys(source.options ?? {})) {
+    const domain = `.${(key.split('/', 2).length === 2 ? key.slice(0, key.indexOf('/')) : key).toLowerCase()}`
+    if (!domain.endsWith('.kubernetes.io') && !domain.endsWith('.k8s.io')) continue
+    check.at('options').key(key).invalid(key, 'kubernetes.io and k8s.io namespaces are reserved')
+  }
+}
+
+type StorageOs = { volumeName?: string; volumeNamespace?: string; secretRef?: { name?: string } }
+
+export function validateStorageOs(source: StorageOs, check: Check): void {
+  if (!source.volumeName) check.at('volumeName').required()
+  else mustBe(dns1123Label, source.volumeName, check.at('volumeName'))
+  if (source.volumeNamespace) mustBe(dns1123Label, source.volumeNamespace, check.at('volumeNamespace'))
+  if (source.secretRef && !source.secretRef.name) check.at('secretRef.name').required()
+}
+
+const driverMaxLength = 63
+
+export function validateCsiDriverName(name: string | undefined, check: Check): void {
+  if (!name) {
+    check.required()
+    return
+  }
+  if (byteLength(name) > driverMaxLength) check.tooLong(driverMaxLength)
+  for (const message of dns1123Subdomain(name.toLowerCase())) check.invalid(name, message)
+}
+
+export function validateKeyToPath(item: V1KeyToPath, check: Check): void {
+  if (!item.key) check.at('key').required()
+  if (!item.path) check.at('path').required()
+  else validateLocalPath(item.path, check.at('path'))
+  validateFileMode(item.mode, check.at('mode'))
+}
+
+type Iscsi = {
+  targetPortal: string
+  iqn: string
+  lun: number
+  chapAuthDiscovery?: boolean
+  chapAuthSession?: boolean
+  secretRef?: object
+  initiatorName?: string
+}
+
+const qualifiedNames: Record<string, RegExp> = {
+  iqn: /iqn\.\d{4}-\d{2}\.([0-9A-Za-z-.]+)(:[^,;*&$|\s]+)$/,
+  eui: /^eui.[0-9A-Za-z]{16}$/,
+  naa: /^naa.[0-9A-Za-z]{32}$/,
+}
+
+export const iscsiNameTooLong =
+  'Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.'
+
+export const isIscsiNameTooLong = (volume: string, { initiatorName, targetPortal }: Iscsi): boolean =>
+  initiatorName !== undefined && byteLength(`${volume}:${targetPortal ?? ''}`) > 64
+
+/** What follows the portal; `unknownMessage` is what is said of a name of no known kind. */
+export function validateIscsiTarget(source: Iscsi, unknownMessage: string, check: Check): void {
+  if (!source.iqn) check.at('iqn').required()
+  else validateIscsiName(source.iqn, unknownMessage, check.at('iqn'))
+  const lun = source.lun ?? 0
+  for (const message of inRange(lun, 0, 255)) check.at('lun').invalid(lun, message)
+  if ((source.chapAuthDiscovery || source.chapAuthSession) && !source.secretRef) check.at('secretRef').required()
+}
+
+export function validateIscsiName(name: string, unknownMessage: string, check: Check): void {
+  const pattern = qualifiedNames[name.slice(0, 3)]
+  if (pattern === undefined) check.invalid(name, unknownMessage)
+  else if (!pattern.test(name)) check.invalid(name, 'must be valid format')
+}
