@@ -17,10 +17,10 @@ export type Attributes = {
   readonly labelSelector?: readonly LabelRequirement[] | undefined
 }
 
-export type FieldRequirement = { readonly key: string; readonly operator: '=' | '!='; readonly value: string }
+export type FieldRequirement = { readonly field: string; readonly operator: '=' | '!='; readonly value: string }
 export type LabelRequirement = {
   readonly key: string
-  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' | 'GreaterThan' | 'LessThan'
+  readonly operator: 'in' | 'notin' | '=' | '==' | '!=' | 'gt' | 'lt' | 'exists' | '!'
   readonly values: readonly string[]
 }
 
