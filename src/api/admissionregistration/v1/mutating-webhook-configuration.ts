@@ -1,0 +1,49 @@
+import { staticSuffixWarnings, validateStaticSuffix } from '#api/admissionregistration/v1/static-suffix.ts'
+import type { V1MutatingWebhookConfiguration } from '#api/admissionregistration/v1/types.gen.ts'
+import { defaultWebhook, validateWebhooks } from '#api/admissionregistration/v1/webhooks.ts'
+import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
+import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
+import { validateObjectMeta } from '#api/meta/object-meta.ts'
+import { defineResource } from '#api/resource.ts'
+
+/** Webhooks that may change requests, and refuse them. */
+export const MutatingWebhookConfiguration = defineResource<V1MutatingWebhookConfiguration>({
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  kind: 'MutatingWebhookConfiguration',
+  plural: 'mutatingwebhookconfigurations',
+  categories: ['api-extensions'],
+  scope: 'Cluster',
+  schema: 'io.k8s.api.admissionregistration.v1.MutatingWebhookConfiguration',
+  finalizers: 'any',
+  generation: (next, prev) => !semanticEqual(next.webhooks, prev.webhooks),
+
+  defaults({ webhooks }) {
+    for (const webhook of webhooks ?? []) {
+      defaultWebhook(webhook)
+      webhook.reinvocationPolicy ??= 'Never'
+    }
+  },
+  validate(configuration, check, context) {
+    validateWebhooks(configuration.webhooks, undefined, check.at('webhooks'))
+    validateStaticSuffix(configuration, check, context)
+  },
+  validateUpdate(next, prev, check) {
+    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain, finalizers: 'any' }, check.at('metadata'))
+    validateWebhooks(next.webhooks, prev.webhooks ?? [], check.at('webhooks'))
+  },
+  warningsOnCreate: staticSuffixWarnings,
+  warningsOnUpdate: staticSuffixWarnings,
+
+  columns: [
+    nameColumn,
+    {
+      name: 'Webhooks',
+      type: 'integer',
+      description: 'Webhooks indicates the number of webhooks registered in this configuration',
+      cell: ({ webhooks }) => webhooks?.length ?? 0,
+    },
+    ageColumn,
+  ],
+})

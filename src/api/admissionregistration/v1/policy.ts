@@ -1,0 +1,63 @@
+/** What policies that judge requests and policies that change them have in common. */
+import { validateExpression } from '#api/admissionregistration/v1/compile-expression.ts'
+import { validateMatchConditions } from '#api/admissionregistration/v1/match-conditions.ts'
+import { validateMatchConstraints } from '#api/admissionregistration/v1/match-resources.ts'
+import { validateParamKind } from '#api/admissionregistration/v1/parameters.ts'
+import type { V1MutatingAdmissionPolicySpec, V1ValidatingAdmissionPolicySpec, V1Variable } from '#api/admissionregistration/v1/types.gen.ts'
+import type { Check } from '#api/meta/check.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
+
+const failurePolicies = ['Fail', 'Ignore']
+
+type PolicySpec = V1ValidatingAdmissionPolicySpec | V1MutatingAdmissionPolicySpec
+
+/** Everything up to the match constraints. */
+export function validateHead({ failurePolicy, paramKind, matchConstraints }: PolicySpec, check: Check): void {
+  if (failurePolicy == null) check.at('failurePolicy').required()
+  else if (!failurePolicies.includes(failurePolicy)) check.at('failurePolicy').notSupported(failurePolicy, failurePolicies)
+  if (paramKind != null) validateParamKind(paramKind, check.at('paramKind'))
+  validateMatchConstraints(matchConstraints, check.at('matchConstraints'))
+}
+
+/** Match conditions that an update leaves alone are not judged again: what they may use has grown since they were. */
+export function validatePolicyMatchConditions(spec: PolicySpec, prev: PolicySpec | undefined, check: Check): void {
+  const { paramKind, matchConditions } = spec
+  if (prev !== undefined && semanticEqual(paramKind, prev.paramKind) && semanticEqual(matchConditions, prev.matchConditions)) return
+  validateMatchConditions(matchConditions, check.at('matchConditions'), {
+    hasParams: paramKind != null,
+    stored: prev?.matchConditions ?? [],
+  })
+}
+
+const identifier = /^[_a-zA-Z][_a-zA-Z0-9]*$/
+const reservedWords = new Set([
+  ...['true', 'false', 'null', 'in', 'as', 'break', 'const', 'continue', 'else', 'for', 'function', 'if', 'import', 'let'],
+  ...['loop', 'package', 'namespace', 'return', 'var', 'void', 'while'],
+])
+
+/** `stored` holds the expressions that stand in the stored policy. */
+export function validateVariables(
+  variables: readonly V1Variable[] | undefined,
+  check: Check,
+  { hasParams, stored }: { hasParams: boolean; stored: ReadonlySet<string> },
+): void {
+  for (const [index, { name = '', expression = '' }] of (variables ?? []).entries()) {
+    const item = check.at(index)
+    if (name.trim() === '') item.at('name').required('name is not specified')
+    else if (!identifier.test(name) || reservedWords.has(name)) item.at('name').invalid(name, 'must be a valid CEL identifier')
+    if (expression.trim() === '') item.at('expression').required('expression is not specified')
+    else {
+      validateExpression(
+        {
+          use: 'variable',
+          text: expression,
+          hasParams,
+          hasAuthorizer: true,
+          isStored: stored.has(expression),
+          variables: variables?.slice(0, index) ?? [],
+        },
+        item.at('expression'),
+      )
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import { Check } from '#api/meta/check.ts'
+import { nameColumn } from '#api/meta/columns.ts'
+import { mustNotChange } from '#api/meta/immutable.ts'
+import { validIp } from '#api/meta/ip.ts'
+import { dns1123Subdomain, mustBe, type NameRule, pathSegmentName } from '#api/meta/names.ts'
+import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import type { V1IPAddress, V1ParentReference } from '#api/networking/v1/types.gen.ts'
+import { defineResource } from '#api/resource.ts'
+
+const nameIsIp: NameRule = (name) => {
+  const check = new Check()
+  validIp(name, check)
+  return check.errors.map(({ body }) => body.slice(body.lastIndexOf(`": `) + 3))
+}
+
+/** Marks one address of a service range as taken, and by whom. */
+export const IPAddress = defineResource<V1IPAddress>({
+  group: 'networking.k8s.io',
+  version: 'v1',
+  kind: 'IPAddress',
+  plural: 'ipaddresses',
+  shortNames: ['ip'],
+  scope: 'Cluster',
+  schema: 'io.k8s.api.networking.v1.IPAddress',
+  nameRule: nameIsIp,
+  generation: false,
+  allowUnconditionalUpdate: true,
+
+  validate: (address, check) => validateSpec(address, check.at('spec.parentRef')),
+  validateUpdate(next, prev, check) {
+    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsIp }, check.at('metadata'))
+    validateSpec(next, check.at('spec.parentRef'))
+    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+    const parent = next.spec?.parentRef
+    mustNotChange(parent, prev.spec?.parentRef, check.at('spec.parentRef'), '*networking.ParentReference')
+  },
+
+  columns: [
+    nameColumn,
+    {
+      name: 'ParentRef',
+      type: 'string',
+      description: { field: 'IPAddressSpec.parentRef' },
+      cell: ({ spec }) => parentCell(spec?.parentRef),
+    },
+  ],
+})
+
+function validateSpec({ spec }: V1IPAddress, check: Check): void {
+  const parent = spec?.parentRef as V1ParentReference | undefined
+  if (parent == null) {
+    check.required()
+    return
+  }
+  const { group, resource, name, namespace } = parent
+  if (group) mustBe(dns1123Subdomain, group, check.at('group'))
+  if (!resource) check.at('resource').required()
+  else mustBe(pathSegmentName, resource, check.at('resource'))
+  if (!name) check.at('name').required()
+  else mustBe(pathSegmentName, name, check.at('name'))
+  if (namespace) mustBe(pathSegmentName, namespace, check.at('namespace'))
+}
+
+function parentCell(parent: V1ParentReference | undefined): string {
+  if (parent == null) return '<none>'
+  const resource = (parent.group ? `${parent.resource}.${parent.group}` : parent.resource).toLowerCase()
+  return [resource, parent.namespace, parent.name].filter(Boolean).join('/')
+}

@@ -1,0 +1,95 @@
+import type { Check } from '#api/meta/check.ts'
+import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { each } from '#api/meta/each.ts'
+import { isIpv4, parseCidr, validCidr } from '#api/meta/ip.ts'
+import { validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import { putBack } from '#api/meta/put-back.ts'
+import { asInternal } from '#api/meta/quote-internal.ts'
+import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
+import type { V1ServiceCIDR } from '#api/networking/v1/types.gen.ts'
+import { defineResource } from '#api/resource.ts'
+
+/** A range that services get their cluster addresses from; two make it dual-stack. */
+export const ServiceCIDR = defineResource<V1ServiceCIDR>({
+  group: 'networking.k8s.io',
+  version: 'v1',
+  kind: 'ServiceCIDR',
+  plural: 'servicecidrs',
+  scope: 'Cluster',
+  schema: 'io.k8s.api.networking.v1.ServiceCIDR',
+  generation: false,
+  allowUnconditionalUpdate: true,
+  resetFields: ['status'],
+
+  prepareForCreate(range, context) {
+    if (context.isEnabled('ServiceCIDRStatusFieldWiping')) range.status = {}
+  },
+  prepareForUpdate(next, prev, context) {
+    if (context.isEnabled('ServiceCIDRStatusFieldWiping')) putBack(next, prev, 'status')
+  },
+  validate: (range, check) => validateSpec(range, check.at('spec.cidrs')),
+  validateUpdate(next, prev, check) {
+    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+    validateCidrsUpdate(next, prev, check.at('spec.cidrs'))
+  },
+
+  subresources: {
+    status: {
+      resetFields: ['metadata', 'spec'],
+      prepareForUpdate(next, prev) {
+        putBack(next, prev, 'spec')
+        resetObjectMetaForStatus(next.metadata, prev.metadata)
+      },
+      validateUpdate: (next, prev, check) => validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata')),
+    },
+  },
+
+  columns: [
+    nameColumn,
+    {
+      name: 'CIDRs',
+      type: 'string',
+      description: { field: 'ServiceCIDRSpec.cidrs' },
+      cell: ({ spec }) => (spec?.cidrs ?? []).join(','),
+    },
+    ageColumn,
+  ],
+})
+
+function validateSpec({ spec }: V1ServiceCIDR, check: Check): void {
+  const cidrs = spec?.cidrs ?? []
+  if (cidrs.length === 0) {
+    check.required('at least one CIDR required')
+    return
+  }
+  if (cidrs.length > 2) {
+    check.invalid(asInternal('networking.ServiceCIDRSpec', spec), 'may only hold up to 2 values')
+    return
+  }
+  each(cidrs, check, validCidr)
+  const [first, second] = cidrs.map(familyOf)
+  if (first !== undefined && first === second) {
+    check.invalid(cidrs, 'may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64')
+  }
+}
+
+function familyOf(text: string): 4 | 6 | undefined {
+  const cidr = parseCidr(text)
+  if (cidr === undefined) return undefined
+  return isIpv4(cidr.network) ? 4 : 6
+}
+
+/** Nothing may change but that a second family joins the first. */
+function validateCidrsUpdate(next: V1ServiceCIDR, prev: V1ServiceCIDR, check: Check): void {
+  const cidrs = next.spec?.cidrs ?? []
+  const before = prev.spec?.cidrs ?? []
+  const isWidened = before.length === 1 && cidrs.length === 2
+  if (cidrs.length !== before.length && !isWidened) {
+    check.invalid(next.spec?.cidrs, 'field is immutable')
+    return
+  }
+  for (const [index, cidr] of before.entries()) {
+    if (cidrs[index] !== cidr) check.at(index).invalid(cidrs[index], 'field is immutable')
+  }
+  if (isWidened) validateSpec(next, check)
+}
