@@ -6,6 +6,7 @@ import type {
 import { validateSigningRequest, validateSigningRequestUpdate } from '#api/certificates/v1/validate-signing-request.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { humanDuration } from '#api/meta/human-duration.ts'
+import { nameIsPathSegment } from '#api/meta/names.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { defineResource } from '#api/resource.ts'
 
@@ -18,7 +19,7 @@ export const CertificateSigningRequest = defineResource<V1CertificateSigningRequ
   shortNames: ['csr'],
   scope: 'Cluster',
   schema: 'io.k8s.api.certificates.v1.CertificateSigningRequest',
-  nameRule: () => [],
+  nameRule: nameIsPathSegment,
   generation: false,
   allowUnconditionalUpdate: true,
   resetFields: ['spec', 'status'],
