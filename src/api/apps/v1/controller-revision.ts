@@ -1,0 +1,43 @@
+import type { V1ControllerRevision } from '#api/apps/v1/types.gen.ts'
+import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { nonNegative } from '#api/meta/formats.ts'
+import { mustNotChange } from '#api/meta/immutable.ts'
+import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
+import { defineResource } from '#api/resource.ts'
+
+export const ControllerRevision = defineResource<V1ControllerRevision>({
+  group: 'apps',
+  version: 'v1',
+  kind: 'ControllerRevision',
+  plural: 'controllerrevisions',
+  scope: 'Namespaced',
+  schema: 'io.k8s.api.apps.v1.ControllerRevision',
+  allowUnconditionalUpdate: true,
+  defaultPropagation: 'Background',
+  generation: false,
+
+  validate({ data, revision }, check) {
+    nonNegative(revision, check.at('revision'))
+    if (data === undefined || data === null) check.at('data').required('data is mandatory')
+    else if (typeof data !== 'object' || Array.isArray(data)) check.at('data').required('data must be a valid JSON object')
+  },
+  validateUpdate(next, prev, check) {
+    nonNegative(next.revision, check.at('revision'))
+    mustNotChange(next.data, prev.data, check.at('data'), 'r')
+  },
+
+  columns: [
+    nameColumn,
+    { name: 'Controller', type: 'string', description: 'Controller of the object', cell: ({ metadata }) => controllerCell(metadata) },
+    { name: 'Revision', type: 'string', description: { field: 'ControllerRevision.revision' }, cell: ({ revision }) => revision ?? 0 },
+    ageColumn,
+  ],
+})
+
+function controllerCell({ ownerReferences }: V1ObjectMeta): string {
+  const controller = ownerReferences?.find((owner) => owner.controller)
+  if (!controller) return '<none>'
+  const slash = controller.apiVersion.indexOf('/')
+  const group = slash < 0 ? '' : `.${controller.apiVersion.slice(0, slash)}`
+  return `${controller.kind.toLowerCase()}${group}/${controller.name}`
+}

@@ -1,0 +1,121 @@
+import type { V1ReplicaSet, V1ReplicaSetSpec, V1ReplicaSetStatus } from '#api/apps/v1/types.gen.ts'
+import { containersColumn, imagesColumn, selectorColumn } from '#api/apps/v1/workload-columns.ts'
+import { mustNotExceedReplicas } from '#api/apps/v1/workload-status.ts'
+import { selectorText, validateReplicatedTemplate, warningsForPodNames } from '#api/apps/v1/workload-template.ts'
+import { defaultPodTemplate } from '#api/core/v1/pod-spec/defaults.ts'
+import { dropDisabledFields } from '#api/core/v1/pod-spec/drop-disabled.ts'
+import { type PodValidationOptions, podValidationOptions } from '#api/core/v1/pod-spec/validate-pod-template.ts'
+import { podTemplateWarnings } from '#api/core/v1/pod-spec/warnings.ts'
+import type { V1PodTemplateSpec } from '#api/core/v1/types.gen.ts'
+import type { Check } from '#api/meta/check.ts'
+import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { nonNegative } from '#api/meta/formats.ts'
+import { mustNotChange } from '#api/meta/immutable.ts'
+import { putBack } from '#api/meta/put-back.ts'
+import { defineResource } from '#api/resource.ts'
+
+export const ReplicaSet = defineResource<V1ReplicaSet>({
+  group: 'apps',
+  version: 'v1',
+  kind: 'ReplicaSet',
+  plural: 'replicasets',
+  shortNames: ['rs'],
+  categories: ['all'],
+  scope: 'Namespaced',
+  schema: 'io.k8s.api.apps.v1.ReplicaSet',
+  allowUnconditionalUpdate: true,
+  defaultPropagation: 'Background',
+  resetFields: ['status'],
+
+  defaults(replicaSet) {
+    replicaSet.spec ??= {} as V1ReplicaSetSpec
+    const { spec } = replicaSet
+    spec.template ??= { spec: { containers: [] } }
+    defaultPodTemplate(spec.template)
+    spec.replicas ??= 1
+  },
+
+  prepareForCreate(replicaSet, context) {
+    delete replicaSet.status
+    dropDisabledFields(templateOf(replicaSet), undefined, context)
+  },
+  validate: ({ spec }, check, context) => validateSpec(spec, check.at('spec'), podValidationOptions(spec.template, undefined, context)),
+  warningsOnCreate: (replicaSet) => [
+    ...warningsForPodNames(replicaSet.metadata),
+    ...podTemplateWarnings(templateOf(replicaSet), undefined, 'spec.template'),
+  ],
+
+  generation: 'spec',
+  prepareForUpdate(next, prev, context) {
+    putBack(next, prev, 'status')
+    dropDisabledFields(templateOf(next), prev.spec.template, context)
+  },
+  validateUpdate(next, prev, check, context) {
+    validateSpec(next.spec, check.at('spec'), podValidationOptions(next.spec.template, prev.spec.template, context))
+    mustNotChange(next.spec.selector, prev.spec.selector, check.at('spec.selector'), '*meta.LabelSelector')
+  },
+  warningsOnUpdate: (next, prev) =>
+    next.metadata.generation === prev.metadata.generation ? [] : podTemplateWarnings(templateOf(next), prev.spec.template, 'spec.template'),
+
+  subresources: {
+    status: {
+      resetFields: ['spec'],
+      prepareForUpdate(next, prev, { isEnabled }) {
+        putBack(next, prev, 'spec')
+        if (!isEnabled('DeploymentReplicaSetTerminatingReplicas') && prev.status?.terminatingReplicas === undefined) {
+          delete next.status?.terminatingReplicas
+        }
+      },
+      validateUpdate: ({ status }, _prev, check) => validateStatus(status ?? { replicas: 0 }, check.at('status')),
+    },
+    scale: {
+      replicas: ({ spec }) => spec.replicas ?? 0,
+      setReplicas({ spec }, replicas) {
+        spec.replicas = replicas
+      },
+      statusReplicas: ({ status }) => status?.replicas ?? 0,
+      selector: ({ spec }) => selectorText(spec.selector),
+    },
+  },
+
+  fieldSelectors: { 'status.replicas': ({ status }) => String(status?.replicas ?? 0) },
+
+  columns: [
+    nameColumn,
+    { name: 'Desired', type: 'integer', description: { field: 'ReplicaSetSpec.replicas' }, cell: ({ spec }) => spec.replicas ?? 0 },
+    { name: 'Current', type: 'integer', description: { field: 'ReplicaSetStatus.replicas' }, cell: ({ status }) => status?.replicas ?? 0 },
+    {
+      name: 'Ready',
+      type: 'integer',
+      description: { field: 'ReplicaSetStatus.readyReplicas' },
+      cell: ({ status }) => status?.readyReplicas ?? 0,
+    },
+    ageColumn,
+    containersColumn(({ spec }) => spec.template?.spec),
+    imagesColumn(({ spec }) => spec.template?.spec),
+    selectorColumn('ReplicaSetSpec.selector', ({ spec }) => spec.selector),
+  ],
+})
+
+/** Defaults see to it that there is one. */
+function templateOf({ spec }: V1ReplicaSet): V1PodTemplateSpec {
+  return spec.template ?? { spec: { containers: [] } }
+}
+
+function validateSpec(spec: V1ReplicaSetSpec, check: Check, options: PodValidationOptions): void {
+  nonNegative(spec.replicas, check.at('replicas'))
+  nonNegative(spec.minReadySeconds, check.at('minReadySeconds'))
+  validateReplicatedTemplate(spec, check, options)
+}
+
+function validateStatus(status: V1ReplicaSetStatus, check: Check): void {
+  const { replicas = 0, fullyLabeledReplicas = 0, readyReplicas = 0, availableReplicas = 0 } = status
+  nonNegative(replicas, check.at('replicas'))
+  nonNegative(fullyLabeledReplicas, check.at('fullyLabeledReplicas'))
+  nonNegative(readyReplicas, check.at('readyReplicas'))
+  nonNegative(availableReplicas, check.at('availableReplicas'))
+  nonNegative(status.observedGeneration, check.at('observedGeneration'))
+  nonNegative(status.terminatingReplicas, check.at('terminatingReplicas'))
+  mustNotExceedReplicas(replicas, { fullyLabeledReplicas, readyReplicas, availableReplicas }, check)
+  if (availableReplicas > readyReplicas) check.at('availableReplicas').invalid(availableReplicas, 'cannot be greater than readyReplicas')
+}

@@ -1,0 +1,261 @@
+import { intOrPercentValue, mustBePositiveIntOrPercent, mustNotExceed100Percent } from '#api/apps/v1/int-or-percent.ts'
+import type {
+  V1RollingUpdateStatefulSetStrategy,
+  V1StatefulSet,
+  V1StatefulSetPersistentVolumeClaimRetentionPolicy,
+  V1StatefulSetSpec,
+  V1StatefulSetStatus,
+  V1StatefulSetUpdateStrategy,
+} from '#api/apps/v1/types.gen.ts'
+import { containersColumn, imagesColumn } from '#api/apps/v1/workload-columns.ts'
+import { mustNotBeDecremented, mustNotExceedReplicas } from '#api/apps/v1/workload-status.ts'
+import { mustRunForever, mustSelectTemplate, selectorText, validateRequiredSelector } from '#api/apps/v1/workload-template.ts'
+import { optionsForNewClaim, validateClaimSpec } from '#api/core/v1/persistent-volume-claim/claim-spec.ts'
+import { claimSpecWarnings } from '#api/core/v1/persistent-volume-claim/claim-warnings.ts'
+import { defaultClaimSpec } from '#api/core/v1/pod-spec/default-volume.ts'
+import { defaultPodTemplate } from '#api/core/v1/pod-spec/defaults.ts'
+import { dropDisabledFields } from '#api/core/v1/pod-spec/drop-disabled.ts'
+import { type PodValidationOptions, podValidationOptions, validatePodTemplate } from '#api/core/v1/pod-spec/validate-pod-template.ts'
+import { podTemplateWarnings } from '#api/core/v1/pod-spec/warnings.ts'
+import type { V1PodTemplateSpec, V1Volume } from '#api/core/v1/types.gen.ts'
+import { Check } from '#api/meta/check.ts'
+import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
+import { nonNegative } from '#api/meta/formats.ts'
+import { dns1123Label, mustBe, nameIsDns1123Label } from '#api/meta/names.ts'
+import { putBack } from '#api/meta/put-back.ts'
+import { asInternal } from '#api/meta/quote-internal.ts'
+import { defineResource, type RuleContext } from '#api/resource.ts'
+
+export const StatefulSet = defineResource<V1StatefulSet>({
+  group: 'apps',
+  version: 'v1',
+  kind: 'StatefulSet',
+  plural: 'statefulsets',
+  shortNames: ['sts'],
+  categories: ['all'],
+  scope: 'Namespaced',
+  schema: 'io.k8s.api.apps.v1.StatefulSet',
+  nameRule: nameIsDns1123Label,
+  allowUnconditionalUpdate: true,
+  defaultPropagation: 'Background',
+  resetFields: ['status'],
+
+  defaults(statefulSet) {
+    statefulSet.spec ??= {} as V1StatefulSetSpec
+    const { spec } = statefulSet
+    spec.template ??= { spec: { containers: [] } }
+    defaultPodTemplate(spec.template)
+    for (const claim of spec.volumeClaimTemplates ?? []) {
+      claim.spec ??= {}
+      defaultClaimSpec(claim.spec)
+      claim.status ??= {}
+      claim.status.phase ||= 'Pending'
+      claim.apiVersion = 'v1'
+      claim.kind = 'PersistentVolumeClaim'
+    }
+    spec.podManagementPolicy ||= 'OrderedReady'
+    spec.updateStrategy ??= {}
+    defaultUpdateStrategy(spec.updateStrategy)
+    spec.persistentVolumeClaimRetentionPolicy ??= {}
+    spec.persistentVolumeClaimRetentionPolicy.whenDeleted ||= 'Retain'
+    spec.persistentVolumeClaimRetentionPolicy.whenScaled ||= 'Retain'
+    spec.replicas ??= 1
+    spec.revisionHistoryLimit ??= 10
+  },
+
+  prepareForCreate(statefulSet, context) {
+    delete statefulSet.status
+    settleMaxUnavailable(statefulSet, undefined, context)
+    dropDisabledFields(statefulSet.spec.template, undefined, context)
+  },
+  validate: ({ spec }, check, context) =>
+    validateSpec(spec, check.at('spec'), podValidationOptions(spec.template, undefined, context), { isUpdate: false }),
+  warningsOnCreate: ({ spec }) => [
+    ...podTemplateWarnings(spec.template, undefined, 'spec.template'),
+    ...specWarnings(spec, (index) => `spec.volumeClaimTemplates[${index}]`),
+  ],
+
+  generation: 'spec',
+  prepareForUpdate(next, prev, context) {
+    putBack(next, prev, 'status')
+    settleMaxUnavailable(next, prev, context)
+    dropDisabledFields(next.spec.template, prev.spec.template, context)
+  },
+  validateUpdate(next, prev, check, context) {
+    const options = podValidationOptions(next.spec.template, prev.spec.template, context)
+    const wasWrong = new Check('')
+    validateSpec(prev.spec, wasWrong, options, { isUpdate: true })
+    validateSpec(next.spec, check.at('spec'), options, { isUpdate: true, skipPodTemplate: wasWrong.failed })
+    if (!semanticEqual(frozenPart(next.spec), frozenPart(prev.spec))) {
+      check
+        .at('spec')
+        .forbidden(
+          "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
+        )
+    }
+  },
+  warningsOnUpdate(next, prev) {
+    const changed = next.metadata.generation !== prev.metadata.generation
+    return [
+      ...(changed ? podTemplateWarnings(next.spec.template, prev.spec.template, 'spec.template') : []),
+      // Upstream's path has a capital letter here, and clients may match on it.
+      ...specWarnings(next.spec, (index) => `spec.volumeClaimTemplates[${index}].Spec`),
+    ]
+  },
+
+  subresources: {
+    status: {
+      resetFields: ['spec'],
+      prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
+      validateUpdate: (next, prev, check) => validateStatus(next.status ?? { replicas: 0 }, prev.status, check.at('status')),
+    },
+    scale: {
+      replicas: ({ spec }) => spec.replicas ?? 0,
+      setReplicas({ spec }, replicas) {
+        spec.replicas = replicas
+      },
+      statusReplicas: ({ status }) => status?.replicas ?? 0,
+      selector: ({ spec }) => selectorText(spec.selector),
+    },
+  },
+
+  columns: [
+    nameColumn,
+    {
+      name: 'Ready',
+      type: 'string',
+      description: 'Number of the pod with ready state',
+      cell: ({ spec, status }) => `${status?.readyReplicas ?? 0}/${spec.replicas ?? 0}`,
+    },
+    ageColumn,
+    containersColumn(({ spec }) => spec.template.spec),
+    imagesColumn(({ spec }) => spec.template.spec),
+  ],
+})
+
+function defaultUpdateStrategy(strategy: V1StatefulSetUpdateStrategy): void {
+  if (!strategy.type) {
+    strategy.type = 'RollingUpdate'
+    strategy.rollingUpdate ??= {}
+  }
+  if (strategy.type === 'RollingUpdate' && strategy.rollingUpdate) strategy.rollingUpdate.partition ??= 0
+}
+
+/** Defaults cannot see feature gates, so that this one waits until here. */
+function settleMaxUnavailable(next: V1StatefulSet, prev: V1StatefulSet | undefined, { isEnabled }: RuleContext): void {
+  const strategy = next.spec.updateStrategy
+  if (!strategy?.rollingUpdate) return
+  if (isEnabled('MaxUnavailableStatefulSet')) {
+    if (strategy.type === 'RollingUpdate') strategy.rollingUpdate.maxUnavailable ??= 1
+  } else if (prev?.spec.updateStrategy?.rollingUpdate?.maxUnavailable === undefined) delete strategy.rollingUpdate.maxUnavailable
+}
+
+type SpecRules = { isUpdate: boolean; skipPodTemplate?: boolean }
+
+function validateSpec(spec: V1StatefulSetSpec, check: Check, options: PodValidationOptions, rules: SpecRules): void {
+  const policy = spec.podManagementPolicy
+  if (!policy) check.at('podManagementPolicy').required()
+  else if (policy !== 'OrderedReady' && policy !== 'Parallel') {
+    check.at('podManagementPolicy').invalid(policy, "must be 'OrderedReady' or 'Parallel'")
+  }
+  validateUpdateStrategy(spec.updateStrategy ?? {}, check.at('updateStrategy'))
+  validateRetentionPolicy(spec.persistentVolumeClaimRetentionPolicy, check.at('persistentVolumeClaimRetentionPolicy'))
+  // What cannot change is judged once: claims and service names of old objects may be of a kind no longer allowed.
+  if (!rules.isUpdate) {
+    spec.volumeClaimTemplates?.forEach((claim, index) => {
+      validateClaimSpec(claim.spec ?? {}, check.at('volumeClaimTemplates').at(index).at('spec'), optionsForNewClaim)
+    })
+  }
+  nonNegative(spec.replicas, check.at('replicas'))
+  nonNegative(spec.minReadySeconds, check.at('minReadySeconds'))
+  nonNegative(spec.ordinals?.start, check.at('ordinals.start'))
+  if (!rules.isUpdate && spec.serviceName) mustBe(dns1123Label, spec.serviceName, check.at('serviceName'))
+
+  const selector = validateRequiredSelector(spec.selector, check.at('selector'), 'statefulset', '')
+  if (selector) {
+    const template = templateAsRun(spec)
+    mustSelectTemplate(selector, template, check.at('template'))
+    if (!rules.skipPodTemplate) validatePodTemplate(template, check.at('template'), options)
+  }
+  mustRunForever(spec.template, check.at('template'), 'StatefulSet')
+}
+
+function validateUpdateStrategy(strategy: V1StatefulSetUpdateStrategy, check: Check): void {
+  const { type, rollingUpdate } = strategy
+  if (!type) check.required()
+  else if (type === 'OnDelete') {
+    if (!rollingUpdate) return
+    check
+      .at('rollingUpdate')
+      .invalid(asInternal('apps.RollingUpdateStatefulSetStrategy', rollingUpdate), "only allowed for updateStrategy 'RollingUpdate'")
+  } else if (type === 'RollingUpdate') {
+    if (rollingUpdate) validateRollingUpdate(rollingUpdate, check.at('rollingUpdate'))
+  } else check.invalid(asInternal('apps.StatefulSetUpdateStrategy', strategy), "must be 'RollingUpdate' or 'OnDelete'")
+}
+
+function validateRollingUpdate({ partition, maxUnavailable }: V1RollingUpdateStatefulSetStrategy, check: Check): void {
+  nonNegative(partition, check.at('partition'))
+  if (maxUnavailable === undefined) return
+  mustBePositiveIntOrPercent(maxUnavailable, check.at('maxUnavailable'))
+  if (intOrPercentValue(maxUnavailable) === 0) check.at('maxUnavailable').invalid(maxUnavailable, 'cannot be 0')
+  mustNotExceed100Percent(maxUnavailable, check.at('maxUnavailable'))
+}
+
+function validateRetentionPolicy(policy: V1StatefulSetPersistentVolumeClaimRetentionPolicy | undefined, check: Check): void {
+  if (!policy) return
+  for (const field of ['whenDeleted', 'whenScaled'] as const) {
+    const value = policy[field] ?? ''
+    if (value !== 'Retain' && value !== 'Delete') check.at(field).notSupported(value, ['Retain', 'Delete'])
+  }
+}
+
+/** The template with what the controller puts into each pod: its own host name and subdomain, and the claims as volumes. */
+function templateAsRun({ template, volumeClaimTemplates }: V1StatefulSetSpec): V1PodTemplateSpec {
+  const podSpec = template.spec
+  if (!podSpec || (!podSpec.subdomain && !podSpec.hostname && !volumeClaimTemplates?.length)) return template
+  const { subdomain: _subdomain, hostname: _hostname, ...spec } = podSpec
+  if (volumeClaimTemplates?.length) {
+    const claims = new Map<string, V1Volume>()
+    for (const { metadata } of volumeClaimTemplates) {
+      const name = metadata?.name ?? ''
+      claims.set(name, { name, persistentVolumeClaim: { claimName: name } })
+    }
+    spec.volumes = [...claims.values(), ...(spec.volumes ?? []).filter(({ name }) => !claims.has(name))]
+  }
+  return { ...template, spec }
+}
+
+/** All of the spec that an update may not change. */
+function frozenPart(spec: V1StatefulSetSpec): Partial<V1StatefulSetSpec> {
+  const { selector, volumeClaimTemplates, serviceName, podManagementPolicy } = spec
+  return {
+    selector,
+    ...(volumeClaimTemplates && { volumeClaimTemplates }),
+    serviceName: serviceName ?? '',
+    podManagementPolicy: podManagementPolicy ?? '',
+  }
+}
+
+function specWarnings(spec: V1StatefulSetSpec, claimPath: (index: number) => string): string[] {
+  const warnings = (spec.volumeClaimTemplates ?? []).flatMap((claim, index) => claimSpecWarnings(claim.spec ?? {}, claimPath(index)))
+  if ((spec.revisionHistoryLimit ?? 0) < 0) {
+    warnings.push('spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended')
+  }
+  return warnings
+}
+
+function validateStatus(status: V1StatefulSetStatus, prev: V1StatefulSetStatus | undefined, check: Check): void {
+  const { replicas = 0, readyReplicas = 0, currentReplicas = 0, updatedReplicas = 0, availableReplicas = 0 } = status
+  nonNegative(replicas, check.at('replicas'))
+  nonNegative(readyReplicas, check.at('readyReplicas'))
+  nonNegative(currentReplicas, check.at('currentReplicas'))
+  nonNegative(updatedReplicas, check.at('updatedReplicas'))
+  nonNegative(availableReplicas, check.at('availableReplicas'))
+  nonNegative(status.observedGeneration, check.at('observedGeneration'))
+  nonNegative(status.collisionCount, check.at('collisionCount'))
+  mustNotExceedReplicas(replicas, { readyReplicas, currentReplicas, updatedReplicas, availableReplicas }, check)
+  if (availableReplicas > readyReplicas)
+    check.at('availableReplicas').invalid(availableReplicas, 'cannot be greater than status.readyReplicas')
+  mustNotBeDecremented(status.collisionCount, prev?.collisionCount, check.at('collisionCount'))
+}

@@ -1,0 +1,82 @@
+/** Rules that bind a workload's selector and its pod template together. */
+import { type PodValidationOptions, validatePodTemplate } from '#api/core/v1/pod-spec/validate-pod-template.ts'
+import type { V1PodTemplateSpec } from '#api/core/v1/types.gen.ts'
+import type { Check } from '#api/meta/check.ts'
+import { validateLabelSelector } from '#api/meta/labels.ts'
+import { dns1123Label } from '#api/meta/names.ts'
+import { asInternal } from '#api/meta/quote-internal.ts'
+import { type LabelSelector, labelSelectorFrom } from '#api/meta/selector.ts'
+import type { V1LabelSelector, V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
+
+/** Replica sets, and deployments, which make them; upstream speaks of deployments in both. `check` stands at the spec. */
+export function validateReplicatedTemplate(
+  spec: { selector?: V1LabelSelector; template?: V1PodTemplateSpec },
+  check: Check,
+  options: PodValidationOptions,
+): void {
+  const template = spec.template ?? { spec: { containers: [] } }
+  const selector = validateRequiredSelector(spec.selector, check.at('selector'), 'deployment', 'invalid label selector')
+  if (!selector) return
+  const at = check.at('template')
+  mustSelectTemplate(selector, template, at)
+  validatePodTemplate(template, at, options)
+  mustRunForever(template, at, 'ReplicaSet')
+}
+
+/** The selector ready for use, unless it cannot be used at all. */
+export function validateRequiredSelector(
+  selector: V1LabelSelector | undefined,
+  check: Check,
+  kind: string,
+  unusableDetail: string,
+): LabelSelector | undefined {
+  if (!selector) check.required()
+  else {
+    validateLabelSelector(selector, check)
+    if (isEmptySelector(selector)) check.invalid(asInternal('meta.LabelSelector', selector), `empty selector is invalid for ${kind}`)
+  }
+  const parsed = selectorOf(selector)
+  if (!parsed) check.invalid(asInternal('meta.LabelSelector', selector), unusableDetail)
+  return parsed
+}
+
+/** Ready for use; undefined if it cannot be read. An absent one selects nothing. */
+export function selectorOf(selector: V1LabelSelector | undefined): LabelSelector | undefined {
+  try {
+    return labelSelectorFrom(selector)
+  } catch {
+    return undefined
+  }
+}
+
+/** For the scale subresource. */
+export function selectorText(selector: V1LabelSelector | undefined): string {
+  return labelSelectorFrom(selector).toString()
+}
+
+export function isEmptySelector({ matchLabels, matchExpressions }: V1LabelSelector): boolean {
+  for (const _key in matchLabels) return false
+  return !matchExpressions?.length
+}
+
+/** `check` stands at the template. */
+export function mustSelectTemplate(selector: LabelSelector, { metadata }: V1PodTemplateSpec, check: Check): void {
+  if (selector.matches(metadata?.labels)) return
+  check.at('metadata.labels').invalid(asInternal('{s', metadata?.labels), '`selector` does not match template `labels`')
+}
+
+export function mustRunForever({ spec }: V1PodTemplateSpec, check: Check, kind: string): void {
+  if (spec?.restartPolicy !== 'Always') check.at('spec.restartPolicy').notSupported(spec?.restartPolicy ?? '', ['Always'])
+  if (spec?.activeDeadlineSeconds !== undefined) {
+    check.at('spec.activeDeadlineSeconds').forbidden(`activeDeadlineSeconds in ${kind} is not Supported`)
+  }
+}
+
+/** Pods are named after their workload, and a host's name has no dots. */
+export function warningsForPodNames({ name }: V1ObjectMeta): string[] {
+  const problems = dns1123Label(name ?? '')
+  if (problems.length === 0) return []
+  return [
+    `metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [${problems.join(' ')}]`,
+  ]
+}
