@@ -1,0 +1,113 @@
+import { mustBePositiveIntOrPercent, mustNotExceed100Percent } from '#api/apps/v1/int-or-percent.ts'
+import { Check } from '#api/meta/check.ts'
+import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { validateConditions } from '#api/meta/conditions.ts'
+import { nonNegative } from '#api/meta/formats.ts'
+import { validateLabelSelector } from '#api/meta/labels.ts'
+import { nameIsPathSegment } from '#api/meta/names.ts'
+import { putBack } from '#api/meta/put-back.ts'
+import { asInternal } from '#api/meta/quote-internal.ts'
+import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
+import type { V1PodDisruptionBudget, V1PodDisruptionBudgetSpec, V1PodDisruptionBudgetStatus } from '#api/policy/v1/types.gen.ts'
+import { defineResource } from '#api/resource.ts'
+
+/** Stands in selectors for what v1beta1 meant by an empty one: nothing, where this version means everything. */
+export const v1beta1EmptySelectorLabel = 'pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match'
+
+export const PodDisruptionBudget = defineResource<V1PodDisruptionBudget>({
+  group: 'policy',
+  version: 'v1',
+  kind: 'PodDisruptionBudget',
+  plural: 'poddisruptionbudgets',
+  shortNames: ['pdb'],
+  scope: 'Namespaced',
+  schema: 'io.k8s.api.policy.v1.PodDisruptionBudget',
+  nameRule: nameIsPathSegment,
+  defaultPropagation: 'Background',
+  resetFields: ['status'],
+
+  defaults(budget) {
+    budget.spec ??= {}
+    stripEmptySelectorLabel(budget.spec.selector)
+  },
+
+  prepareForCreate(budget) {
+    delete budget.status
+  },
+  validate: ({ spec }, check) => validateSpec(spec, check.at('spec'), false),
+
+  generation: 'spec',
+  prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
+  validateUpdate(next, prev, check) {
+    const wasWrong = new Check('')
+    validateLabelSelector(prev.spec.selector, wasWrong)
+    validateSpec(next.spec, check.at('spec'), wasWrong.failed)
+  },
+
+  subresources: {
+    status: {
+      resetFields: ['spec'],
+      prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
+      validateUpdate: ({ status }, _prev, check) => status && validateStatus(status, check.at('status')),
+    },
+  },
+
+  columns: [
+    nameColumn,
+    {
+      name: 'Min Available',
+      type: 'string',
+      description: 'The minimum number of pods that must be available.',
+      cell: ({ spec }) => String(spec.minAvailable ?? 'N/A'),
+    },
+    {
+      name: 'Max Unavailable',
+      type: 'string',
+      description: 'The maximum number of pods that may be unavailable.',
+      cell: ({ spec }) => String(spec.maxUnavailable ?? 'N/A'),
+    },
+    {
+      name: 'Allowed Disruptions',
+      type: 'integer',
+      description: 'Calculated number of pods that may be disrupted at this time.',
+      cell: ({ status }) => status?.disruptionsAllowed ?? 0,
+    },
+    ageColumn,
+  ],
+})
+
+function stripEmptySelectorLabel(selector: V1LabelSelector | undefined): void {
+  const expressions = selector?.matchExpressions
+  if (!selector || !expressions?.some(({ key }) => key === v1beta1EmptySelectorLabel)) return
+  const [first] = expressions
+  const matchesNothing = expressions.length === 1 && first?.operator === 'Exists' && !first.values?.length && !selector.matchLabels
+  if (!matchesNothing) selector.matchExpressions = expressions.filter(({ key }) => key !== v1beta1EmptySelectorLabel)
+}
+
+function validateSpec(spec: V1PodDisruptionBudgetSpec, check: Check, allowInvalidValues: boolean): void {
+  const { minAvailable, maxUnavailable, unhealthyPodEvictionPolicy } = spec
+  if (minAvailable !== undefined && maxUnavailable !== undefined) {
+    check.invalid(asInternal('policy.PodDisruptionBudgetSpec', spec), 'minAvailable and maxUnavailable cannot be both set')
+  }
+  if (minAvailable !== undefined) {
+    mustBePositiveIntOrPercent(minAvailable, check.at('minAvailable'))
+    mustNotExceed100Percent(minAvailable, check.at('minAvailable'))
+  }
+  if (maxUnavailable !== undefined) {
+    mustBePositiveIntOrPercent(maxUnavailable, check.at('maxUnavailable'))
+    mustNotExceed100Percent(maxUnavailable, check.at('maxUnavailable'))
+  }
+  validateLabelSelector(spec.selector, check.at('selector'), { allowInvalidValues })
+  if (unhealthyPodEvictionPolicy === undefined) return
+  if (unhealthyPodEvictionPolicy !== 'AlwaysAllow' && unhealthyPodEvictionPolicy !== 'IfHealthyBudget') {
+    check.at('unhealthyPodEvictionPolicy').notSupported(unhealthyPodEvictionPolicy, ['AlwaysAllow', 'IfHealthyBudget'])
+  }
+}
+
+function validateStatus(status: V1PodDisruptionBudgetStatus, check: Check): void {
+  validateConditions(status.conditions, check.at('conditions'))
+  nonNegative(status.disruptionsAllowed, check.at('disruptionsAllowed'))
+  nonNegative(status.currentHealthy, check.at('currentHealthy'))
+  nonNegative(status.desiredHealthy, check.at('desiredHealthy'))
+  nonNegative(status.expectedPods, check.at('expectedPods'))
+}
