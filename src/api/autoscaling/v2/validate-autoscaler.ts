@@ -1,0 +1,108 @@
+/** Rules of an autoscaler's spec. Every served version is judged in this shape, so that messages name its fields. */
+import type {
+  V2CrossVersionObjectReference,
+  V2HorizontalPodAutoscaler,
+  V2HorizontalPodAutoscalerSpec,
+  V2HPAScalingPolicy,
+  V2HPAScalingRules,
+} from '#api/autoscaling/v2/types.gen.ts'
+import { validateMetric } from '#api/autoscaling/v2/validate-metric.ts'
+import type { Check } from '#api/meta/check.ts'
+import { each } from '#api/meta/each.ts'
+import { mustBeNonNegative } from '#api/meta/formats.ts'
+import { parseApiVersion, unexpectedApiVersion } from '#api/meta/gvk.ts'
+import { mustBe, pathSegmentName } from '#api/meta/names.ts'
+import { parseQuantity } from '#api/meta/quantity.ts'
+import type { RuleContext } from '#api/resource.ts'
+
+const maxPeriodSeconds = 1800
+const maxStabilizationWindowSeconds = 3600
+
+export type ReferenceOptions = { allowEmptyGroup: boolean; allowInvalidApiVersion: boolean }
+
+type AutoscalerOptions = { minReplicas: 0 | 1; scaleTarget: ReferenceOptions; describedObject: ReferenceOptions }
+
+/** What an update may leave wrong, because the stored object has it. */
+export function autoscalerOptions(
+  next: V2HorizontalPodAutoscaler,
+  prev: V2HorizontalPodAutoscaler | undefined,
+  { isEnabled }: RuleContext,
+): AutoscalerOptions {
+  const target = next.spec.scaleTargetRef
+  const before = prev?.spec.scaleTargetRef
+  const sameTarget = before !== undefined && before.apiVersion === target?.apiVersion && before.kind === target?.kind
+  const describedObject = { allowEmptyGroup: true, allowInvalidApiVersion: false }
+  describedObject.allowInvalidApiVersion =
+    prev?.spec.metrics?.some(
+      ({ type, object }) => type === 'Object' && object && apiVersionProblem(object.describedObject, describedObject) !== undefined,
+    ) ?? false
+  return {
+    minReplicas: isEnabled('HPAScaleToZero') || prev?.spec.minReplicas === 0 ? 0 : 1,
+    scaleTarget: { allowEmptyGroup: !sameTarget && target?.kind === 'ReplicationController', allowInvalidApiVersion: sameTarget },
+    describedObject,
+  }
+}
+
+/** `check` stands at the spec. */
+export function validateAutoscalerSpec(spec: V2HorizontalPodAutoscalerSpec, check: Check, options: AutoscalerOptions): void {
+  const { minReplicas, maxReplicas = 0, behavior } = spec
+  if (minReplicas !== undefined && minReplicas < options.minReplicas) {
+    check.at('minReplicas').invalid(minReplicas, `must be greater than or equal to ${options.minReplicas}`)
+  }
+  if (maxReplicas === 0) check.at('maxReplicas').required('must be set and greater than 0')
+  else if (maxReplicas < 0) check.at('maxReplicas').invalid(maxReplicas, 'must be greater than or equal to 1')
+  if (minReplicas !== undefined && maxReplicas < minReplicas) {
+    check.at('maxReplicas').invalid(maxReplicas, 'must be greater than or equal to `minReplicas`')
+  }
+  validateReference(spec.scaleTargetRef ?? {}, check.at('scaleTargetRef'), options.scaleTarget)
+  each(spec.metrics, check.at('metrics'), (metric, at) => validateMetric(metric, at, options.describedObject))
+  // Without pods there is nothing to measure on them.
+  if (minReplicas === 0 && !spec.metrics?.some(({ type }) => type === 'Object' || type === 'External')) {
+    check.at('metrics').forbidden('must specify at least one Object or External metric to support scaling to zero replicas')
+  }
+  if (behavior?.scaleUp) validateScalingRules(behavior.scaleUp, check.at('behavior.scaleUp'))
+  if (behavior?.scaleDown) validateScalingRules(behavior.scaleDown, check.at('behavior.scaleDown'))
+}
+
+export function validateReference(reference: Partial<V2CrossVersionObjectReference>, check: Check, options: ReferenceOptions): void {
+  for (const field of ['kind', 'name'] as const) {
+    const value = reference[field]
+    if (!value) check.at(field).required()
+    else mustBe(pathSegmentName, value, check.at(field))
+  }
+  const problem = apiVersionProblem(reference, options)
+  if (problem !== undefined) check.at('apiVersion').invalid(reference.apiVersion ?? '', problem)
+}
+
+function apiVersionProblem({ apiVersion = '' }: Partial<V2CrossVersionObjectReference>, options: ReferenceOptions): string | undefined {
+  if (options.allowInvalidApiVersion) return undefined
+  const parsed = parseApiVersion(apiVersion)
+  if (!parsed) return unexpectedApiVersion(apiVersion)
+  return parsed.group === '' && !options.allowEmptyGroup ? 'apiVersion must specify API group' : undefined
+}
+
+function validateScalingRules(rules: V2HPAScalingRules, check: Check): void {
+  const { stabilizationWindowSeconds, selectPolicy, tolerance } = rules
+  if (stabilizationWindowSeconds !== undefined) {
+    const at = check.at('stabilizationWindowSeconds')
+    if (stabilizationWindowSeconds < 0) at.invalid(stabilizationWindowSeconds, 'must be greater than or equal to zero')
+    if (stabilizationWindowSeconds > maxStabilizationWindowSeconds) {
+      at.invalid(stabilizationWindowSeconds, `must be less than or equal to ${maxStabilizationWindowSeconds}`)
+    }
+  }
+  if (selectPolicy !== undefined && !['Disabled', 'Max', 'Min'].includes(selectPolicy)) {
+    check.at('selectPolicy').notSupported(selectPolicy, ['Disabled', 'Max', 'Min'])
+  }
+  if (!rules.policies?.length) check.at('policies').required('must specify at least one Policy')
+  each(rules.policies, check.at('policies'), validateScalingPolicy)
+  if (tolerance !== undefined && parseQuantity(tolerance).sign < 0) check.at('tolerance').invalid(tolerance, mustBeNonNegative)
+}
+
+function validateScalingPolicy({ type = '', value = 0, periodSeconds = 0 }: V2HPAScalingPolicy, check: Check): void {
+  if (type !== 'Pods' && type !== 'Percent') check.at('type').notSupported(type, ['Percent', 'Pods'])
+  if (value <= 0) check.at('value').invalid(value, 'must be greater than zero')
+  if (periodSeconds <= 0) check.at('periodSeconds').invalid(periodSeconds, 'must be greater than zero')
+  if (periodSeconds > maxPeriodSeconds) {
+    check.at('periodSeconds').invalid(periodSeconds, `must be less than or equal to ${maxPeriodSeconds}`)
+  }
+}
