@@ -1,0 +1,47 @@
+import { validateCoordinatedStrategy } from '#api/coordination/v1/coordinated-strategy.ts'
+import type { V1Lease, V1LeaseSpec } from '#api/coordination/v1/types.gen.ts'
+import type { Check } from '#api/meta/check.ts'
+import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { nonNegative } from '#api/meta/formats.ts'
+import { defineResource, type RuleContext } from '#api/resource.ts'
+
+export const Lease = defineResource<V1Lease>({
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  kind: 'Lease',
+  plural: 'leases',
+  scope: 'Namespaced',
+  schema: 'io.k8s.api.coordination.v1.Lease',
+  allowCreateOnUpdate: true,
+  defaultPropagation: 'Background',
+
+  defaults(lease) {
+    lease.spec ??= {}
+  },
+  prepareForCreate: (lease, context) => dropDisabledFields(lease, undefined, context),
+  validate: ({ spec }, check) => validateSpec(spec, check.at('spec')),
+  prepareForUpdate: dropDisabledFields,
+  validateUpdate: ({ spec }, _prev, check) => validateSpec(spec, check.at('spec')),
+
+  columns: [
+    nameColumn,
+    { name: 'Holder', type: 'string', description: { field: 'LeaseSpec.holderIdentity' }, cell: ({ spec }) => spec.holderIdentity ?? '' },
+    ageColumn,
+  ],
+})
+
+function dropDisabledFields(next: V1Lease, prev: V1Lease | undefined, { isEnabled }: RuleContext): void {
+  if (isEnabled('CoordinatedLeaderElection')) return
+  if (prev?.spec.strategy === undefined) delete next.spec.strategy
+  if (prev?.spec.preferredHolder === undefined) delete next.spec.preferredHolder
+}
+
+function validateSpec(spec: V1LeaseSpec, check: Check): void {
+  const { leaseDurationSeconds, strategy } = spec
+  if (leaseDurationSeconds !== undefined && leaseDurationSeconds <= 0) {
+    check.at('leaseDurationSeconds').invalid(leaseDurationSeconds, 'must be greater than 0')
+  }
+  nonNegative(spec.leaseTransitions, check.at('leaseTransitions'))
+  if (strategy !== undefined) validateCoordinatedStrategy(strategy, check.at('strategy'))
+  if (spec.preferredHolder && !strategy) check.at('preferredHolder').forbidden('may only be specified if `strategy` is defined')
+}

@@ -1,0 +1,70 @@
+import { validateCoordinatedStrategy } from '#api/coordination/v1/coordinated-strategy.ts'
+import type { V1beta1LeaseCandidate, V1beta1LeaseCandidateSpec } from '#api/coordination/v1beta1/types.gen.ts'
+import type { Check } from '#api/meta/check.ts'
+import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { configMapKey } from '#api/meta/formats.ts'
+import { mustNotChange } from '#api/meta/immutable.ts'
+import { compareSemver, parseSemver, type Semver } from '#api/meta/semver.ts'
+import { defineResource } from '#api/resource.ts'
+
+export const LeaseCandidate = defineResource<V1beta1LeaseCandidate>({
+  group: 'coordination.k8s.io',
+  version: 'v1beta1',
+  kind: 'LeaseCandidate',
+  plural: 'leasecandidates',
+  scope: 'Namespaced',
+  schema: 'io.k8s.api.coordination.v1beta1.LeaseCandidate',
+  stability: 'beta',
+  featureGate: 'CoordinatedLeaderElection',
+  nameRule: configMapKey,
+  allowCreateOnUpdate: true,
+  defaultPropagation: 'Background',
+
+  defaults(candidate) {
+    candidate.spec ??= {} as V1beta1LeaseCandidateSpec
+  },
+  validate: ({ spec }, check) => validateSpec(spec, check.at('spec')),
+  validateUpdate(next, prev, check) {
+    validateSpec(next.spec, check.at('spec'))
+    mustNotChange(next.spec.leaseName, prev.spec.leaseName, check.at('spec.leaseName'))
+  },
+
+  fieldSelectors: { 'spec.leaseName': ({ spec }) => spec.leaseName ?? '' },
+
+  columns: [
+    nameColumn,
+    { name: 'LeaseName', type: 'string', description: { field: 'LeaseCandidateSpec.leaseName' }, cell: ({ spec }) => spec.leaseName },
+    { name: 'BinaryVersion', type: 'string', description: '', cell: ({ spec }) => spec.binaryVersion },
+    { name: 'EmulationVersion', type: 'string', description: '', cell: ({ spec }) => spec.emulationVersion ?? '' },
+    ageColumn,
+  ],
+})
+
+function validateSpec(spec: V1beta1LeaseCandidateSpec, check: Check): void {
+  const { leaseName, emulationVersion, binaryVersion, strategy } = spec
+  if (!leaseName) check.at('leaseName').required()
+  const emulation = emulationVersion ? validVersion(emulationVersion, check.at('emulationVersion')) : undefined
+  let binary: Semver | undefined
+  if (!binaryVersion) check.at('binaryVersion').required()
+  else binary = validVersion(binaryVersion, check.at('binaryVersion'))
+  // A version that cannot be read counts as 0.0.0.
+  if (binaryVersion && emulation && (binary === undefined || compareSemver(binary, emulation) < 0) && !isZero(emulation)) {
+    check.at('binaryVersion').invalid(binaryVersion, 'must be greater than or equal to `emulationVersion`')
+  }
+  if (!strategy) {
+    check.at('strategy').required()
+    return
+  }
+  if (strategy === 'OldestEmulationVersion' && (emulation === undefined || isZero(emulation))) {
+    check.at('emulationVersion').required("must be specified when `strategy` is 'OldestEmulationVersion'")
+  }
+  validateCoordinatedStrategy(strategy, check.at('strategy'))
+}
+
+function validVersion(text: string, check: Check): Semver | undefined {
+  const version = parseSemver(text)
+  if (!version) check.invalid(text, 'must be a valid semantic version')
+  return version
+}
+
+const isZero = (version: Semver) => version.major === 0n && version.minor === 0n && version.patch === 0n && version.prerelease.length === 0
