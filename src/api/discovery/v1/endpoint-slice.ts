@@ -1,0 +1,112 @@
+import type { V1Endpoint, V1EndpointPort, V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
+import { validateEndpoints, validatePorts } from '#api/discovery/v1/validate-endpoints.ts'
+import { Check } from '#api/meta/check.ts'
+import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
+import { mustNotChange } from '#api/meta/immutable.ts'
+import { warningsForIp } from '#api/meta/ip.ts'
+import { defineResource, type RuleContext } from '#api/resource.ts'
+
+const addressTypes = ['FQDN', 'IPv4', 'IPv6']
+const hostnameLabel = 'kubernetes.io/hostname'
+const managedByLabel = 'endpointslice.kubernetes.io/managed-by'
+/** Controllers copy what users wrote elsewhere, where they were warned already. */
+const unwarnedManagers = ['endpointslice-controller.k8s.io', 'endpointslicemirroring-controller.k8s.io']
+
+export const EndpointSlice = defineResource<V1EndpointSlice>({
+  group: 'discovery.k8s.io',
+  version: 'v1',
+  kind: 'EndpointSlice',
+  plural: 'endpointslices',
+  scope: 'Namespaced',
+  schema: 'io.k8s.api.discovery.v1.EndpointSlice',
+  allowUnconditionalUpdate: true,
+  defaultPropagation: 'Background',
+
+  defaults({ ports }) {
+    for (const port of ports ?? []) {
+      port.name ??= ''
+      port.protocol ??= 'TCP'
+    }
+  },
+
+  prepareForCreate: (slice) => dropTopology(slice, undefined),
+  validate: (slice, check, context) => validateSlice(slice, undefined, check, context),
+  warningsOnCreate: (slice) => [
+    ...(slice.addressType === 'FQDN' ? ['spec.addressType: FQDN endpoints are deprecated'] : []),
+    ...addressWarnings(slice),
+  ],
+
+  generation: (next, prev) =>
+    !semanticEqual(contentOf(next), contentOf(prev)) || !semanticEqual(next.metadata.labels, prev.metadata.labels),
+  prepareForUpdate: (next, prev) => dropTopology(next, prev),
+  validateUpdate(next, prev, check, context) {
+    validateSlice(next, prev, check, context)
+    mustNotChange(next.addressType, prev.addressType, check.at('addressType'))
+  },
+  warningsOnUpdate: (next) => addressWarnings(next),
+
+  columns: [
+    nameColumn,
+    { name: 'AddressType', type: 'string', description: { field: 'EndpointSlice.addressType' }, cell: ({ addressType }) => addressType },
+    {
+      name: 'Ports',
+      type: 'string',
+      description: { field: 'EndpointSlice.ports' },
+      cell: ({ ports }) => firstThree((ports ?? []).map(portText)),
+    },
+    {
+      name: 'Endpoints',
+      type: 'string',
+      description: { field: 'EndpointSlice.endpoints' },
+      cell: ({ endpoints }) => firstThree((endpoints ?? []).flatMap(({ addresses }) => addresses ?? [])),
+    },
+    ageColumn,
+  ],
+})
+
+function contentOf({ addressType, endpoints, ports }: V1EndpointSlice): unknown {
+  return { addressType, endpoints, ports }
+}
+
+/** This version has no topology; the node's name in it was a field of old, and lives on as one of its own. */
+function dropTopology(next: V1EndpointSlice, prev: V1EndpointSlice | undefined): void {
+  if (prev && semanticEqual(prev.endpoints, next.endpoints)) return
+  for (const endpoint of next.endpoints ?? []) {
+    if (!endpoint.deprecatedTopology) continue
+    const nodeName = endpoint.deprecatedTopology[hostnameLabel]
+    if (nodeName && endpoint.nodeName === undefined && hadNodeInTopology(prev?.endpoints, nodeName)) endpoint.nodeName = nodeName
+    delete endpoint.deprecatedTopology
+  }
+}
+
+function hadNodeInTopology(endpoints: readonly V1Endpoint[] | undefined | null, nodeName: string): boolean {
+  return endpoints?.some(({ deprecatedTopology }) => deprecatedTopology?.[hostnameLabel] === nodeName) ?? false
+}
+
+function validateSlice(slice: V1EndpointSlice, prev: V1EndpointSlice | undefined, check: Check, context: RuleContext): void {
+  const { addressType } = slice
+  if (!addressType) check.at('addressType').required()
+  else if (!addressTypes.includes(addressType)) check.at('addressType').notSupported(addressType, addressTypes)
+  validatePorts(slice.ports ?? [], check.at('ports'))
+  const found = new Check('endpoints')
+  validateEndpoints(slice.endpoints ?? [], addressType, found, context)
+  // Endpoints that are wrong by newer rules may stay as they are.
+  if (found.failed && !(prev && semanticEqual(prev.endpoints, slice.endpoints))) check.errors.push(...found.errors)
+}
+
+function addressWarnings({ metadata, endpoints }: V1EndpointSlice): string[] {
+  if (unwarnedManagers.includes(metadata.labels?.[managedByLabel] ?? '')) return []
+  return (endpoints ?? []).flatMap(({ addresses }, index) =>
+    (addresses ?? []).flatMap((address, place) => warningsForIp(`endpoints[${index}].addresses[${place}]`, address)),
+  )
+}
+
+function portText({ port, name }: V1EndpointPort): string {
+  return String(port ?? name ?? '*')
+}
+
+function firstThree(texts: readonly string[]): string {
+  if (texts.length > 3) return `${texts.slice(0, 3).join(',')} + ${texts.length - 3} more...`
+  return texts.join(',') || '<unset>'
+}
