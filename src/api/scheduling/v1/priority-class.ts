@@ -1,0 +1,83 @@
+import type { Check } from '#api/meta/check.ts'
+import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { mustNotChange } from '#api/meta/immutable.ts'
+import { defineResource } from '#api/resource.ts'
+import type { V1PriorityClass } from '#api/scheduling/v1/types.gen.ts'
+
+const systemPrefix = 'system-'
+export const highestUserDefinablePriority = 1_000_000_000
+const systemCriticalPriority = 2 * highestUserDefinablePriority
+
+/** The classes every cluster has, which nobody may delete. */
+export const systemPriorities: Readonly<Record<string, number>> = {
+  'system-node-critical': systemCriticalPriority + 1000,
+  'system-cluster-critical': systemCriticalPriority,
+}
+
+export const PriorityClass = defineResource<V1PriorityClass>({
+  group: 'scheduling.k8s.io',
+  version: 'v1',
+  kind: 'PriorityClass',
+  plural: 'priorityclasses',
+  shortNames: ['pc'],
+  scope: 'Cluster',
+  schema: 'io.k8s.api.scheduling.v1.PriorityClass',
+  allowUnconditionalUpdate: true,
+  defaultPropagation: 'Background',
+
+  defaults(priorityClass) {
+    priorityClass.preemptionPolicy ??= 'PreemptLowerPriority'
+  },
+  // There is a generation, but it never counts.
+  prepareForCreate({ metadata }) {
+    metadata.generation = 1
+  },
+  validate({ metadata, value = 0, globalDefault = false, preemptionPolicy }, check) {
+    const { name = '' } = metadata
+    if (name.startsWith(systemPrefix)) {
+      const problem = systemClassProblem(name, value, globalDefault)
+      if (problem !== undefined) {
+        check
+          .at('metadata.name')
+          .forbidden(`priority class names with '${systemPrefix}' prefix are reserved for system use only. error: ${problem}`)
+      }
+    } else if (value > highestUserDefinablePriority) {
+      check.at('value').forbidden(`maximum allowed value of a user defined priority is ${highestUserDefinablePriority}`)
+    }
+    if (preemptionPolicy !== undefined) validatePreemptionPolicy(preemptionPolicy, check.at('preemptionPolicy'))
+  },
+  validateUpdate(next, prev, check) {
+    if ((next.value ?? 0) !== (prev.value ?? 0)) check.at('value').forbidden('may not be changed in an update.')
+    mustNotChange(next.preemptionPolicy, prev.preemptionPolicy, check.at('preemptionPolicy'))
+  },
+
+  columns: [
+    nameColumn,
+    { name: 'Value', type: 'integer', description: { field: 'PriorityClass.value' }, cell: ({ value }) => value ?? 0 },
+    {
+      name: 'Global-Default',
+      type: 'boolean',
+      description: { field: 'PriorityClass.globalDefault' },
+      cell: ({ globalDefault }) => globalDefault ?? false,
+    },
+    ageColumn,
+    {
+      name: 'PreemptionPolicy',
+      type: 'string',
+      description: { field: 'PriorityClass.preemptionPolicy' },
+      cell: ({ preemptionPolicy }) => preemptionPolicy ?? '',
+    },
+  ],
+})
+
+function systemClassProblem(name: string, value: number, globalDefault: boolean): string | undefined {
+  const known = Object.hasOwn(systemPriorities, name) ? systemPriorities[name] : undefined
+  if (known === undefined) return `${name} is not a known system priority class`
+  if (value !== known) return `value of ${name} PriorityClass must be ${known}`
+  return globalDefault ? `globalDefault of ${name} PriorityClass must be false` : undefined
+}
+
+function validatePreemptionPolicy(policy: string, check: Check): void {
+  if (policy === '') check.required()
+  else if (policy !== 'PreemptLowerPriority' && policy !== 'Never') check.notSupported(policy, ['PreemptLowerPriority', 'Never'])
+}
