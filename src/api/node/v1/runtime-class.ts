@@ -1,0 +1,64 @@
+import { deprecatedNodeLabelMessage } from '#api/core/v1/deprecated-node-labels.ts'
+import { validateOverhead } from '#api/core/v1/pod-spec/validate-resources.ts'
+import { validateTolerations } from '#api/core/v1/pod-spec/validate-tolerations.ts'
+import { optionsForCreate } from '#api/core/v1/pod-spec/validation-options.ts'
+import type { V1Toleration } from '#api/core/v1/types.gen.ts'
+import type { Check } from '#api/meta/check.ts'
+import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { mustNotChange } from '#api/meta/immutable.ts'
+import { validateLabels } from '#api/meta/labels.ts'
+import { dns1123Label, mustBe } from '#api/meta/names.ts'
+import { asInternal } from '#api/meta/quote-internal.ts'
+import type { V1RuntimeClass } from '#api/node/v1/types.gen.ts'
+import { defineResource, type RuleContext } from '#api/resource.ts'
+
+export const RuntimeClass = defineResource<V1RuntimeClass>({
+  group: 'node.k8s.io',
+  version: 'v1',
+  kind: 'RuntimeClass',
+  plural: 'runtimeclasses',
+  scope: 'Cluster',
+  schema: 'io.k8s.api.node.v1.RuntimeClass',
+  allowCreateOnUpdate: true,
+  defaultPropagation: 'Background',
+
+  validate: validateRuntimeClass,
+  warningsOnCreate: selectorWarnings,
+  validateUpdate(next, prev, check, context) {
+    validateRuntimeClass(next, check, context)
+    mustNotChange(next.handler, prev.handler, check.at('handler'))
+  },
+  warningsOnUpdate: (next) => selectorWarnings(next),
+
+  columns: [nameColumn, { name: 'Handler', type: 'string', description: '', cell: ({ handler }) => handler }, ageColumn],
+})
+
+function validateRuntimeClass({ handler, overhead, scheduling }: V1RuntimeClass, check: Check, context: RuleContext): void {
+  if (!handler) check.at('handler').required()
+  else mustBe(dns1123Label, handler, check.at('handler'))
+  if (overhead) validateOverhead(overhead.podFixed ?? {}, check.at('overhead'), optionsForCreate(context))
+  if (!scheduling) return
+  validateLabels(scheduling.nodeSelector, check.at('scheduling.nodeSelector'))
+  const tolerations = scheduling.tolerations ?? []
+  validateTolerations(tolerations, check.at('scheduling.tolerations'), optionsForCreate(context))
+  mustBeDifferent(tolerations, check.at('scheduling.tolerations'))
+}
+
+function mustBeDifferent(tolerations: readonly V1Toleration[], check: Check): void {
+  const seen = new Set<string>()
+  for (const [index, toleration] of tolerations.entries()) {
+    const { key = '', operator = '', value = '', effect = '' } = toleration
+    const identity = JSON.stringify([key, operator, value, effect])
+    if (seen.has(identity)) check.at(index).duplicate(asInternal('core.Toleration', toleration))
+    seen.add(identity)
+  }
+}
+
+function selectorWarnings({ scheduling }: V1RuntimeClass): string[] {
+  const warnings: string[] = []
+  for (const key in scheduling?.nodeSelector) {
+    const message = deprecatedNodeLabelMessage(key)
+    if (message !== undefined) warnings.push(`scheduling.nodeSelector: ${message}`)
+  }
+  return warnings
+}
