@@ -74,6 +74,11 @@ export class EmbeddedStore implements Store, JournalListener {
     return { mvcc: this.#mvcc, leases: this.#leases }
   }
 
+  /** What was there before is as old as the store is open. */
+  protected startAging(): void {
+    this.#retention.note(this.#mvcc.revision)
+  }
+
   get revision(): number {
     return this.#mvcc.revision
   }
