@@ -1,0 +1,120 @@
+/** Rules for what a job says about pods that fail, and about when it has succeeded. */
+import { countIndexes } from '#api/batch/v1/job-indexes.ts'
+import type {
+  V1JobSpec,
+  V1PodFailurePolicyOnExitCodesRequirement,
+  V1PodFailurePolicyOnPodConditionsPattern,
+  V1PodFailurePolicyRule,
+  V1SuccessPolicyRule,
+} from '#api/batch/v1/types.gen.ts'
+import { type Check, omittedValue, quoted } from '#api/meta/check.ts'
+import { nonNegative } from '#api/meta/formats.ts'
+import { byteLength, mustBe, qualifiedName } from '#api/meta/names.ts'
+
+const maxFailureRules = 20
+const maxExitCodes = 255
+const maxConditionPatterns = 20
+const maxSuccessRules = 20
+const maxSucceededIndexesBytes = 64 * 1024
+
+const actions = ['Count', 'FailIndex', 'FailJob', 'Ignore']
+const operators = ['In', 'NotIn']
+const statuses = ['False', 'True', 'Unknown']
+
+const oneOf = (values: readonly string[]) => `valid values: [${values.map(quoted).join(' ')}]`
+
+/** `check` stands at the policy. */
+export function validatePodFailurePolicy(spec: V1JobSpec, check: Check): void {
+  const rules = spec.podFailurePolicy?.rules ?? []
+  if (rules.length > maxFailureRules) check.at('rules').tooMany(rules.length, maxFailureRules)
+  const podSpec = spec.template.spec
+  const containers = new Set<string>()
+  for (const { name } of podSpec?.containers ?? []) containers.add(name)
+  for (const { name } of podSpec?.initContainers ?? []) containers.add(name)
+  rules.forEach((rule, index) => {
+    validateFailureRule(rule, spec, containers, check.at('rules').at(index))
+  })
+}
+
+function validateFailureRule(rule: V1PodFailurePolicyRule, spec: V1JobSpec, containers: ReadonlySet<string>, check: Check): void {
+  const { action, onExitCodes, onPodConditions = [] } = rule
+  if (!action) check.at('action').required(oneOf(actions))
+  else if (action === 'FailIndex') {
+    if (spec.backoffLimitPerIndex === undefined) check.at('action').invalid(action, 'requires the backoffLimitPerIndex to be set')
+  } else if (!actions.includes(action)) check.at('action').notSupported(action, actions)
+  if (onExitCodes) validateExitCodes(onExitCodes, containers, check.at('onExitCodes'))
+  validatePodConditions(onPodConditions, check.at('onPodConditions'))
+  if (onExitCodes && onPodConditions.length > 0) {
+    check.invalid(omittedValue, 'specifying both OnExitCodes and OnPodConditions is not supported')
+  }
+  if (!onExitCodes && onPodConditions.length === 0) {
+    check.invalid(omittedValue, 'specifying one of OnExitCodes and OnPodConditions is required')
+  }
+}
+
+function validatePodConditions(patterns: readonly V1PodFailurePolicyOnPodConditionsPattern[], check: Check): void {
+  if (patterns.length > maxConditionPatterns) check.tooMany(patterns.length, maxConditionPatterns)
+  patterns.forEach(({ type, status }, index) => {
+    const at = check.at(index)
+    mustBe(qualifiedName, type ?? '', at.at('type'))
+    if (!status) at.at('status').required(oneOf(statuses))
+    else if (!statuses.includes(status)) at.at('status').notSupported(status, statuses)
+  })
+}
+
+function validateExitCodes(codes: V1PodFailurePolicyOnExitCodesRequirement, containers: ReadonlySet<string>, check: Check): void {
+  const { operator, containerName } = codes
+  if (!operator) check.at('operator').required(oneOf(operators))
+  else if (!operators.includes(operator)) check.at('operator').notSupported(operator, operators)
+  if (containerName !== undefined && !containers.has(containerName)) {
+    check.at('containerName').invalid(containerName, 'must be one of the container or initContainer names in the pod template')
+  }
+  const values = codes.values ?? []
+  const at = check.at('values')
+  if (values.length === 0) at.invalid(codes.values ?? null, 'at least one value is required')
+  else if (values.length > maxExitCodes) at.tooMany(values.length, maxExitCodes)
+  const seen = new Set<number>()
+  let isOrdered = true
+  values.forEach((value, index) => {
+    if (operator === 'In' && value === 0) at.at(index).invalid(value, 'must not be 0 for the In operator')
+    if (seen.has(value)) at.at(index).duplicate(value)
+    seen.add(value)
+    if (index > 0 && (values[index - 1] ?? 0) > value) isOrdered = false
+  })
+  if (!isOrdered) at.invalid(values, 'must be ordered')
+}
+
+/** `check` stands at the policy; the job is an indexed one. */
+export function validateSuccessPolicy(spec: V1JobSpec, check: Check): void {
+  const rules = spec.successPolicy?.rules ?? []
+  if (rules.length === 0) check.at('rules').required('at least one rules must be specified when the successPolicy is specified')
+  if (rules.length > maxSuccessRules) check.at('rules').tooMany(rules.length, maxSuccessRules)
+  rules.forEach((rule, index) => {
+    validateSuccessRule(rule, spec.completions ?? 0, check.at('rules').at(index))
+  })
+}
+
+function validateSuccessRule({ succeededIndexes, succeededCount }: V1SuccessPolicyRule, completions: number, check: Check): void {
+  if (succeededCount === undefined && succeededIndexes === undefined) {
+    check.required('at least one of succeededCount or succeededIndexes must be specified')
+  }
+  let indexes = 0
+  if (succeededIndexes !== undefined) {
+    const at = check.at('succeededIndexes')
+    if (byteLength(succeededIndexes) > maxSucceededIndexesBytes) at.tooLong(maxSucceededIndexesBytes)
+    try {
+      indexes = countIndexes(succeededIndexes, completions)
+    } catch (error) {
+      at.invalid(succeededIndexes, `error parsing succeededIndexes: ${(error as Error).message}`)
+    }
+  }
+  if (succeededCount === undefined) return
+  const at = check.at('succeededCount')
+  nonNegative(succeededCount, at)
+  if (succeededCount > completions) {
+    at.invalid(succeededCount, `must be less than or equal to ${completions} (the number of specified completions)`)
+  }
+  if (succeededIndexes !== undefined && succeededCount > indexes) {
+    at.invalid(succeededCount, `must be less than or equal to ${indexes} (the number of indexes in the specified succeededIndexes field)`)
+  }
+}

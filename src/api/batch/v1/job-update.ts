@@ -1,0 +1,73 @@
+/** What of a job's spec may change once it exists. */
+import { hasCondition } from '#api/batch/v1/job-status.ts'
+import type { V1Job, V1JobSpec } from '#api/batch/v1/types.gen.ts'
+import type { V1Container, V1PodSpec, V1PodTemplateSpec } from '#api/core/v1/types.gen.ts'
+import type { Check } from '#api/meta/check.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
+import { mustNotChange } from '#api/meta/immutable.ts'
+import type { RuleContext } from '#api/resource.ts'
+
+/** `check` stands at the spec. */
+export function validateJobUpdate(next: V1Job, prev: V1Job, check: Check, context: RuleContext): void {
+  validateCompletions(next.spec, prev.spec, check.at('completions'))
+  mustNotChange(next.spec.selector, prev.spec.selector, check.at('selector'), '*meta.LabelSelector')
+  validateTemplate(next, prev, check, context)
+  mustNotChange(next.spec.completionMode, prev.spec.completionMode, check.at('completionMode'))
+  mustNotChange(next.spec.podFailurePolicy, prev.spec.podFailurePolicy, check.at('podFailurePolicy'), '*batch.PodFailurePolicy')
+  mustNotChange(next.spec.backoffLimitPerIndex, prev.spec.backoffLimitPerIndex, check.at('backoffLimitPerIndex'))
+  mustNotChange(next.spec.managedBy, prev.spec.managedBy, check.at('managedBy'))
+  mustNotChange(next.spec.successPolicy, prev.spec.successPolicy, check.at('successPolicy'), '*batch.SuccessPolicy')
+}
+
+/** Indexed jobs are elastic: their size may change, completions and parallelism together. */
+function validateCompletions(next: V1JobSpec, prev: V1JobSpec, check: Check): void {
+  if (next.completionMode !== 'Indexed') {
+    mustNotChange(next.completions, prev.completions, check)
+    return
+  }
+  if (next.completions === undefined || next.completions === prev.completions || next.completions === next.parallelism) return
+  check.invalid(next.completions, 'can only be modified in tandem with spec.parallelism')
+}
+
+function validateTemplate(next: V1Job, prev: V1Job, check: Check, { isEnabled }: RuleContext): void {
+  const { suspend } = prev.spec
+  const { startTime, active = 0 } = prev.status ?? {}
+  const hasNoPods = suspend === true && (!startTime || hasCondition(prev.status, 'Suspended')) && active === 0
+  const mayMove = isEnabled('MutableSchedulingDirectivesForSuspendedJobs') ? hasNoPods : suspend === true && !startTime
+  const mayResize = hasNoPods && isEnabled('MutablePodResourcesForSuspendedJobs')
+  const { template } = next.spec
+  const allowed = mayMove ? withSchedulingOf(template, prev.spec.template) : prev.spec.template
+  if (!mayResize) {
+    mustNotChange(template, allowed, check.at('template'), 'core.PodTemplateSpec')
+    return
+  }
+  const podSpec = template.spec ?? { containers: [] }
+  mustNotChange(podSpec, withResourcesOf(podSpec, allowed.spec ?? { containers: [] }), check.at('template.spec'), 'core.PodSpec')
+}
+
+/** The old template, but with everything of the next one that tells the scheduler where pods go. */
+function withSchedulingOf(next: V1PodTemplateSpec, prev: V1PodTemplateSpec): V1PodTemplateSpec {
+  const { nodeSelector, tolerations, schedulingGates, affinity } = next.spec ?? {}
+  const { nodeAffinity: _nodeAffinity, ...otherAffinity } = prev.spec?.affinity ?? {}
+  const mixedAffinity = affinity?.nodeAffinity ? { ...otherAffinity, nodeAffinity: affinity.nodeAffinity } : otherAffinity
+  const hasAffinity = affinity !== undefined || Object.keys(otherAffinity).length > 0
+  const spec = { ...prev.spec, nodeSelector, tolerations, schedulingGates, affinity: hasAffinity ? mixedAffinity : undefined }
+  const metadata = { ...prev.metadata, annotations: next.metadata?.annotations, labels: next.metadata?.labels }
+  return { ...prev, metadata, spec } as V1PodTemplateSpec
+}
+
+function withResourcesOf(next: V1PodSpec, prev: V1PodSpec): V1PodSpec {
+  const mixed = { ...prev, containers: containersWithResourcesOf(next.containers, prev.containers) }
+  if (prev.initContainers) mixed.initContainers = containersWithResourcesOf(next.initContainers, prev.initContainers)
+  return mixed
+}
+
+function containersWithResourcesOf(next: readonly V1Container[] = [], prev: readonly V1Container[] = []): V1Container[] {
+  if (next.length !== prev.length) return [...prev]
+  return prev.map((container, index) => {
+    const counterpart = next[index]
+    if (counterpart?.name !== container.name || semanticEqual(counterpart.resources, container.resources)) return container
+    const { resources: _resources, ...rest } = container
+    return counterpart.resources ? { ...rest, resources: counterpart.resources } : rest
+  })
+}
