@@ -1,0 +1,4 @@
+import { APIService } from '#api/apiregistration/v1/api-service.ts'
+import type { ResourceDefinition } from '#api/resource.ts'
+
+export const apiregistrationV1: readonly ResourceDefinition[] = [APIService]
