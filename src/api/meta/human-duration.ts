@@ -25,3 +25,17 @@ export function ageOf(timestamp: string | undefined | null, nowMs: number): stri
 function joined(large: number, largeUnit: string, small: number, smallUnit: string): string {
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`
 }
+
+/** One unit only, as `kubectl top` and some columns show it: `59s`, `3m`, `23h`, `364d`, `2y`. */
+export function shortHumanDuration(ms: number): string {
+  const seconds = Math.trunc(ms / 1000)
+  if (seconds < -1) return '<invalid>'
+  if (seconds < 0) return '0s'
+  if (seconds < 60) return `${seconds}s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return `${minutes}m`
+  const hours = Math.floor(minutes / 60)
+  if (hours < 24) return `${hours}h`
+  const days = Math.floor(hours / 24)
+  return days < 365 ? `${days}d` : `${Math.floor(days / 365)}y`
+}
