@@ -1,0 +1,77 @@
+/** Containers that have ended for good do not come back. */
+import { noSpec } from '#api/core/v1/pod/validate-pod.ts'
+import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
+import type { PodValidationOptions } from '#api/core/v1/pod-spec/validation-options.ts'
+import type { V1Container, V1ContainerStatus, V1Pod, V1PodSpec, V1PodStatus } from '#api/core/v1/types.gen.ts'
+import type { Check } from '#api/meta/check.ts'
+
+/** `check` stands at the status. */
+export function validateContainerStateUpdates(next: V1PodStatus, prev: V1Pod, check: Check, options: PodValidationOptions): void {
+  const { spec = noSpec, status = {} } = prev
+  const mayRestart = (list: 'containers' | 'initContainers') => (name: string, exitCode: number) =>
+    mayContainerRestart(spec, list, name, exitCode, options)
+  const isFree = options.allowContainerRestartRules && options.allowRestartAllContainers && restartsAllContainers(spec)
+  if (!isFree) {
+    validateTransitions(next.containerStatuses, status.containerStatuses, check.at('containerStatuses'), mayRestart('containers'))
+    const at = check.at('initContainerStatuses')
+    validateTransitions(next.initContainerStatuses, status.initContainerStatuses, at, mayRestart('initContainers'))
+  }
+  const never = () => false
+  validateTransitions(next.ephemeralContainerStatuses, status.ephemeralContainerStatuses, check.at('ephemeralContainerStatuses'), never)
+}
+
+function restartsAllContainers(spec: V1PodSpec): boolean {
+  return [...(spec.initContainers ?? []), ...(spec.containers ?? [])].some(({ restartPolicyRules }) =>
+    restartPolicyRules?.some(({ action }) => action === 'RestartAllContainers'),
+  )
+}
+
+function validateTransitions(
+  next: readonly V1ContainerStatus[] = [],
+  prev: readonly V1ContainerStatus[] = [],
+  check: Check,
+  mayRestart: (name: string, exitCode: number) => boolean,
+): void {
+  for (const [index, old] of prev.entries()) {
+    const terminated = old.state?.terminated
+    if (!terminated) continue
+    const revived = next.some(({ name, state }) => name === old.name && !state?.terminated)
+    if (!revived || mayRestart(old.name, terminated.exitCode ?? 0)) continue
+    check.at(index).at('state').forbidden('may not be transitioned to non-terminated state')
+  }
+}
+
+function mayContainerRestart(
+  spec: V1PodSpec,
+  list: 'containers' | 'initContainers',
+  name: string,
+  exitCode: number,
+  options: PodValidationOptions,
+): boolean {
+  const container = spec[list]?.find((each) => each.name === name)
+  if (options.allowContainerRestartRules) return container !== undefined && shouldRestart(container, spec, exitCode, options)
+  if (spec.restartPolicy === 'Always' || (exitCode !== 0 && spec.restartPolicy === 'OnFailure')) return true
+  return list === 'initContainers' && container !== undefined && isSidecar(container)
+}
+
+/** A rule for the exit code decides first, then the container's own policy, then the pod's. */
+function shouldRestart(container: V1Container, spec: V1PodSpec, exitCode: number, options: PodValidationOptions): boolean {
+  if (container.restartPolicy !== undefined) {
+    const action = matchingAction(container, exitCode)
+    if (action === 'Restart' || (action === 'RestartAllContainers' && options.allowRestartAllContainers)) return true
+    if (container.restartPolicy === 'Always') return true
+    if (container.restartPolicy === 'OnFailure') return exitCode !== 0
+    if (container.restartPolicy === 'Never') return false
+  }
+  if (spec.restartPolicy === 'OnFailure') return exitCode !== 0
+  return spec.restartPolicy !== 'Never'
+}
+
+function matchingAction({ restartPolicyRules = [] }: V1Container, exitCode: number): string | undefined {
+  const rule = restartPolicyRules.find(({ exitCodes }) => {
+    if (exitCodes === undefined) return false
+    const isListed = (exitCodes.values ?? []).includes(exitCode)
+    return exitCodes.operator === 'In' ? isListed : exitCodes.operator === 'NotIn' && !isListed
+  })
+  return rule?.action
+}
