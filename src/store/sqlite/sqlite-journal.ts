@@ -12,7 +12,11 @@ const largestBatchBytes = 4 * 1024 * 1024
 const largestBatchCommits = 4096
 /** Rows deleted with a batch, beyond two for each one it writes: enough to catch up, too few to be felt. */
 const forgottenPerBatch = 256
+const forgottenWhenIdle = 1024
 const retryMs = 1000
+
+/** What became of it is not known yet. */
+type Sent = { count: number; mark: BatchMark; forgotten: Float64Array }
 
 /**
  * Commits together what arrives together: while one batch is on its way to the disk, the next one gathers.
@@ -25,16 +29,16 @@ export class SqliteJournal implements Journal {
   #file: FileClient
   #listener: JournalListener | undefined
   #gathering: Commit[] = []
-  #inFlight: { count: number; mark: BatchMark } | undefined
-  #uncertain: { count: number; mark: BatchMark } | undefined
+  #inFlight: Sent | undefined
+  #uncertain: Sent | undefined
   #forgotten: number[] = []
   #isFlushing = false
   #trouble: Error | undefined
   #lastRow = 0
   #batchNumber = 0
   #retryTimer: Timer | undefined
-  /** Set while closing: called when nothing is under way any more. */
-  #onIdle: (() => void) | undefined
+  #isClosing = false
+  #waiting: { isOver(): boolean; resolve(): void }[] = []
 
   constructor(options: SqliteJournalOptions) {
     this.#options = options
@@ -42,8 +46,10 @@ export class SqliteJournal implements Journal {
   }
 
   /** Takes the directory. */
-  open(): Promise<Opened> {
-    return this.#file.call('open', this.#options.place)
+  async open(): Promise<Opened> {
+    const opened = await this.#file.call('open', this.#options.place)
+    this.#batchNumber = opened.batchNumber
+    return opened
   }
 
   /** Hands out what is kept, oldest first. */
@@ -72,17 +78,15 @@ export class SqliteJournal implements Journal {
     return this.#file.call('size', undefined)
   }
 
-  vacuum(): Promise<undefined> {
-    return this.#file.call('vacuum', undefined)
+  async vacuum(): Promise<void> {
+    await this.#until(() => this.#forgotten.length === 0 && !this.#inFlight)
+    await this.#file.call('vacuum', undefined)
   }
 
   async close(): Promise<void> {
+    this.#isClosing = true
     this.#retryTimer?.cancel()
-    if (this.#inFlight || this.#gathering.length > 0) {
-      await new Promise<void>((resolve) => {
-        this.#onIdle = resolve
-      })
-    }
+    await this.#until(() => !this.#inFlight && this.#gathering.length === 0)
     await this.#file.call('close', undefined).catch((error) => this.#options.logger.warn('closing the store failed', { error }))
     await this.#file.stop()
   }
@@ -98,47 +102,59 @@ export class SqliteJournal implements Journal {
   }
 
   #flush(): void {
-    if (this.#inFlight || this.#trouble) return
+    if (this.#inFlight || this.#trouble || (this.#isClosing && this.#gathering.length === 0)) return
     const batch = this.#takeBatch()
-    if (!batch) {
-      this.#onIdle?.()
-      return
-    }
-    const { message, count, isTidying } = batch
-    const mark = { number: message.number, lastRow: message.lastRow }
-    this.#inFlight = { count, mark }
+    if (!batch) return
+    const { message, sent } = batch
+    this.#inFlight = sent
     this.#file.call('commit', message, { transfer: [message.records.buffer as ArrayBuffer] }).then(
       ({ failure }) => {
         this.#inFlight = undefined
-        if (failure) this.#fail(new Error(failure.message), failure.outcome, { count, mark })
-        else this.#settle(count, isTidying)
+        if (failure) this.#fail(new Error(failure.message), failure.outcome, sent)
+        else this.#settle(sent)
       },
       (error: Error) => {
         this.#inFlight = undefined
-        this.#fail(error, 'unknown', { count, mark })
+        this.#fail(error, 'unknown', sent)
       },
     )
   }
 
-  #settle(count: number, isTidying: boolean): void {
+  #settle({ count, forgotten }: Sent): void {
     this.#listener?.onSettled(count)
-    if (this.#gathering.length > 0) this.#flushSoon()
-    else if (this.#onIdle) this.#onIdle()
-    else if (this.#forgotten.length > 0) this.#flushSoon()
-    else if (isTidying) this.#tidy()
+    if (this.#gathering.length > 0 || (this.#forgotten.length > 0 && !this.#isClosing)) this.#flushSoon()
+    else if (forgotten.length > 0 && !this.#isClosing) this.#tidy()
+    this.#tellWaiting()
+  }
+
+  /** Resolves when nothing is to be waited for any more, or the disk is in trouble. */
+  #until(isOver: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push({ isOver, resolve })
+      this.#tellWaiting()
+    })
+  }
+
+  #tellWaiting(): void {
+    this.#waiting = this.#waiting.filter(({ isOver, resolve }) => {
+      const isDone = this.#trouble !== undefined || isOver()
+      if (isDone) resolve()
+      return !isDone
+    })
   }
 
   /** Gives room back to the file system once everything forgotten is deleted and nothing else is to be done. */
   #tidy(): void {
     this.#file.call('tidy', undefined).then(
       (hasMore) => {
-        if (hasMore && !this.#inFlight && !this.#isFlushing && !this.#trouble && !this.#onIdle) this.#options.clock.soon(() => this.#tidy())
+        if (hasMore && !this.#inFlight && !this.#isFlushing && !this.#trouble && !this.#isClosing)
+          this.#options.clock.soon(() => this.#tidy())
       },
       () => undefined,
     )
   }
 
-  #takeBatch(): { message: Batch; count: number; isTidying: boolean } | undefined {
+  #takeBatch(): { message: Batch; sent: Sent } | undefined {
     if (this.#gathering.length === 0 && this.#forgotten.length === 0) return undefined
     const versions: Version[] = []
     let bytes = 0
@@ -152,7 +168,8 @@ export class SqliteJournal implements Journal {
       }
     }
     const commits = this.#gathering.splice(0, count)
-    const forgotten = Float64Array.from(this.#forgotten.splice(0, forgottenPerBatch + 2 * versions.length))
+    const most = count === 0 ? forgottenWhenIdle : forgottenPerBatch + 2 * versions.length
+    const forgotten = Float64Array.from(this.#forgotten.splice(Math.max(0, this.#forgotten.length - most)))
     const records = Buffer.from(new ArrayBuffer(bytes))
     let at = 0
     for (const version of versions) at = writeRecord(records, at, recordOf(version))
@@ -163,14 +180,17 @@ export class SqliteJournal implements Journal {
       forgotten,
       granted: commits.flatMap(({ leaseGranted }) => leaseGranted ?? []),
       revoked: commits.flatMap(({ leaseRevoked }) => leaseRevoked ?? []),
-      compacted: commits.findLast(({ compacted }) => compacted)?.compacted,
+      compacted: commits.reduce((newest, { compacted = 0 }) => Math.max(newest, compacted), 0) || undefined,
     }
-    return { message, count, isTidying: forgotten.length > 0 }
+    const mark = { number: message.number, lastRow: message.lastRow }
+    return { message, sent: { count, mark, forgotten } }
   }
 
-  #fail(error: Error, outcome: Outcome, batch: { count: number; mark: BatchMark }): void {
+  #fail(error: Error, outcome: Outcome, batch: Sent): void {
     this.#options.logger.error('the store cannot write', { directory: this.#options.place.directory, error: error.message, outcome })
     this.#setTrouble(error)
+    // Deleting a row twice does no harm.
+    this.#forgotten.push(...batch.forgotten)
     if (outcome === 'written') this.#listener?.onSettled(batch.count)
     if (outcome === 'unknown') {
       this.#uncertain = batch
@@ -183,14 +203,15 @@ export class SqliteJournal implements Journal {
   #refuseGathered(error: Error): void {
     this.#gathering = []
     this.#listener?.onRefused(this.#uncertain?.count ?? 0, error)
-    this.#onIdle?.()
+    this.#tellWaiting()
   }
 
   #recoverLater(): void {
+    if (this.#isClosing) return
     this.#retryTimer = this.#options.clock.after(retryMs, () => {
       this.#recover().catch((error: Error) => {
         this.#setTrouble(error)
-        if (!this.#onIdle) this.#recoverLater()
+        this.#recoverLater()
       })
     })
   }

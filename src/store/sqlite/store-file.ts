@@ -62,6 +62,7 @@ export class StoreFile {
     return {
       revision: Math.max(counter('revision'), compacted),
       compacted,
+      batchNumber: counter('batch'),
       leases: leases.map(([id, seconds]) => ({ id: BigInt(String(id)), grantedSeconds: Number(seconds) })),
     }
   }
@@ -189,7 +190,10 @@ class Connection {
   /** Writes and takes back something large enough that real batches are likely to fit as well. */
   tryWriting(bytes: number): void {
     try {
-      this.database.exec(`BEGIN IMMEDIATE; INSERT INTO room VALUES (zeroblob(${bytes})); COMMIT; DELETE FROM room`)
+      this.database.exec('BEGIN IMMEDIATE')
+      this.database.prepare('INSERT INTO room VALUES (zeroblob(?))').run(bytes)
+      this.database.exec('COMMIT')
+      this.database.exec('DELETE FROM room')
     } catch (error) {
       this.rollback()
       throw error

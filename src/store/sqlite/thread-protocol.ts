@@ -3,7 +3,7 @@ import type { OpenProblem } from '#store/sqlite/file-errors.ts'
 
 /** Everything that becomes durable together. */
 export type Batch = {
-  /** Rises by one with each batch. */
+  /** Rises with each batch, across restarts too. */
   number: number
   /** Packed versions; see record.ts. */
   records: Uint8Array
@@ -20,7 +20,7 @@ export type BatchMark = Pick<Batch, 'number' | 'lastRow'>
 
 export type Place = { directory: string; processId: number }
 
-export type Opened = { revision: number; compacted: number; leases: { id: bigint; grantedSeconds: number }[] }
+export type Opened = { revision: number; compacted: number; batchNumber: number; leases: { id: bigint; grantedSeconds: number }[] }
 export type Outcome = 'written' | 'notWritten' | 'unknown'
 
 /** The calls, each with what it takes and what it gives. */
