@@ -12,6 +12,7 @@ export const Lease = defineResource<V1Lease>({
   plural: 'leases',
   scope: 'Namespaced',
   schema: 'io.k8s.api.coordination.v1.Lease',
+  finalizers: 'any',
   allowCreateOnUpdate: true,
   defaultPropagation: 'Background',
 

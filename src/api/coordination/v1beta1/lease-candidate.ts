@@ -17,6 +17,7 @@ export const LeaseCandidate = defineResource<V1beta1LeaseCandidate>({
   stability: 'beta',
   featureGate: 'CoordinatedLeaderElection',
   nameRule: configMapKey,
+  finalizers: 'any',
   allowCreateOnUpdate: true,
   defaultPropagation: 'Background',
 

@@ -19,6 +19,7 @@ export const RuntimeClass = defineResource<V1RuntimeClass>({
   plural: 'runtimeclasses',
   scope: 'Cluster',
   schema: 'io.k8s.api.node.v1.RuntimeClass',
+  finalizers: 'any',
   allowCreateOnUpdate: true,
   defaultPropagation: 'Background',
 

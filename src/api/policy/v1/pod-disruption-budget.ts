@@ -23,6 +23,7 @@ export const PodDisruptionBudget = defineResource<V1PodDisruptionBudget>({
   scope: 'Namespaced',
   schema: 'io.k8s.api.policy.v1.PodDisruptionBudget',
   nameRule: nameIsPathSegment,
+  finalizers: 'any',
   defaultPropagation: 'Background',
   resetFields: ['status'],
 
