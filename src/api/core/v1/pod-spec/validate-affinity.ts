@@ -61,9 +61,9 @@ function validateTermSelectors(term: V1PodAffinityTerm, check: Check, allowInval
 /** Whether an update must let such values pass, because the stored spec already has them. */
 export function hasInvalidTermSelector(affinity: V1Affinity | undefined): boolean {
   const check = new Check()
-  for (const of of [affinity?.podAffinity, affinity?.podAntiAffinity]) {
-    for (const term of of?.requiredDuringSchedulingIgnoredDuringExecution ?? []) validateTermSelectors(term, check, false)
-    for (const { podAffinityTerm } of of?.preferredDuringSchedulingIgnoredDuringExecution ?? []) {
+  for (const each of [affinity?.podAffinity, affinity?.podAntiAffinity]) {
+    for (const term of each?.requiredDuringSchedulingIgnoredDuringExecution ?? []) validateTermSelectors(term, check, false)
+    for (const { podAffinityTerm } of each?.preferredDuringSchedulingIgnoredDuringExecution ?? []) {
       if (podAffinityTerm) validateTermSelectors(podAffinityTerm, check, false)
     }
   }

@@ -36,9 +36,9 @@ function mirrorServiceAccount(spec: V1PodSpec): void {
 }
 
 function mergeAffinityLabelKeys({ affinity }: V1PodSpec, labels: Labels): void {
-  for (const of of [affinity?.podAffinity, affinity?.podAntiAffinity]) {
-    for (const { podAffinityTerm } of of?.preferredDuringSchedulingIgnoredDuringExecution ?? []) mergeTerm(podAffinityTerm, labels)
-    for (const term of of?.requiredDuringSchedulingIgnoredDuringExecution ?? []) mergeTerm(term, labels)
+  for (const each of [affinity?.podAffinity, affinity?.podAntiAffinity]) {
+    for (const { podAffinityTerm } of each?.preferredDuringSchedulingIgnoredDuringExecution ?? []) mergeTerm(podAffinityTerm, labels)
+    for (const term of each?.requiredDuringSchedulingIgnoredDuringExecution ?? []) mergeTerm(term, labels)
   }
 }
 

@@ -1,0 +1,334 @@
+/**
+ * Plays recorded conversations against the kinds alone, with no server: decode, default, the rules of create and update, compare.
+ * `node test/golden-kinds.ts --golden DIR [--group apps] [--only PREFIX] [--area validation-core] [--verbose]`
+ *
+ * What an earlier step answered is taken as the stored object, so that a mistake in one step does not hide the next.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { StatusError } from '#api/meta/status-error.ts'
+import type { KubernetesObject, ResourceDefinition, RuleContext, UpdateRules } from '#api/resource.ts'
+import { beforeCreate } from '#apiserver/registry/before-create.ts'
+import { beforeUpdate } from '#apiserver/registry/before-update.ts'
+
+type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
+type Fields = { [key: string]: Json }
+
+export type Step = {
+  method: string
+  path: string
+  body?: Json
+  headers?: Record<string, string | null>
+  capture?: Record<string, string>
+  expect: { status: number; headers?: { warning?: string[] }; body?: Json }
+}
+export type Scenario = { id: string; area: string; steps: Step[] }
+
+export type Difference = { scenario: string; step: number; at: string; expected: unknown; actual: unknown }
+export type Tally = { played: number; matched: number; skipped: number; differences: Difference[] }
+
+const namespace = 'ns-0123456789'
+const prefix = 'id-0123456789'
+
+const context: RuleContext = { now: '2026-01-02T03:04:05Z', isEnabled: isOnByDefault }
+
+const offByDefault = new Set([
+  ...['ClusterTrustBundleProjection', 'ContainerStopSignals', 'CrossNamespaceVolumeDataSource', 'DRANodeAllocatableResources'],
+  ...['GenericWorkload', 'ImageVolumeWithDigest', 'MutablePVNodeAffinity', 'PodCertificateRequest', 'SELinuxMount'],
+  ...['TaintTolerationComparisonOperators', 'UserNamespacesHostNetworkSupport', 'DeclarativeValidationTakeover'],
+])
+
+function isOnByDefault(gate: string): boolean {
+  return !offByDefault.has(gate)
+}
+
+export function readScenarios(file: string): Scenario[] {
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Scenario)
+}
+
+type Target = { definition: ResourceDefinition; name: string | undefined; subresource: string | undefined }
+
+function targetOf(path: string, definitions: readonly ResourceDefinition[]): Target | undefined {
+  const [plain = ''] = path.split('?')
+  const parts = plain.split('/').filter(Boolean)
+  const group = parts[0] === 'apis' ? (parts[1] ?? '') : ''
+  const version = parts[0] === 'apis' ? parts[2] : parts[1]
+  let rest = parts.slice(parts[0] === 'apis' ? 3 : 2)
+  if (rest[0] === 'namespaces' && rest.length > 2 && rest[2] !== 'finalize' && rest[2] !== 'status') rest = rest.slice(2)
+  const [plural, name, subresource] = rest
+  const definition = definitions.find((each) => each.group === group && each.version === version && each.plural === plural)
+  return definition && { definition, name, subresource }
+}
+
+/** Plays the steps that create or replace; others only tell what is stored, or are left out. */
+export function play(scenario: Scenario, definitions: readonly ResourceDefinition[], tally: Tally): void {
+  const stored = new Map<string, Json>()
+  const names: Record<string, Json> = { NS: namespace, ID: prefix }
+  for (const [index, step] of scenario.steps.entries()) {
+    const target = targetOf(step.path, definitions)
+    const expected = filled(step.expect.body ?? null, names)
+    const key = target && `${target.definition.plural}/${target.name ?? nameOf(expected)}`
+    const answer = target && answerOf(step, target, stored.get(key ?? ''), names)
+    for (const [name, source] of Object.entries(step.capture ?? {})) names[name] = valueAt(expected, source) ?? ''
+    if (key !== undefined && step.expect.status < 300 && step.method !== 'GET') stored.set(key, expected)
+    if (answer === undefined || step.expect.status === 409 || step.expect.status === 400 || step.expect.status === 404) {
+      tally.skipped++
+      continue
+    }
+    tally.played++
+    const found =
+      firstDifference(step.expect.status, answer.status, '$.status') ??
+      firstDifference(comparable(expected), comparable(answer.body), '$') ??
+      firstDifference(warningsOf(step, names), answer.warnings, '$warnings')
+    if (found === undefined) tally.matched++
+    else tally.differences.push({ scenario: scenario.id, step: index, ...found })
+  }
+}
+
+type Answer = { status: number; body: Json; warnings: string[] }
+
+function answerOf(step: Step, target: Target, stored: Json | undefined, names: Record<string, Json>): Answer | undefined {
+  const { definition, name, subresource } = target
+  const isStrange = typeof step.body !== 'object' || step.body === null || Array.isArray(step.body) || step.path.includes('dryRun')
+  if (isStrange) return undefined
+  const object = filled(step.body as Json, names) as unknown as KubernetesObject
+  if (step.method === 'POST' && subresource === undefined && name === undefined) return created(definition, object, step)
+  const type = step.headers?.['Content-Type'] ?? ''
+  const isPut = step.method === 'PUT'
+  const isMerge = step.method === 'PATCH' && type === 'application/merge-patch+json'
+  if ((!isPut && !isMerge) || stored === undefined) return undefined
+  const rules = (subresource === undefined ? definition : definition.subresources?.[subresource]) as UpdateRules<KubernetesObject>
+  if (rules === undefined || 'replicas' in rules) return undefined
+  const prev = structuredClone(stored) as unknown as KubernetesObject
+  const next = isPut ? object : (merged(structuredClone(stored), step.body as Json, names) as unknown as KubernetesObject)
+  return updated(definition, rules, next, prev)
+}
+
+function created(definition: ResourceDefinition, object: KubernetesObject, step: Step): Answer | undefined {
+  const metadata = { ...object.metadata }
+  if (!metadata.name && metadata.generateName) metadata.name = `${metadata.generateName}abcde`
+  if (definition.scope === 'Namespaced') metadata.namespace = namespace
+  object.metadata = metadata
+  return answered(201, definition, object, () => {
+    definition.defaults?.(object)
+    if (step.expect.status < 300) allocate(object, step.expect.body as Fields)
+    return beforeCreate(definition, object, context)
+  })
+}
+
+function updated(
+  definition: ResourceDefinition,
+  rules: UpdateRules<KubernetesObject>,
+  next: KubernetesObject,
+  prev: KubernetesObject,
+): Answer | undefined {
+  const metadata = { ...next.metadata }
+  if (definition.scope === 'Namespaced') metadata.namespace = namespace
+  if (!metadata.resourceVersion && prev.metadata?.resourceVersion) metadata.resourceVersion = prev.metadata.resourceVersion
+  next.metadata = metadata
+  return answered(200, definition, next, () => {
+    definition.defaults?.(next)
+    deepFreeze(prev)
+    return beforeUpdate(definition, rules, next, prev, context)
+  })
+}
+
+function answered(status: number, definition: ResourceDefinition, object: KubernetesObject, rules: () => string[]): Answer | undefined {
+  try {
+    const warnings = rules()
+    const apiVersion = definition.group === '' ? definition.version : `${definition.group}/${definition.version}`
+    return { status, body: { ...object, kind: definition.kind, apiVersion } as unknown as Json, warnings }
+  } catch (error) {
+    if (error instanceof StatusError) return { status: error.code, body: error.status as unknown as Json, warnings: [] }
+    // Most often a body that the decoder would have refused.
+    return { status: 0, body: String(error), warnings: [] }
+  }
+}
+
+/** What services are given by allocators that do not run here. */
+function allocate(object: KubernetesObject, expected: Fields | undefined): void {
+  if (expected?.['kind'] !== 'Service') return
+  const spec = (object as { spec?: Fields }).spec ?? {}
+  const given = (expected['spec'] ?? {}) as Fields
+  for (const field of ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'healthCheckNodePort']) {
+    if (given[field] !== undefined) spec[field] = structuredClone(withNumbers(given[field]))
+  }
+  const ports = (spec['ports'] ?? []) as Fields[]
+  for (const [index, port] of ((given['ports'] ?? []) as Fields[]).entries()) {
+    const own = ports[index]
+    if (own && port['nodePort'] !== undefined) own['nodePort'] = withNumbers(port['nodePort'])
+  }
+}
+
+const withNumbers = (value: Json): Json => {
+  if (value === '<port>') return 30000
+  if (value === '<ip>') return '10.96.1.2'
+  return Array.isArray(value) ? value.map(withNumbers) : value
+}
+
+function filled(value: Json, names: Record<string, Json>): Json {
+  if (typeof value === 'string') {
+    const whole = /^\$\{(\w+)\}$/.exec(value)?.[1]
+    if (whole !== undefined && names[whole] !== undefined) return names[whole]
+    return value
+      .replace(/\$\{REPEAT:(.):(\d+)\}/g, (_, char: string, count: string) => char.repeat(Number(count)))
+      .replace(/\$\{(\w+)\}/g, (text, name: string) => (names[name] === undefined ? text : String(names[name])))
+  }
+  if (Array.isArray(value)) return value.map((each) => filled(each, names))
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [String(filled(key, names)), filled(each, names)]))
+}
+
+function merged(target: Json, patch: Json, names: Record<string, Json>): Json {
+  if (patch === null || typeof patch !== 'object' || Array.isArray(patch)) return filled(patch, names)
+  const result: Fields = target !== null && typeof target === 'object' && !Array.isArray(target) ? { ...target } : {}
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete result[key]
+    else result[key] = merged(result[key] ?? null, value, names)
+  }
+  return result
+}
+
+function nameOf(object: Json): string {
+  return String(valueAt(object, 'metadata.name') ?? '')
+}
+
+function valueAt(value: Json, path: string): Json | undefined {
+  let found: Json | undefined = value
+  for (const part of path.split('.')) {
+    if (found === null || typeof found !== 'object') return undefined
+    found = (found as Fields)[part]
+  }
+  return found
+}
+
+function warningsOf(step: Step, names: Record<string, Json>): string[] {
+  const texts = (step.expect.headers?.warning ?? []).map((text) => /^299 - "((?:[^"\\]|\\.)*)"$/.exec(text)?.[1] ?? text)
+  return texts.map((text) => String(filled(text.replace(/\\(.)/g, '$1'), names)))
+}
+
+const ofServer = ['uid', 'resourceVersion', 'creationTimestamp', 'managedFields', 'selfLink']
+
+/** Without what only a server adds, and without what an encoder would leave out. */
+function comparable(value: Json): Json {
+  const plain = JSON.parse(JSON.stringify(value ?? null)) as Json
+  if (plain === null || typeof plain !== 'object' || Array.isArray(plain)) return plain
+  const metadata = plain['metadata'] as Fields | undefined
+  if (plain['kind'] !== 'Status' && metadata) for (const field of ofServer) delete metadata[field]
+  if (plain['kind'] === 'Pod') withoutAdmission(plain)
+  return pruned(plain) ?? {}
+}
+
+const admittedTolerations = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']
+
+function withoutAdmission(pod: Fields): void {
+  const spec = (pod['spec'] ?? {}) as Fields
+  for (const field of ['serviceAccountName', 'serviceAccount', 'priority', 'preemptionPolicy']) delete spec[field]
+  const isToken = (name: Json | undefined) => /^kube-api-access-/.test(String(name))
+  const keep = (list: Json | undefined, isKept: (each: Fields) => boolean): Json[] => ((list ?? []) as Fields[]).filter(isKept)
+  spec['tolerations'] = keep(spec['tolerations'], (each) => !admittedTolerations.includes(String(each['key'])))
+  spec['volumes'] = keep(spec['volumes'], (each) => !isToken(each['name']))
+  for (const list of ['containers', 'initContainers', 'ephemeralContainers']) {
+    for (const container of (spec[list] ?? []) as Fields[]) {
+      container['volumeMounts'] = keep(container['volumeMounts'], (each) => !isToken(each['name']))
+    }
+  }
+}
+
+function pruned(value: Json): Json | undefined {
+  if (value === null || value === '' || value === 0 || value === false) return undefined
+  if (typeof value === 'string') return value === '10.96.1.2' ? '<ip>' : value
+  if (value === 30000) return '<port>'
+  if (typeof value !== 'object') return value
+  if (Array.isArray(value)) {
+    const items = value.map((each) => pruned(each) ?? {})
+    return items.length === 0 ? undefined : items
+  }
+  const entries = Object.entries(value).map(([key, each]) => [key, pruned(each)] as const)
+  const kept = entries.filter(([, each]) => each !== undefined)
+  return kept.length === 0 ? undefined : (Object.fromEntries(kept) as Json)
+}
+
+function firstDifference(expected: unknown, actual: unknown, at: string): Omit<Difference, 'scenario' | 'step'> | undefined {
+  if (isFields(expected) && isFields(actual)) {
+    for (const key of [...new Set([...Object.keys(expected), ...Object.keys(actual)])].sort()) {
+      const found = firstDifference(expected[key], actual[key], `${at}.${key}`)
+      if (found) return found
+    }
+    return undefined
+  }
+  if (Array.isArray(expected) && Array.isArray(actual)) {
+    for (let index = 0; index < Math.max(expected.length, actual.length); index++) {
+      const found = firstDifference(expected[index], actual[index], `${at}[${index}]`)
+      if (found) return found
+    }
+    return undefined
+  }
+  const isTime = expected === '<time>' && typeof actual === 'string'
+  return Object.is(expected, actual) || isTime ? undefined : { at, expected, actual }
+}
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function deepFreeze(value: unknown): void {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return
+  Object.freeze(value)
+  for (const each of Object.values(value)) deepFreeze(each)
+}
+
+/** Every kind there is: the lists `appsV1`, `coreV1`, … of the files named after their group. */
+export async function allDefinitions(root = new URL('../src/api/', import.meta.url)): Promise<ResourceDefinition[]> {
+  const found: ResourceDefinition[] = []
+  for (const group of readdirSync(root, { withFileTypes: true })) {
+    if (!group.isDirectory()) continue
+    for (const version of readdirSync(new URL(`${group.name}/`, root), { withFileTypes: true })) {
+      const file = new URL(`${group.name}/${version.name}/${group.name}.ts`, root)
+      if (!version.isDirectory() || !readdirSync(new URL('.', file)).includes(`${group.name}.ts`)) continue
+      for (const list of Object.values(await exportsOf(file))) if (Array.isArray(list)) found.push(...(list as ResourceDefinition[]))
+    }
+  }
+  return found
+}
+
+/** A group that does not load must not keep the others from being tried. */
+async function exportsOf(file: URL): Promise<Record<string, unknown>> {
+  try {
+    return (await import(file.href)) as Record<string, unknown>
+  } catch (error) {
+    console.error(`${file.pathname} does not load: ${error instanceof Error ? error.message : error}`)
+    return {}
+  }
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      golden: { type: 'string' },
+      group: { type: 'string' },
+      only: { type: 'string', default: '' },
+      area: { type: 'string' },
+      verbose: { type: 'boolean', default: false },
+    },
+  })
+  const directory = values.golden ?? process.env['GOLDEN'] ?? '../shared/golden'
+  const definitions = await allDefinitions()
+  const chosen = values.group === undefined ? definitions : definitions.filter(({ group }) => groupIs(group, values.group ?? ''))
+  for (const file of readdirSync(directory).sort()) {
+    if (!file.endsWith('.jsonl') || (values.area !== undefined && file !== `${values.area}.jsonl`)) continue
+    const tally: Tally = { played: 0, matched: 0, skipped: 0, differences: [] }
+    for (const scenario of readScenarios(`${directory}/${file}`)) if (scenario.id.startsWith(values.only)) play(scenario, chosen, tally)
+    if (tally.played === 0) continue
+    console.log(`${file.padEnd(40)} ${tally.matched}/${tally.played} steps, ${tally.skipped} not played`)
+    for (const { scenario, step, at, expected, actual } of values.verbose ? tally.differences : []) {
+      console.log(`${scenario} step ${step} at ${at}\n  expected ${shown(expected)}\n  actual   ${shown(actual)}`)
+    }
+  }
+}
+
+const shown = (value: unknown): string => (JSON.stringify(value) ?? 'nothing').slice(0, 1500)
+const groupIs = (group: string, asked: string): boolean => (asked === 'core' ? group === '' : group.split('.')[0] === asked.split('.')[0])
+
+if (process.argv[1] === new URL(import.meta.url).pathname) await main()
