@@ -26,6 +26,8 @@ export type RuleContext = {
   /** RFC 3339, whole seconds, UTC. */
   now: string
   isEnabled(featureGate: string): boolean
+  /** The group and version the request speaks, `events.k8s.io/v1`; a few rules hold for newer versions only. Absent: the stored one. */
+  requestVersion?: string
   /** Who makes the request; absent when the server writes on its own. */
   user?: {
     readonly name: string
@@ -144,6 +146,8 @@ export type ResourceDefinition<T extends KubernetesObject = KubernetesObject> = 
   /** Reports what is wrong with the object as it stands, on create. Metadata was judged before. */
   validate?(object: T, check: Check, context: RuleContext): void
   warningsOnCreate?(object: T): string[]
+  /** The last touches to a new object, after it was judged and before it is stored. */
+  settle?(object: T): void
 
   /**
    * What makes `metadata.generation` count, from 1 at creation: `spec` is anything outside metadata and status.
@@ -156,6 +160,8 @@ export type ResourceDefinition<T extends KubernetesObject = KubernetesObject> = 
   allowUnconditionalUpdate?: boolean
   /** What happens to dependents when the deleter does not say; kinds that never have any do not support a choice. */
   defaultPropagation?: 'Background' | 'Orphan' | 'Unsupported'
+  /** Why this object can never be deleted, for the few of which that is so: the reason of a 403. */
+  deletionForbidden?(object: T): string | undefined
   /** A delete answers with the object as it was, not with a Status. */
   returnsDeletedObject?: boolean
   /** Seconds of grace a delete without gracePeriodSeconds gets, for kinds that are deleted gracefully (pods). */

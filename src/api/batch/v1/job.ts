@@ -49,7 +49,6 @@ export const Job = defineResource<V1Job>({
 
   prepareForCreate(job, context) {
     if (!job.spec.manualSelector) generateSelector(job)
-    shareTemplateLabels(job)
     delete job.status
     dropDisabledFields(job.spec.template, undefined, context)
   },
@@ -57,6 +56,8 @@ export const Job = defineResource<V1Job>({
     validateJob(job, check, { podOptions: podValidationOptions(job.spec.template, undefined, context), requirePrefixedLabels: true })
   },
   warningsOnCreate: ({ metadata, spec }) => [...warningsForPodNames(metadata), ...jobTemplateWarnings(spec, undefined, 'spec')],
+  // The server has given labels to the template meanwhile, and they have been judged there.
+  settle: shareTemplateLabels,
 
   generation: 'spec',
   prepareForUpdate(next, prev, context) {

@@ -51,6 +51,9 @@ export const PriorityClass = defineResource<V1PriorityClass>({
     mustNotChange(next.preemptionPolicy, prev.preemptionPolicy, check.at('preemptionPolicy'))
   },
 
+  deletionForbidden: ({ metadata }) =>
+    Object.hasOwn(systemPriorities, metadata.name ?? '') ? 'this is a system priority class and cannot be deleted' : undefined,
+
   columns: [
     nameColumn,
     { name: 'Value', type: 'integer', description: { field: 'PriorityClass.value' }, cell: ({ value }) => value ?? 0 },
