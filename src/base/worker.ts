@@ -15,7 +15,8 @@ export type Thread<In, Out> = {
 
 /** The module runs in the thread, and finds its side by `threadSide`. */
 export function startThread<In, Out>(module: URL): Thread<In, Out> {
-  const worker = new Worker(module)
+  // Flags such as --input-type or --test are meant for the program's own module only.
+  const worker = new Worker(module, { execArgv: [] })
   let failure: Error | undefined
   worker.on('error', (error) => {
     failure = error instanceof Error ? error : new Error(String(error))

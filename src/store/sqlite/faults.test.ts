@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
-import { type LogRecord, recordingLogger, silentLogger } from '#base/log.ts'
+import { type Logger, type LogRecord, recordingLogger, silentLogger } from '#base/log.ts'
 import { nodeSqlite, type SqliteError } from '#base/sqlite.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
 import { diskFaults, type FaultPoint, type Faults, faultySqlite } from '#store/sqlite/faulty-sqlite.ts'
-import { inlineChannel } from '#store/sqlite/file-client.ts'
+import { type FileChannel, inlineChannel } from '#store/sqlite/file-client.ts'
 import { openSqliteStore } from '#store/sqlite/sqlite-store.ts'
 import type { Store } from '#store/store.ts'
 
@@ -111,4 +111,55 @@ for (const { name, faults: expected, told, isKept } of cases) {
     assert.deepEqual(await contents(again), inMemory)
     await again.close()
   })
+}
+
+test('[ST23] the thread that owns the file dies: another takes over, and what was under way is cleared up', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'typernetes-faults-'))
+  using _ = { [Symbol.dispose]: () => rmSync(dataDir, { recursive: true }) }
+  for (const isWritten of [false, true]) {
+    const clock = Object.assign(new VirtualClock(), { soon: systemClock.soon })
+    let die: () => void = () => {}
+    const startFile = () =>
+      mortal(inlineChannel(nodeSqlite, nodeFiles), isWritten, (kill) => {
+        die = kill
+      })
+    const recovered = Promise.withResolvers<void>()
+    const logger: Logger = { ...silentLogger, info: () => recovered.resolve() }
+    const store = await openSqliteStore({ dataDir, clock, logger, processId: process.pid, startFile })
+    const before = (await put(store, '/a', 'before')).revision
+    die()
+    await assert.rejects(put(store, '/a', 'during'), { name: 'OutcomeUnknownError' })
+    assert.ok(store.trouble)
+    await clock.advance({ seconds: 1 })
+    await recovered.promise
+    assert.equal(store.revision, isWritten ? before + 1 : before)
+    await put(store, '/a', 'after')
+    const inMemory = await contents(store)
+    await store.close()
+    const again = await openSqliteStore({ dataDir, clock, logger: silentLogger, processId: process.pid, startFile })
+    assert.deepEqual(await contents(again), inMemory)
+    await again.close()
+  }
+})
+
+/** A channel whose thread dies at the next commit, before or after it was done. */
+function mortal(channel: FileChannel, isWritten: boolean, onBorn: (kill: () => void) => void): FileChannel {
+  let isDying = false
+  let lose: (error: Error) => void = () => {}
+  onBorn(() => {
+    isDying = true
+  })
+  return {
+    ...channel,
+    post(request, transfer) {
+      if (!isDying || request.call !== 'commit') return channel.post(request, transfer)
+      if (isWritten) channel.post(request, transfer)
+      channel.post({ ...request, call: 'close', takes: undefined }, [])
+      channel.stop().then(() => lose(new Error('the thread has died')))
+    },
+    onReply: (receive) => channel.onReply((reply) => !isDying && receive(reply)),
+    onLost(receive) {
+      lose = receive
+    },
+  }
 }
