@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Check } from './check.ts'
+import { validateCreateOptions, validateDeleteOptions, validatePatchOptions, validateTableOptions } from './request-options.ts'
+
+test('options of requests are judged in upstream words', () => {
+  const cases: [(check: Check) => void, string[]][] = [
+    [(check) => validateCreateOptions({}, check), []],
+    [(check) => validateCreateOptions({ dryRun: ['All'], fieldManager: 'x', fieldValidation: 'Strict' }, check), []],
+    [
+      (check) => validateCreateOptions({ dryRun: ['All', 'Some'], fieldManager: 'a\nb', fieldValidation: 'Maybe' }, check),
+      [
+        'fieldManager: Invalid value: "a\\nb": invalid character U+000A (at position 1)',
+        'dryRun: Unsupported value: ["All","Some"]: supported values: "All"',
+        'fieldValidation: Unsupported value: "Maybe": supported values: "", "Ignore", "Strict", "Warn"',
+      ],
+    ],
+    [(check) => validatePatchOptions({}, true, check), ['fieldManager: Required value: is required for apply patch']],
+    [(check) => validatePatchOptions({ force: false }, false, check), ['force: Forbidden: may not be specified for non-apply patch']],
+    [(check) => validatePatchOptions({ force: true, fieldManager: 'x' }, true, check), []],
+    [(check) => validateDeleteOptions({ propagationPolicy: 'Orphan', gracePeriodSeconds: 0 }, check), []],
+    [
+      (check) => validateDeleteOptions({ propagationPolicy: 'Nope', orphanDependents: true }, check),
+      [
+        'propagationPolicy: Invalid value: "Nope": orphanDependents and deletionPropagation cannot be both set',
+        'propagationPolicy: Unsupported value: "Nope": supported values: "Foreground", "Background", "Orphan", "nil"',
+      ],
+    ],
+    [
+      (check) =>
+        validateDeleteOptions({ ignoreStoreReadErrorWithClusterBreakingPotential: true, dryRun: ['All'], gracePeriodSeconds: 1 }, check),
+      [
+        'ignoreStoreReadErrorWithClusterBreakingPotential: Invalid value: true: cannot be set together with .dryRun',
+        'ignoreStoreReadErrorWithClusterBreakingPotential: Invalid value: true: cannot be set together with .gracePeriodSeconds',
+      ],
+    ],
+    [(check) => validateTableOptions('Metadata', check), []],
+    [
+      (check) => validateTableOptions('All', check),
+      [`includeObject: Invalid value: "All": must be 'Metadata', 'Object', 'None', or empty`],
+    ],
+  ]
+  for (const [judge, errors] of cases) {
+    const check = new Check()
+    judge(check)
+    assert.deepEqual(
+      check.errors.map(({ field, body }) => `${field}: ${body}`),
+      errors,
+    )
+  }
+})
