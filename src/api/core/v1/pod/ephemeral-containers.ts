@@ -1,6 +1,7 @@
 /** The endpoint by which containers are added to a running pod, to look into it. */
 
 import { forbiddenNowhere } from '#api/core/v1/odd-errors.ts'
+import { countGeneration } from '#api/core/v1/pod/generation.ts'
 import { noSpec, podOptionsForUpdate } from '#api/core/v1/pod/validate-pod.ts'
 import { validateWholePodAgain } from '#api/core/v1/pod/validate-update.ts'
 import { dropDisabledSpecFields } from '#api/core/v1/pod-spec/drop-disabled.ts'
@@ -21,6 +22,7 @@ export function prepareEphemeralContainers(next: V1Pod, prev: V1Pod, context: Ru
   putBack(next, prev, 'status')
   resetObjectMetaForStatus(next.metadata, prev.metadata)
   dropDisabledSpecFields({ ...noSpec, ephemeralContainers: added ?? [] }, prev.spec, context)
+  countGeneration(next, prev)
 }
 
 export function validateEphemeralContainersUpdate(next: V1Pod, prev: V1Pod, check: Check, context: RuleContext): void {

@@ -1,5 +1,6 @@
 /** The endpoint by which a running pod gets more or less of cpu and memory. */
 import { forbiddenNowhere } from '#api/core/v1/odd-errors.ts'
+import { countGeneration } from '#api/core/v1/pod/generation.ts'
 import { noSpec, podOptionsForUpdate } from '#api/core/v1/pod/validate-pod.ts'
 import { validateWholePodAgain } from '#api/core/v1/pod/validate-update.ts'
 import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
@@ -31,6 +32,7 @@ export function preparePodResize(next: V1Pod, prev: V1Pod, context: RuleContext)
     putBack(next, prev, 'status')
     resetObjectMetaForStatus(next.metadata, prev.metadata)
   } else dropDisabledSpecFields(spec, prev.spec, context)
+  countGeneration(next, prev)
 }
 
 function withResourcesOf(prev: readonly V1Container[] = [], next: readonly V1Container[] = []): V1Container[] {
