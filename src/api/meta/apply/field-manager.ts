@@ -1,0 +1,247 @@
+/** Keeps managedFields: who last set which field of an object, and what an applier may change. */
+import { equalJson, isObject, type JsonObject } from '#api/meta/patch/json-value.ts'
+import { PatchError } from '#api/meta/patch/patch-error.ts'
+import type { KubernetesObject } from '#api/resource.ts'
+import { ApplyConflictError } from './conflict.ts'
+import type { FieldFilter } from './field-filter.ts'
+import { differenceOf, emptySet, isEmptySet, setOfPaths, unionOf } from './field-set.ts'
+import { fieldsOfLastApplied, kubectl, refreshLastApplied } from './last-applied.ts'
+import {
+  capUpdaters,
+  entriesOfUpdate,
+  identityOf,
+  type ManagedEntries,
+  type ManagedEntry,
+  readStoredEntries,
+  withSet,
+  withTime,
+  writtenEntries,
+} from './managed-entries.ts'
+import type { MergeType } from './merge-type.ts'
+import { applyConfig, currentEntries, type OwnershipContext, takeChanges, type VersionedObject } from './ownership.ts'
+import { fieldElement } from './path-element.ts'
+import { typeErrors } from './type-check.ts'
+
+export type FieldManagerOptions = {
+  /** `apps/v1` */
+  apiVersion: string
+  kind: string
+  /** Of the kind in this version; `deducedType` without a schema. */
+  type: MergeType
+  /** An object nobody wrote to yet, see `emptyObject`. */
+  empty?: JsonObject
+  /** The endpoint's: empty for the object itself. */
+  subresource?: string
+  /** What writes through this endpoint can own, in the words of that version. */
+  filterAt?(apiVersion: string): FieldFilter | undefined
+  /** The object in another version of its kind; undefined if that is served no more. */
+  convert?(object: JsonObject, apiVersion: string): VersionedObject | undefined
+}
+
+export type UpdateOptions = { manager: string /** RFC 3339, whole seconds, UTC. */; time: string }
+export type ApplyOptions = UpdateOptions & { force?: boolean }
+
+/** Never owned by anybody. */
+const unowned = setOfPaths(
+  [
+    'apiVersion',
+    'kind',
+    'metadata',
+    'metadata.name',
+    'metadata.namespace',
+    'metadata.creationTimestamp',
+    'metadata.selfLink',
+    'metadata.uid',
+    'metadata.clusterName',
+    'metadata.generation',
+    'metadata.managedFields',
+    'metadata.resourceVersion',
+  ].map((path) => path.split('.').map(fieldElement)),
+)
+
+/** One for each kind, version and endpoint. Live objects are never changed and may be frozen. */
+export class FieldManager {
+  readonly #apiVersion: string
+  readonly #kind: string
+  readonly #empty: JsonObject
+  readonly #subresource: string
+  readonly #context: OwnershipContext
+
+  constructor({ apiVersion, kind, type, empty, subresource = '', filterAt, convert }: FieldManagerOptions) {
+    this.#apiVersion = apiVersion
+    this.#kind = kind
+    this.#empty = { ...empty, apiVersion, kind }
+    this.#subresource = subresource
+    this.#context = {
+      apiVersion,
+      type,
+      filterAt: filterAt ?? (() => undefined),
+      convert: convert ?? (() => undefined),
+    }
+  }
+
+  /**
+   * Tracks a create (without `live`), update or patch: sets the managedFields of `next`, which is private and may be
+   * changed, and returns it. What the client wrote into them counts if it can be read, except through a subresource.
+   */
+  updated<T extends KubernetesObject>(live: KubernetesObject | undefined, next: T, { manager, time }: UpdateOptions): T {
+    const { metadata } = next
+    if (metadata === undefined) return next
+    const previous = live?.metadata?.managedFields
+    const entries = entriesOfUpdate(previous, this.#subresource === '' ? metadata.managedFields : undefined)
+    delete metadata.managedFields
+    // Objects that nobody applied to, and that were not tracked from the start, stay untracked.
+    const isCreate = (live?.metadata?.uid ?? '') === ''
+    if (entries.size === 0 && !isCreate) return next
+    try {
+      const before = live === undefined ? this.#empty : withoutManagedFields(live)
+      const tracked = this.#track(before, next as JsonObject, entries, manager, time)
+      const written = writtenEntries(tracked, previous)
+      if (written !== undefined) metadata.managedFields = written as typeof metadata.managedFields & object
+    } catch {
+      // Items without keys cannot be told apart: rather no owners than wrong ones.
+    }
+    return next
+  }
+
+  /**
+   * Merges an applied configuration into the live object, or makes the object of it. The result, which is private, has
+   * yet to be decoded and defaulted like one of a request. Throws PatchError and ApplyConflictError.
+   */
+  applied(live: KubernetesObject | undefined, config: object, { manager, time, force = false }: ApplyOptions): KubernetesObject {
+    const patch = config as JsonObject
+    this.#requireOwnKind(patch)
+    const stored = this.#storedEntries(live)
+    const base = live === undefined ? { apiVersion: this.#apiVersion, kind: this.#kind } : withoutManagedFields(live)
+    const apply = (forced: boolean): KubernetesObject => this.#apply(base, patch, stored, { manager, time, force: forced })
+    let result: KubernetesObject
+    try {
+      result = apply(force)
+    } catch (error) {
+      if (!(error instanceof ApplyConflictError) || manager !== kubectl) throw error
+      const allowed = fieldsOfLastApplied(base, this.#apiVersion, this.#context.type)
+      const left = allowed === undefined ? error : error.without(allowed)
+      if (left !== undefined) throw left
+      result = apply(true)
+    }
+    if (manager === kubectl) refreshLastApplied(result as JsonObject, patch)
+    return result
+  }
+
+  #track(live: JsonObject, next: JsonObject, entries: ManagedEntries, manager: string, time: string): ManagedEntries {
+    const current = currentEntries(entries, live, this.#context)
+    const taken = differenceOf(takeChanges(live, next, current, this.#context), unowned)
+    if (!isEmptySet(taken)) {
+      const entry = this.#entry(manager, 'Update')
+      const identity = identityOf(entry)
+      const previous = current.get(identity)
+      const merged = previous === undefined ? { ...entry, set: taken } : withSet(previous, unionOf(previous.set, taken))
+      current.set(identity, withTime(merged, time))
+    }
+    capUpdaters(current)
+    return current
+  }
+
+  #apply(live: JsonObject, config: JsonObject, stored: ManagedEntries, { manager, time, force = false }: ApplyOptions): KubernetesObject {
+    const tracked = stored.size > 0 ? stored : this.#track(this.#empty, live, stored, 'before-first-apply', time)
+    this.#requireFitting(config)
+    const entry = this.#entry(manager, 'Apply')
+    const identity = identityOf(entry)
+    const current = currentEntries(tracked, live, this.#context)
+    const { entries, object, same } = this.#settled(() =>
+      applyConfig(live, config, current, { identity, entry: current.get(identity) ?? entry }, { ...this.#context, force }),
+    )
+    const own = entries.get(identity)
+    if (own !== undefined) {
+      const set = differenceOf(own.set, unowned)
+      const applier = { ...withSet(own, set), apiVersion: this.#apiVersion }
+      if (isEmptySet(set)) entries.delete(identity)
+      else entries.set(identity, same ? applier : withTime(applier, time))
+    }
+    const written = writtenEntries(entries)
+    if (isObject(object['metadata'])) {
+      const metadata = object['metadata']
+      if (written !== undefined) metadata['managedFields'] = written as unknown as JsonObject[]
+    }
+    return object as KubernetesObject
+  }
+
+  #settled<T>(action: () => T): T {
+    try {
+      return action()
+    } catch (error) {
+      if (error instanceof ApplyConflictError || error instanceof PatchError) throw error
+      throw new PatchError('internal', `failed to merge config: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+
+  #entry(manager: string, operation: ManagedEntry['operation']): ManagedEntry {
+    return {
+      manager: manager === '' ? 'unknown' : manager,
+      operation,
+      apiVersion: this.#apiVersion,
+      subresource: this.#subresource,
+      time: undefined,
+      set: emptySet,
+    }
+  }
+
+  #storedEntries(live: KubernetesObject | undefined): ManagedEntries {
+    try {
+      return readStoredEntries(live?.metadata?.managedFields)
+    } catch (error) {
+      throw new PatchError('internal', `failed to decode managed fields: ${(error as Error).message}`)
+    }
+  }
+
+  #requireOwnKind(config: JsonObject): void {
+    const [apiVersion, kind] = [textOf(config['apiVersion']), textOf(config['kind'])]
+    if (apiVersion !== this.#apiVersion || kind !== this.#kind) {
+      throw new PatchError('badRequest', `invalid object type: ${groupVersion(apiVersion)}, Kind=${kind}`)
+    }
+  }
+
+  #requireFitting(config: JsonObject): void {
+    const metadata = isObject(config['metadata']) ? config['metadata'] : {}
+    const { managedFields } = metadata
+    if (Array.isArray(managedFields) && managedFields.every(isObject)) {
+      throw new PatchError('badRequest', 'metadata.managedFields must be nil')
+    }
+    const errors = typeErrors(config, this.#context.type)
+    if (errors === undefined) return
+    const [namespace, name] = [textOf(metadata['namespace']), textOf(metadata['name'])]
+    const subject = `${namespace}/${name}; ${groupVersion(this.#apiVersion)}, Kind=${this.#kind}`
+    throw new PatchError('internal', `failed to create typed patch object (${subject}): ${errors}`)
+  }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** Errors write the core group as an empty name before the slash. */
+function groupVersion(apiVersion: string): string {
+  return apiVersion.includes('/') ? apiVersion : `/${apiVersion}`
+}
+
+/** Sharing everything else with the object. */
+function withoutManagedFields(object: KubernetesObject): JsonObject {
+  const { metadata } = object
+  if (metadata?.managedFields === undefined) return object as JsonObject
+  const { managedFields: _, ...rest } = metadata
+  return { ...object, metadata: rest } as JsonObject
+}
+
+/**
+ * Gives `next` back the times of `live` where nothing but times differs, so that a write that changes nothing stays
+ * without effect. Changes `next`. To be called on the object as it would be stored.
+ */
+export function keepTimesOfNoop(live: KubernetesObject, next: KubernetesObject): void {
+  const before = live.metadata?.managedFields
+  const after = next.metadata?.managedFields
+  if (before === undefined || after === undefined || before === after || before.length !== after.length || next.metadata === undefined)
+    return
+  if (after.every((entry, index) => entry.time === before[index]?.time)) return
+  const sameOwners = after.every((entry, index) => equalJson({ ...entry, time: '' }, { ...before[index], time: '' }))
+  if (sameOwners && equalJson(withoutManagedFields(live), withoutManagedFields(next))) next.metadata.managedFields = before
+}

@@ -1,0 +1,36 @@
+/** The name under which a client owns fields. */
+import type { Check } from '#api/meta/check.ts'
+
+const maxBytes = 128
+
+/** Clients that do not name themselves are known by their user agent, up to the first slash. */
+export function managerName(fieldManager: string | undefined, userAgent: string | undefined): string {
+  if (fieldManager !== undefined && fieldManager !== '') return fieldManager
+  let name = ''
+  let size = 0
+  for (const char of (userAgent ?? '').split('/', 1)[0] ?? '') {
+    if (!isPrintable(char)) continue
+    size += Buffer.byteLength(char)
+    if (size > maxBytes) break
+    name += char
+  }
+  return name
+}
+
+/** Judges the `fieldManager` of a request; `check` stands at that field. */
+export function checkManagerName(name: string, check: Check): void {
+  if (Buffer.byteLength(name) > maxBytes) check.tooLong(maxBytes)
+  let position = 0
+  for (const char of name) {
+    if (!isPrintable(char)) {
+      const code = (char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
+      check.invalid(name, `invalid character U+${code} (at position ${position})`)
+    }
+    position += Buffer.byteLength(char)
+  }
+}
+
+/** As Go has it: letters, marks, numbers, punctuation, symbols, and of the spaces the plain one only. */
+function isPrintable(char: string): boolean {
+  return char === ' ' || /^[\p{L}\p{M}\p{N}\p{P}\p{S}]$/u.test(char)
+}

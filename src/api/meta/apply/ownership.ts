@@ -1,0 +1,129 @@
+/** How a write moves fields from owner to owner. */
+import { equalJson, type JsonObject } from '#api/meta/patch/json-value.ts'
+import { type Comparison, compareObjects } from './compare.ts'
+import { conflictError } from './conflict.ts'
+import type { FieldFilter } from './field-filter.ts'
+import { differenceOf, type FieldSet, intersectionOf, isEmptySet, isSubset, unionOf } from './field-set.ts'
+import { fieldSetOf } from './field-set-of.ts'
+import { type ManagedEntries, type ManagedEntry, withSet } from './managed-entries.ts'
+import { mergeObjects } from './merge-objects.ts'
+import type { MergeType } from './merge-type.ts'
+import { type PruningVersions, prunedObject } from './prune.ts'
+import { reconciled } from './schema-fit.ts'
+
+/** An object in one version of its kind. */
+export type VersionedObject = { readonly object: JsonObject; readonly type: MergeType }
+
+export type OwnershipContext = PruningVersions & {
+  readonly apiVersion: string
+  readonly type: MergeType
+  filterAt(apiVersion: string): FieldFilter | undefined
+}
+
+/** The entries fitted to the schema, without those of versions that are gone. */
+export function currentEntries(entries: ManagedEntries, live: JsonObject, context: OwnershipContext): ManagedEntries {
+  const current: ManagedEntries = new Map()
+  for (const [identity, entry] of entries) {
+    const type = entry.apiVersion === context.apiVersion ? context.type : context.convert(live, entry.apiVersion)?.type
+    if (type !== undefined) current.set(identity, withSet(entry, reconciled(entry.set, type)))
+  }
+  return current
+}
+
+/** Takes what the update changed from its owners in `entries`, which it changes; returns what the updater owns of it. */
+export function takeChanges(live: JsonObject, next: JsonObject, entries: ManagedEntries, context: OwnershipContext): FieldSet {
+  const comparisons = new Comparisons(live, next, context)
+  for (const [identity, entry] of entries) {
+    const changes = comparisons.at(entry.apiVersion)
+    const set = changes === undefined ? undefined : differenceOf(entry.set, changes.touched)
+    if (set === undefined || isEmptySet(set)) entries.delete(identity)
+    else if (set !== entry.set) entries.set(identity, withSet(entry, set))
+  }
+  return comparisons.at(context.apiVersion)?.changed ?? {}
+}
+
+export type Applied = { entries: ManagedEntries; object: JsonObject /** Whether the object is what it was before. */; same: boolean }
+
+/**
+ * Applies the configuration: merges it, removes what its applier gave up, settles who owns what.
+ * `applier` comes with an empty set. Throws an ApplyConflictError where others own what changes, unless forced.
+ */
+export function applyConfig(
+  live: JsonObject,
+  config: JsonObject,
+  entries: ManagedEntries,
+  applier: { identity: string; entry: ManagedEntry },
+  context: OwnershipContext & { force: boolean },
+): Applied {
+  const { identity } = applier
+  const last = entries.get(identity)
+  const spoken = fieldSetOf(config, context.type)
+  const set = context.filterAt(context.apiVersion)?.(spoken) ?? spoken
+  const settled: ManagedEntries = new Map(entries)
+  settled.set(identity, { ...applier.entry, set })
+  let object = mergeObjects(live, config, context.type)
+  // Whoever still speaks of all he spoke of last time gave nothing up.
+  if (last !== undefined && !isEmptySet(last.set) && !(last.apiVersion === context.apiVersion && isSubset(last.set, set))) {
+    object = prunedObject(object, last, settled, context)
+  }
+  const comparisons = new Comparisons(live, object, context)
+  const conflicts: { owner: ManagedEntry; fields: FieldSet }[] = []
+  for (const [owner, entry] of settled) {
+    if (owner === identity) continue
+    const changes = comparisons.at(entry.apiVersion)
+    if (changes === undefined) {
+      settled.delete(owner)
+      continue
+    }
+    const fields = intersectionOf(entry.set, changes.changed)
+    if (!isEmptySet(fields)) conflicts.push({ owner: entry, fields })
+    settled.set(owner, withSet(entry, differenceOf(differenceOf(entry.set, fields), changes.removed)))
+  }
+  if (conflicts.length > 0 && !context.force) throw conflictError(conflicts)
+  for (const [owner, entry] of settled) if (isEmptySet(entry.set)) settled.delete(owner)
+  const unchanged = comparisons.at(context.apiVersion)
+  return { entries: settled, object, same: unchanged?.isSame === true && equalJson(live, object) }
+}
+
+type Changes = { removed: FieldSet; changed: FieldSet; touched: FieldSet; isSame: boolean }
+
+/** The changes of a write as each version of the kind shows them. */
+class Comparisons {
+  readonly #live: JsonObject
+  readonly #next: JsonObject
+  readonly #context: OwnershipContext
+  readonly #found = new Map<string, Changes | undefined>()
+
+  constructor(live: JsonObject, next: JsonObject, context: OwnershipContext) {
+    this.#live = live
+    this.#next = next
+    this.#context = context
+  }
+
+  /** Undefined for versions that are gone. */
+  at(apiVersion: string): Changes | undefined {
+    if (this.#found.has(apiVersion)) return this.#found.get(apiVersion)
+    const changes = this.#compare(apiVersion)
+    this.#found.set(apiVersion, changes)
+    return changes
+  }
+
+  #compare(apiVersion: string): Changes | undefined {
+    const comparison = this.#comparison(apiVersion)
+    if (comparison === undefined) return undefined
+    const filter = this.#context.filterAt(apiVersion)
+    const isSame = isEmptySet(comparison.removed) && isEmptySet(comparison.modified) && isEmptySet(comparison.added)
+    const all = unionOf(comparison.modified, comparison.added)
+    const changed = filter === undefined ? all : filter(all)
+    const removed = filter === undefined ? comparison.removed : filter(comparison.removed)
+    return { removed, changed, touched: unionOf(changed, removed), isSame }
+  }
+
+  #comparison(apiVersion: string): Comparison | undefined {
+    const { type, convert } = this.#context
+    if (apiVersion === this.#context.apiVersion) return compareObjects(this.#live, this.#next, type)
+    const before = convert(this.#live, apiVersion)
+    const after = convert(this.#next, apiVersion)
+    return before === undefined || after === undefined ? undefined : compareObjects(before.object, after.object, after.type)
+  }
+}

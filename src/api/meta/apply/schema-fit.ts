@@ -1,0 +1,51 @@
+/** Fits sets of paths to the schema: for pruning, and after a type changed from owned by parts to owned as a whole. */
+import { type FieldSet, type FieldSetDraft, isEmptySet, leaf, withMember } from './field-set.ts'
+import { deducedType, type MergeType } from './merge-type.ts'
+import type { PathElement } from './path-element.ts'
+
+/** The set with every struct on the way to a member, which sets leave out, a member as well. */
+export function withStructs(set: FieldSet, type: MergeType | undefined): FieldSet {
+  let result: FieldSetDraft | undefined
+  for (const element in set) {
+    const node = set[element] as FieldSet
+    if (element === '.' || isEmptySet(node)) continue
+    const below = withStructs(node, typeAt(type, element))
+    const filled = isNamedField(type, element) ? withMember(below) : below
+    if (filled === node) continue
+    result ??= { ...set }
+    result[element] = filled
+  }
+  return result ?? set
+}
+
+function isNamedField(type: MergeType | undefined, element: PathElement): boolean {
+  return element[0] === 'f' && type?.map?.fields.has(element.slice(2)) === true
+}
+
+function typeAt(type: MergeType | undefined, element: PathElement): MergeType | undefined {
+  if (element[0] === 'f') {
+    const name = element.slice(2)
+    return type?.map?.fields.get(name)?.type ?? type?.map?.element
+  }
+  return type?.list?.element
+}
+
+/** The set for the schema as it is now: whoever owned a part of what has become atomic owns the whole. */
+export function reconciled(set: FieldSet, type: MergeType): FieldSet {
+  let result: FieldSetDraft | undefined
+  for (const element in set) {
+    const node = set[element] as FieldSet
+    if (element === '.' || isEmptySet(node)) continue
+    const below = typeAt(type, element)
+    if (below === undefined) continue
+    const form = below.map ?? (below.scalar === undefined ? below.list : undefined)
+    if (form === undefined) continue
+    // Types that hold anything cannot change in this way.
+    if (form.kind === 'map' && form.fields.size === 0 && form.element === deducedType) continue
+    const fitting = form.atomic ? leaf : reconciled(node, below)
+    if (fitting === node) continue
+    result ??= { ...set }
+    result[element] = fitting
+  }
+  return result ?? set
+}
