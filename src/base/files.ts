@@ -31,6 +31,8 @@ export type Files = {
   /** Calls back after something below `path` (a file or a directory) may have changed; may call back too often. */
   watch(path: string, onChange: () => void): Disposable
   open(path: string, flags: 'r' | 'r+' | 'a' | 'w', mode?: number): Promise<OpenFile>
+  /** A file for another program's output; `descriptor` may be handed to it. */
+  openForOutput(path: string): Promise<{ descriptor: number; close(): Promise<void> }>
   temporaryDirectory(prefix: string): Promise<string>
 }
 
@@ -130,6 +132,10 @@ export const nodeFiles: Files = {
       close: () => handle.close(),
       [Symbol.asyncDispose]: () => handle.close(),
     }
+  },
+  async openForOutput(path) {
+    const handle = await fs.open(path, 'a', 0o600)
+    return { descriptor: handle.fd, close: () => handle.close() }
   },
   temporaryDirectory: (prefix) => fs.mkdtemp(join(process.env['TMPDIR'] ?? process.env['TEMP'] ?? '/tmp', prefix)),
 }

@@ -41,6 +41,8 @@ export const thisProcess = {
   executable: process.execPath,
   environment: process.env as Record<string, string | undefined>,
   nodeVersion: process.version,
+  /** `linux/amd64`, as Go writes it. */
+  platform: `${process.platform === 'win32' ? 'windows' : process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
   residentBytes: () => process.memoryUsage.rss(),
   cpuSeconds: () => {
     const { user, system } = process.cpuUsage()

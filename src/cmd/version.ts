@@ -7,6 +7,26 @@ export const version = '0.1.0'
 /** The version of Kubernetes whose API and behaviour this is. */
 export const kubernetesVersion = 'v1.36.4'
 
+/** What `/version` answers: clients look at major, minor and gitVersion. */
+export function kubernetesVersionInfo(): Record<string, string> {
+  const [, major = '', minor = ''] = /^v(\d+)\.(\d+)/.exec(kubernetesVersion) ?? []
+  return {
+    major,
+    minor,
+    emulationMajor: major,
+    emulationMinor: minor,
+    minCompatibilityMajor: major,
+    minCompatibilityMinor: String(Number(minor) - 1),
+    gitVersion: `${kubernetesVersion}+typernetes-${version}`,
+    gitCommit: '',
+    gitTreeState: '',
+    buildDate: '',
+    goVersion: '',
+    compiler: `node-${thisProcess.nodeVersion}`,
+    platform: thisProcess.platform,
+  }
+}
+
 export function versionText(): string {
   return `typernetes ${version} (Kubernetes ${kubernetesVersion}, Node.js ${thisProcess.nodeVersion})`
 }

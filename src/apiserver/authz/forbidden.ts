@@ -1,16 +1,16 @@
 import { quoted } from '#api/meta/check.ts'
+import { forbidden as forbiddenStatus, StatusError } from '#api/meta/status-error.ts'
 import type { Attributes } from '#apiserver/authz/authorizer.ts'
 
-/** A refusal, with what a Status needs to tell of it: status 403, reason Forbidden. */
-export class Forbidden extends Error {
+/** A refusal for want of permission: 403. */
+export class Forbidden extends StatusError {
   override name = 'Forbidden'
   readonly group: string
-  /** What the Status calls `kind` in its details. */
   readonly resource: string
   readonly objectName: string
 
   constructor(group: string, resource: string, objectName: string, why: string) {
-    super(forbiddenText(group, resource, objectName, why))
+    super(forbiddenStatus({ group, resource }, objectName, why).status)
     this.group = group
     this.resource = resource
     this.objectName = objectName
@@ -21,12 +21,6 @@ export class Forbidden extends Error {
 export function forbidden(attributes: Attributes, reason: string): Forbidden {
   const sentence = withoutMarkup(deniedSentence(attributes))
   return new Forbidden(attributes.group, attributes.resource, attributes.name, reason === '' ? sentence : `${sentence}: ${reason}`)
-}
-
-function forbiddenText(group: string, resource: string, name: string, why: string): string {
-  if (group === '' && resource === '') return `forbidden: ${why}`
-  const qualified = group === '' ? resource : `${resource}.${group}`
-  return name === '' ? `${qualified} is forbidden: ${why}` : `${qualified} ${quoted(name)} is forbidden: ${why}`
 }
 
 function deniedSentence({ user, verb, path, isResourceRequest, resource, subresource, group, namespace }: Attributes): string {

@@ -1,5 +1,6 @@
 import { quoted } from '#api/meta/check.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
+import { notFound, type StatusError } from '#api/meta/status-error.ts'
 import { groups, type UserInfo } from '#apiserver/authn/authenticator.ts'
 import type { Attributes, Authorizer } from '#apiserver/authz/authorizer.ts'
 import { Forbidden } from '#apiserver/authz/forbidden.ts'
@@ -39,7 +40,7 @@ export class EscalationCheck {
     }
   }
 
-  /** Throws `Forbidden` when the bound role holds more than the author, `RoleNotFound` when nobody can say what it holds. */
+  /** Throws `Forbidden` when the bound role holds more than the author, and the role's 404 when there is none to judge. */
   async binding(
     write: RbacWrite,
     resource: 'rolebindings' | 'clusterrolebindings',
@@ -50,7 +51,7 @@ export class EscalationCheck {
     if (old !== undefined && changesOnlyGarbageCollection(binding, old)) return
     if (await this.#mayBind(write, binding.roleRef)) return
     const rules = this.#rbac.rulesOfRole(binding.roleRef, write.namespace)
-    if (rules === undefined) throw new RoleNotFound(binding.roleRef)
+    if (rules === undefined) throw roleNotFound(binding.roleRef)
     const missing = this.#missing(write, rules)
     if (missing !== undefined) throw new Forbidden(rbacGroup, resource, binding.metadata.name, missing)
   }
@@ -80,26 +81,16 @@ export class EscalationCheck {
   }
 }
 
-/** A binding to a role that does not exist cannot be judged; the client sees that role's 404. */
-export class RoleNotFound extends Error {
-  override name = 'RoleNotFound'
-  readonly resource: string
-  readonly roleName: string
-
-  constructor({ kind, name }: RoleRef) {
-    const resource = kind === 'ClusterRole' ? 'clusterroles' : 'roles'
-    super(`${resource}.${rbacGroup} ${quoted(name)} not found`)
-    this.resource = resource
-    this.roleName = name
-  }
-}
-
 const anything = { group: rbacGroup, version: '*', subresource: '', path: '', isResourceRequest: true } as const
 
 const fullAuthority: readonly PolicyRule[] = [
   { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
   { verbs: ['*'], nonResourceURLs: ['*'] },
 ]
+
+function roleNotFound({ kind, name }: RoleRef): StatusError {
+  return notFound({ group: rbacGroup, resource: kind === 'ClusterRole' ? 'clusterroles' : 'roles' }, name)
+}
 
 function isPrivileged(user: UserInfo): boolean {
   return user.groups.includes(groups.masters)

@@ -1,0 +1,41 @@
+/** Every built-in kind, in the order in which groups are preferred. */
+import { admissionregistrationV1 } from '#api/admissionregistration/v1/admissionregistration.ts'
+import { apiregistrationV1 } from '#api/apiregistration/v1/apiregistration.ts'
+import { appsV1 } from '#api/apps/v1/apps.ts'
+import { autoscalingV1 } from '#api/autoscaling/v1/autoscaling.ts'
+import { autoscalingV2 } from '#api/autoscaling/v2/autoscaling.ts'
+import { batchV1 } from '#api/batch/v1/batch.ts'
+import { certificatesV1 } from '#api/certificates/v1/certificates.ts'
+import { coordinationV1 } from '#api/coordination/v1/coordination.ts'
+import { coordinationV1alpha2 } from '#api/coordination/v1alpha2/coordination.ts'
+import { coordinationV1beta1 } from '#api/coordination/v1beta1/coordination.ts'
+import { coreV1 } from '#api/core/v1/core.ts'
+import { discoveryV1 } from '#api/discovery/v1/discovery.ts'
+import { networkingV1 } from '#api/networking/v1/networking.ts'
+import { nodeV1 } from '#api/node/v1/node.ts'
+import { policyV1 } from '#api/policy/v1/policy.ts'
+import { rbacV1 } from '#api/rbac/v1/rbac.ts'
+import type { ResourceDefinition } from '#api/resource.ts'
+import { schedulingV1 } from '#api/scheduling/v1/scheduling.ts'
+import { storageV1 } from '#api/storage/v1/storage.ts'
+
+export const builtInKinds: readonly ResourceDefinition[] = [
+  ...apiregistrationV1,
+  ...appsV1,
+  ...autoscalingV2,
+  ...autoscalingV1,
+  ...batchV1,
+  ...certificatesV1,
+  ...networkingV1,
+  ...policyV1,
+  ...rbacV1,
+  ...storageV1,
+  ...admissionregistrationV1,
+  ...schedulingV1,
+  ...coordinationV1,
+  ...coordinationV1beta1,
+  ...coordinationV1alpha2,
+  ...nodeV1,
+  ...discoveryV1,
+  ...coreV1,
+]

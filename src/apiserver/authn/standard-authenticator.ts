@@ -1,0 +1,99 @@
+/** The authenticators of a server, in upstream's order: proxies, certificates, tokens, and last of all nobody. */
+import type { V1ServiceAccount } from '#api/core/v1/types.gen.ts'
+import type { ClusterView } from '#apiserver/admission/admission.ts'
+import { anonymousAuthenticator } from '#apiserver/authn/anonymous.ts'
+import { withAuthenticatedGroup } from '#apiserver/authn/authenticated-group.ts'
+import type { Authenticator, TokenAuthenticator } from '#apiserver/authn/authenticator.ts'
+import { bearerTokenAuthenticator, webSocketTokenAuthenticator } from '#apiserver/authn/bearer-token.ts'
+import { bootstrapTokenAuthenticator } from '#apiserver/authn/bootstrap-token.ts'
+import type { ClusterLookups, NodeLike, PodLike, SecretLike, ServiceAccountLike } from '#apiserver/authn/cluster-lookups.ts'
+import { requestHeaderAuthenticator, standardRequestHeaders } from '#apiserver/authn/request-header.ts'
+import { legacyServiceAccountTokenAuthenticator } from '#apiserver/authn/service-account/legacy-token-authenticator.ts'
+import { serviceAccountTokenAuthenticator } from '#apiserver/authn/service-account/token-authenticator.ts'
+import { singleTokenAuthenticator } from '#apiserver/authn/static-token-file.ts'
+import { otherwise, unionAuthenticator, unionTokenAuthenticator } from '#apiserver/authn/union.ts'
+import { x509Authenticator } from '#apiserver/authn/x509.ts'
+import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
+import type { Clock } from '#base/clock.ts'
+import type { Logger } from '#base/log.ts'
+
+export const serviceAccountIssuer = 'https://kubernetes.default.svc.cluster.local'
+
+export type StandardAuthenticatorOptions = {
+  cluster: ClusterView
+  keys: ClusterKeys
+  clock: Clock
+  logger: Logger
+  token?: string
+  allowsAnonymous: boolean
+  /** Further authenticators of tokens: OIDC, webhooks, token files. */
+  moreTokens?: readonly TokenAuthenticator[]
+  /** Further authenticators of requests: a basic-auth file. */
+  more?: readonly Authenticator[]
+}
+
+export function standardAuthenticator(options: StandardAuthenticatorOptions): Authenticator {
+  const { cluster, keys, clock, logger, token, allowsAnonymous, moreTokens = [], more = [] } = options
+  const lookups = clusterLookups(cluster)
+  const serverAudiences = [serviceAccountIssuer]
+  const publicKeys = () => keys.serviceAccountKeys.publicKeys
+  const labelSecret = labelSecretOf(cluster, logger)
+  const tokens = unionTokenAuthenticator([
+    ...(token ? [singleTokenAuthenticator(token, { name: 'admin', groups: ['system:masters'], extra: {} })] : []),
+    serviceAccountTokenAuthenticator({ issuers: [serviceAccountIssuer], keys: publicKeys, serverAudiences, lookups, clock }),
+    legacyServiceAccountTokenAuthenticator({ keys: publicKeys, serverAudiences, lookups, clock, labelSecret }),
+    bootstrapTokenAuthenticator(lookups, clock, logger),
+    ...moreTokens,
+  ])
+  const clientAuthority = anchorsOf(keys, 'ca')
+  const known = withAuthenticatedGroup(
+    unionAuthenticator([
+      requestHeaderAuthenticator({
+        anchors: anchorsOf(keys, 'front-proxy-ca'),
+        clock,
+        allowedNames: ['front-proxy-client'],
+        ...standardRequestHeaders,
+      }),
+      x509Authenticator(clientAuthority, clock),
+      ...more,
+      bearerTokenAuthenticator(tokens, serverAudiences),
+      webSocketTokenAuthenticator(tokens, serverAudiences),
+    ]),
+  )
+  return allowsAnonymous ? otherwise(known, anonymousAuthenticator()) : known
+}
+
+/** The same array for the same authority: what was verified against it is remembered by that. */
+function anchorsOf(keys: ClusterKeys, name: 'ca' | 'front-proxy-ca') {
+  let certificate = keys.authority(name).certificate
+  let anchors = [certificate]
+  return () => {
+    const current = keys.authority(name).certificate
+    if (current !== certificate) {
+      certificate = current
+      anchors = [current]
+    }
+    return anchors
+  }
+}
+
+function clusterLookups(cluster: ClusterView): ClusterLookups {
+  return {
+    lookupServiceAccount: (namespace, name) =>
+      cluster.get('', 'serviceaccounts', namespace, name) as V1ServiceAccount as ServiceAccountLike | undefined,
+    lookupSecret: (namespace, name) => cluster.get('', 'secrets', namespace, name) as SecretLike | undefined,
+    lookupPod: (namespace, name) => cluster.get('', 'pods', namespace, name) as PodLike | undefined,
+    lookupNode: (name) => cluster.get('', 'nodes', '', name) as NodeLike | undefined,
+  }
+}
+
+function labelSecretOf(cluster: ClusterView, logger: Logger) {
+  return ({ namespace, name, uid }: { namespace: string; name: string; uid: string }, labels: Record<string, string>): void => {
+    const secret = cluster.get('', 'secrets', namespace, name)
+    if (secret === undefined || secret.metadata?.uid !== uid) return
+    const next = { ...secret, metadata: { ...secret.metadata, labels: { ...secret.metadata.labels, ...labels } } }
+    cluster
+      .replaceStatus('', 'secrets', next)
+      .catch((error: unknown) => logger.debug('a legacy token could not be marked as used', { namespace, name, error: String(error) }))
+  }
+}

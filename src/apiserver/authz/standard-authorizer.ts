@@ -1,0 +1,95 @@
+/** The authorizers of a server, fed from its own objects, in the order its flags give. */
+import type { V1PersistentVolume, V1Pod } from '#api/core/v1/types.gen.ts'
+import type { V1ResourceSlice } from '#api/resource/v1/types.gen.ts'
+import type { V1VolumeAttachment } from '#api/storage/v1/types.gen.ts'
+import type { ClusterView } from '#apiserver/admission/admission.ts'
+import type { Authorizer } from '#apiserver/authz/authorizer.ts'
+import { alwaysAllow, alwaysDeny, authorizerChain, privilegedGroup } from '#apiserver/authz/chain.ts'
+import { nodeAuthorizer } from '#apiserver/authz/node/node-authorizer.ts'
+import { NodeGraph } from '#apiserver/authz/node/node-graph.ts'
+import { defaultRbacObjects } from '#apiserver/authz/rbac/default-roles.ts'
+import { RbacAuthorizer } from '#apiserver/authz/rbac/rbac-authorizer.ts'
+import type { ClusterRole, RbacKind, RbacKinds } from '#apiserver/authz/rbac/rbac-objects.ts'
+
+export type StandardAuthorizerOptions = {
+  authorizationModes: readonly string[]
+  /** Authorizers of other modes, by mode: ABAC, Webhook. */
+  moreAuthorizers?: Readonly<Record<string, Authorizer>>
+}
+
+export type StandardAuthorizer = Authorizer & {
+  readonly rbac: RbacAuthorizer
+  /** Begins to follow the cluster's roles, bindings, pods and volumes. */
+  follow(cluster: ClusterView): Disposable
+}
+
+const rbacKinds: Readonly<Record<RbacKind, string>> = {
+  Role: 'roles',
+  ClusterRole: 'clusterroles',
+  RoleBinding: 'rolebindings',
+  ClusterRoleBinding: 'clusterrolebindings',
+}
+
+export function standardAuthorizer({ authorizationModes, moreAuthorizers = {} }: StandardAuthorizerOptions): StandardAuthorizer {
+  const rbac = new RbacAuthorizer()
+  const graph = new NodeGraph()
+  const known: Readonly<Record<string, () => Authorizer>> = {
+    RBAC: () => rbac,
+    Node: () => nodeAuthorizer({ graph, rules: nodeRules() }),
+    AlwaysAllow: () => alwaysAllow,
+    AlwaysDeny: () => alwaysDeny,
+  }
+  const members = authorizationModes.map((mode) => {
+    const member = moreAuthorizers[mode] ?? known[mode]?.()
+    if (member === undefined)
+      throw new Error(`--authorization-mode: there is no mode ${mode}; there are ${Object.keys(known).join(', ')}, ABAC, Webhook`)
+    return member
+  })
+  const chain = authorizerChain([privilegedGroup('system:masters'), ...members])
+  return { ...chain, rbac, follow: (cluster) => follow(cluster, rbac, graph) }
+}
+
+function nodeRules() {
+  const role = defaultRbacObjects().find(({ kind, object }) => kind === 'ClusterRole' && object.metadata.name === 'system:node')
+  return (role?.object as ClusterRole | undefined)?.rules ?? []
+}
+
+function follow(cluster: ClusterView, rbac: RbacAuthorizer, graph: NodeGraph): Disposable {
+  const following = new DisposableStack()
+  for (const [kind, plural] of Object.entries(rbacKinds) as [RbacKind, string][]) {
+    following.use(
+      cluster.onChange('rbac.authorization.k8s.io', plural, (object, isDeleted) => {
+        const { namespace = '', name = '' } = object.metadata ?? {}
+        if (isDeleted) rbac.remove(kind, namespace, name)
+        else rbac.upsert(kind, object as unknown as RbacKinds[RbacKind])
+      }),
+    )
+  }
+  const feed = <T>(group: string, plural: string, set: (object: T) => void, remove: (object: T) => void) =>
+    following.use(cluster.onChange(group, plural, (object, isDeleted) => (isDeleted ? remove(object as T) : set(object as T))))
+  feed<V1Pod>(
+    '',
+    'pods',
+    (pod) => graph.upsertPod(pod),
+    ({ metadata }) => graph.removePod(metadata.namespace ?? '', metadata.name ?? ''),
+  )
+  feed<V1PersistentVolume>(
+    '',
+    'persistentvolumes',
+    (volume) => graph.upsertPersistentVolume(volume),
+    ({ metadata }) => graph.removePersistentVolume(metadata.name ?? ''),
+  )
+  feed<V1VolumeAttachment>(
+    'storage.k8s.io',
+    'volumeattachments',
+    ({ metadata, spec }) => graph.upsertOfNode('volumeAttachment', '', metadata?.name ?? '', spec.nodeName),
+    ({ metadata }) => graph.removeOfNode('volumeAttachment', '', metadata?.name ?? ''),
+  )
+  feed<V1ResourceSlice>(
+    'resource.k8s.io',
+    'resourceslices',
+    ({ metadata, spec }) => graph.upsertOfNode('resourceSlice', '', metadata?.name ?? '', spec.nodeName ?? ''),
+    ({ metadata }) => graph.removeOfNode('resourceSlice', '', metadata?.name ?? ''),
+  )
+  return following
+}

@@ -1,0 +1,130 @@
+/** What every cluster holds from its first second on. */
+import type { KubernetesObject } from '#api/resource.ts'
+
+export type BootstrapFacts = {
+  serviceCidrs: readonly string[]
+  /** The first address of the service range. */
+  kubernetesServiceIp: string
+  advertiseAddress: string
+  securePort: number
+  clientCa: string
+  requestHeaderCa: string
+}
+
+type Entry = { group: string; resource: string; object: KubernetesObject }
+
+export const systemNamespaces = ['kube-system', 'kube-public', 'kube-node-lease', 'default'] as const
+
+export function namespaceEntries(): Entry[] {
+  return systemNamespaces.map((name) => ({
+    group: '',
+    resource: 'namespaces',
+    object: { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels: { 'kubernetes.io/metadata.name': name } } },
+  }))
+}
+
+export function bootstrapEntries(facts: BootstrapFacts): Entry[] {
+  return [...priorityClasses(), serviceCidr(facts), ...authenticationConfig(facts)]
+}
+
+function priorityClasses(): Entry[] {
+  const entry = (name: string, value: number, description: string): Entry => ({
+    group: 'scheduling.k8s.io',
+    resource: 'priorityclasses',
+    object: { apiVersion: 'scheduling.k8s.io/v1', kind: 'PriorityClass', metadata: { name }, value, description } as KubernetesObject,
+  })
+  return [
+    entry('system-node-critical', 2000001000, 'Used for system critical pods that must not be moved from their current node.'),
+    entry(
+      'system-cluster-critical',
+      2000000000,
+      'Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.',
+    ),
+  ]
+}
+
+function serviceCidr({ serviceCidrs }: BootstrapFacts): Entry {
+  return {
+    group: 'networking.k8s.io',
+    resource: 'servicecidrs',
+    object: {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'ServiceCIDR',
+      metadata: { name: 'kubernetes' },
+      spec: { cidrs: serviceCidrs },
+    } as KubernetesObject,
+  }
+}
+
+/** Where extension servers learn whose certificates and headers to trust. */
+function authenticationConfig({ clientCa, requestHeaderCa }: BootstrapFacts): Entry[] {
+  const data = {
+    'client-ca-file': clientCa,
+    ...(requestHeaderCa === ''
+      ? {}
+      : {
+          'requestheader-client-ca-file': requestHeaderCa,
+          'requestheader-allowed-names': '["front-proxy-client"]',
+          'requestheader-username-headers': '["X-Remote-User"]',
+          'requestheader-group-headers': '["X-Remote-Group"]',
+          'requestheader-extra-headers-prefix': '["X-Remote-Extra-"]',
+          'requestheader-uid-headers': '["X-Remote-Uid"]',
+        }),
+  }
+  return [
+    {
+      group: '',
+      resource: 'configmaps',
+      object: {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'extension-apiserver-authentication', namespace: 'kube-system' },
+        data,
+      } as KubernetesObject,
+    },
+  ]
+}
+
+export function kubernetesService({ kubernetesServiceIp, securePort }: BootstrapFacts): KubernetesObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'kubernetes', namespace: 'default', labels: { component: 'apiserver', provider: 'kubernetes' } },
+    spec: {
+      clusterIP: kubernetesServiceIp,
+      ports: [{ name: 'https', port: 443, protocol: 'TCP', targetPort: securePort }],
+      sessionAffinity: 'None',
+      type: 'ClusterIP',
+    },
+  } as KubernetesObject
+}
+
+export function kubernetesEndpoints({ advertiseAddress, securePort }: BootstrapFacts): Entry[] {
+  const ports = [{ name: 'https', port: securePort, protocol: 'TCP' }]
+  return [
+    {
+      group: '',
+      resource: 'endpoints',
+      object: {
+        apiVersion: 'v1',
+        kind: 'Endpoints',
+        metadata: { name: 'kubernetes', namespace: 'default', labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } },
+        subsets: [{ addresses: [{ ip: advertiseAddress }], ports }],
+      } as KubernetesObject,
+    },
+    {
+      group: 'discovery.k8s.io',
+      resource: 'endpointslices',
+      object: {
+        apiVersion: 'discovery.k8s.io/v1',
+        kind: 'EndpointSlice',
+        metadata: { name: 'kubernetes', namespace: 'default', labels: { 'kubernetes.io/service-name': 'kubernetes' } },
+        addressType: advertiseAddress.includes(':') ? 'IPv6' : 'IPv4',
+        endpoints: [{ addresses: [advertiseAddress], conditions: { ready: true } }],
+        ports,
+      } as KubernetesObject,
+    },
+  ]
+}
+
+export type { Entry as BootstrapEntry }

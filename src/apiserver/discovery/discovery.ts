@@ -1,0 +1,122 @@
+/** What the server serves, in the words of the discovery documents. */
+import { createHash } from 'node:crypto'
+import { allVerbs, type ResourceDefinition } from '#api/resource.ts'
+import { connectSubresources } from '#apiserver/subresources/connect-subresources.ts'
+
+type Subresource = { name: string; kind: string; group?: string; version?: string; verbs: readonly string[] }
+
+export type DiscoveryGroup = { name: string; versions: { version: string; definitions: ResourceDefinition[] }[] }
+
+const updateVerbs = ['get', 'patch', 'update']
+
+/** Subresources of a resource as documents list them. */
+export function subresourcesOf(definition: ResourceDefinition): Subresource[] {
+  const stored = definition.storedAs?.definition ?? definition
+  const found: Subresource[] = []
+  for (const [name, rules] of Object.entries(stored.subresources ?? {})) {
+    if (rules === undefined) continue
+    if ('setReplicas' in rules) found.push({ name, kind: 'Scale', group: 'autoscaling', version: 'v1', verbs: updateVerbs })
+    else if (connectSubresources[`${definition.plural}/${name}`] === undefined)
+      found.push({ name, kind: definition.kind, verbs: updateVerbs })
+  }
+  for (const [path, entry] of Object.entries(connectSubresources)) {
+    const [plural, name = ''] = path.split('/')
+    if (plural === definition.plural && entry.group === definition.group) {
+      const { kind, kindGroup, kindVersion, verbs } = entry
+      found.push({
+        name,
+        kind,
+        verbs,
+        ...(kindGroup === undefined ? {} : { group: kindGroup }),
+        ...(kindVersion === undefined ? {} : { version: kindVersion }),
+      })
+    }
+  }
+  return found
+}
+
+function groupVersion(group: string, version: string): string {
+  return group === '' ? version : `${group}/${version}`
+}
+
+export function apiResourceList(group: string, version: string, definitions: readonly ResourceDefinition[]): unknown {
+  const resources: Record<string, unknown>[] = []
+  for (const definition of definitions) {
+    const { plural, kind, scope, shortNames, categories } = definition
+    const namespaced = scope === 'Namespaced'
+    resources.push({
+      name: plural,
+      singularName: definition.singular ?? kind.toLowerCase(),
+      namespaced,
+      kind,
+      verbs: [...(definition.verbs ?? allVerbs)].sort(),
+      ...(shortNames ? { shortNames } : {}),
+      ...(categories ? { categories } : {}),
+      ...storageHash(definition),
+    })
+    for (const each of subresourcesOf(definition)) {
+      resources.push({
+        name: `${plural}/${each.name}`,
+        singularName: '',
+        namespaced,
+        ...(each.group === undefined ? {} : { group: each.group }),
+        ...(each.version === undefined ? {} : { version: each.version }),
+        kind: each.kind,
+        verbs: each.verbs,
+      })
+    }
+  }
+  resources.sort((left, right) => (String(left['name']) < String(right['name']) ? -1 : 1))
+  // The core document has no apiVersion, for clients that are older than it.
+  return { kind: 'APIResourceList', ...(group === '' ? {} : { apiVersion: 'v1' }), groupVersion: groupVersion(group, version), resources }
+}
+
+function storageHash(definition: ResourceDefinition): { storageVersionHash?: string } {
+  const verbs = definition.verbs ?? allVerbs
+  if (!verbs.includes('list') || !verbs.includes('create')) return {}
+  const { group, version, kind } = definition.storedAs?.definition ?? definition
+  const hash = createHash('sha256')
+    .update(`${groupVersion(group, version)}, Kind=${kind}`)
+    .digest()
+  return { storageVersionHash: hash.subarray(0, 8).toString('base64') }
+}
+
+export function apiGroup({ name, versions }: DiscoveryGroup): Record<string, unknown> {
+  const entries = versions.map(({ version }) => ({ groupVersion: groupVersion(name, version), version }))
+  return { name, versions: entries, preferredVersion: entries[0] }
+}
+
+/** The aggregated form: everything in one document. */
+export function groupDiscovery({ name, versions }: DiscoveryGroup): unknown {
+  return {
+    metadata: name === '' ? {} : { name },
+    versions: versions.map(({ version, definitions }) => ({
+      version,
+      resources: definitions
+        .map((definition) => resourceDiscovery(definition))
+        .sort((left, right) => (left.resource < right.resource ? -1 : 1)),
+      freshness: 'Current',
+    })),
+  }
+}
+
+function resourceDiscovery(definition: ResourceDefinition) {
+  const { plural, kind, scope, shortNames, categories } = definition
+  const subresources = subresourcesOf(definition)
+    .map(({ name, kind: each, group = '', version = '', verbs }) => ({
+      subresource: name,
+      responseKind: { group, version, kind: each },
+      verbs,
+    }))
+    .sort((left, right) => (left.subresource < right.subresource ? -1 : 1))
+  return {
+    resource: plural,
+    responseKind: { group: '', version: '', kind },
+    scope: scope === 'Namespaced' ? 'Namespaced' : 'Cluster',
+    singularResource: definition.singular ?? kind.toLowerCase(),
+    verbs: [...(definition.verbs ?? allVerbs)].sort(),
+    ...(shortNames ? { shortNames } : {}),
+    ...(categories ? { categories } : {}),
+    ...(subresources.length > 0 ? { subresources } : {}),
+  }
+}

@@ -1,0 +1,63 @@
+/** One request on its way through the server: what is known of it so far. */
+
+import type { UserInfo } from '#apiserver/authn/authenticator.ts'
+import type { RequestInfo } from '#apiserver/http/request-info.ts'
+import type { HttpExchange } from '#base/http-server.ts'
+
+export class RequestContext {
+  readonly exchange: HttpExchange
+  readonly info: RequestInfo
+  readonly query: URLSearchParams
+  readonly user: UserInfo
+  readonly #warnings: string[] = []
+  readonly #seen = new Set<string>()
+  readonly auditAnnotations: Record<string, string> = {}
+
+  constructor(exchange: HttpExchange, info: RequestInfo, query: URLSearchParams, user: UserInfo) {
+    this.exchange = exchange
+    this.info = info
+    this.query = query
+    this.user = user
+  }
+
+  get headers(): HttpExchange['headers'] {
+    return this.exchange.headers
+  }
+
+  /** A text for the Warning header; the same text is sent once. */
+  warn = (text: string): void => {
+    if (this.#seen.has(text)) return
+    this.#seen.add(text)
+    this.#warnings.push(text)
+  }
+
+  annotateAudit = (key: string, value: string): void => {
+    this.auditAnnotations[key] = value
+  }
+
+  /** The header's values, shortened as upstream does: all of them together may not grow past 4 KB. */
+  warningHeaders(): string[] {
+    return warningHeaders(this.#warnings)
+  }
+}
+
+const totalLimit = 4096
+const eachLimit = 256
+
+function warningHeaders(warnings: readonly string[]): string[] {
+  const whole = warnings.map(warningValue)
+  if (whole.reduce((sum, value) => sum + value.length, 0) <= totalLimit) return whole
+  const headers: string[] = []
+  let total = 0
+  for (const text of warnings) {
+    const value = warningValue(text.length > eachLimit ? text.slice(0, eachLimit) : text)
+    total += value.length
+    if (total > totalLimit) break
+    headers.push(value)
+  }
+  return headers
+}
+
+function warningValue(text: string): string {
+  return `299 - "${text.replace(/[\r\n]/g, ' ').replace(/["\\]/g, (char) => `\\${char}`)}"`
+}

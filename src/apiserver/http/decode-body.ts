@@ -1,0 +1,57 @@
+/** A request's body as an object of the resource's kind, in its stored version, with defaults filled in. */
+
+import { apiVersionOf } from '#api/meta/gvk.ts'
+import { badRequest, unsupportedMediaType } from '#api/meta/status-error.ts'
+import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import { type DecodedObject, decodeObject } from '#apiserver/http/decode-object.ts'
+import { acceptedMedia, type Media } from '#apiserver/http/negotiation.ts'
+import type { WriteOptions } from '#apiserver/http/query-options.ts'
+import type { ServedResource } from '#apiserver/http/served-resource.ts'
+
+const mediaOfContent: Readonly<Record<string, Media>> = {
+  '': 'json',
+  'application/json': 'json',
+  'application/yaml': 'yaml',
+  'application/vnd.kubernetes.protobuf': 'protobuf',
+}
+
+export function contentMedia(contentType: string | undefined): Media {
+  const type = (contentType ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+  const media = mediaOfContent[type]
+  if (media === undefined) throw unsupportedMediaType(acceptedMedia)
+  return media
+}
+
+export type BodyOptions = { contentType: string | undefined; fieldValidation: WriteOptions['fieldValidation']; warn(text: string): void }
+
+/** Decodes an object of one kind; unknown and doubled fields are errors, warnings or nothing, as the client asked. */
+export function decodeBody(
+  body: Uint8Array,
+  definition: ResourceDefinition,
+  { contentType, fieldValidation, warn }: BodyOptions,
+): KubernetesObject {
+  const media = contentMedia(contentType)
+  const decoded: DecodedObject = decodeObject(body, media, definition)
+  if (decoded.strictErrors.length > 0) {
+    if (fieldValidation === 'Warn') for (const each of decoded.strictErrors) warn(each)
+    if (fieldValidation === 'Strict') {
+      const { kind, version } = definition
+      throw badRequest(
+        `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: strict decoding error: ${decoded.strictErrors.join(', ')}`,
+      )
+    }
+  }
+  const expected = apiVersionOf(definition)
+  if (decoded.apiVersion !== expected) {
+    throw badRequest(`the API version in the data (${decoded.apiVersion}) does not match the expected API version (${expected})`)
+  }
+  return decoded.object
+}
+
+/** Fills in defaults in the served version, converts, and fills in what the stored version adds. */
+export function toStoredWithDefaults(resource: ServedResource, object: KubernetesObject): KubernetesObject {
+  resource.definition.defaults?.(object)
+  const stored = resource.toStored(object)
+  if (!resource.isStoredVersion) resource.registry.definition.defaults?.(stored)
+  return stored
+}

@@ -1,0 +1,121 @@
+/** Bodies as objects of a kind, whatever their media type, refused in upstream's words. */
+import { DecodeError } from '#api/codec/decode-error.ts'
+import { type Decoded, decodeValue, type JsonDocument, readJson } from '#api/codec/json.ts'
+import { apiVersionOf } from '#api/meta/gvk.ts'
+import { badRequest } from '#api/meta/status-error.ts'
+import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { Media } from '#apiserver/http/negotiation.ts'
+import { decodeProtobufBody, readYaml } from '#apiserver/http/other-media.ts'
+
+export type DecodedObject = { object: KubernetesObject; apiVersion: string; strictErrors: string[] }
+
+/** What decoding must know of a kind. */
+export type DecodeTarget = Pick<ResourceDefinition, 'group' | 'version' | 'kind' | 'schema'>
+
+/** Decodes an object that says, or leaves out, that it is of this kind. Throws 400. */
+export function decodeObject(body: Uint8Array, media: Media, target: DecodeTarget): DecodedObject {
+  if (media === 'protobuf') return decodeProtobufBody(body, target)
+  const document = parsed(body, media, target)
+  const { apiVersion, kind } = typeOf(document.value, body, target)
+  if (kind !== target.kind || !isSameGroup(apiVersion, target)) throw wrongKind(apiVersion, kind, target)
+  const decoded = decodedAs(document, apiVersion, target)
+  return { object: withType(decoded.object, apiVersion, kind), apiVersion, strictErrors: decoded.strictErrors }
+}
+
+function parsed(body: Uint8Array, media: Media, target: DecodeTarget): JsonDocument {
+  try {
+    return media === 'yaml' ? readYaml(body) : readJson(body)
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw unrecognized(target, media === 'yaml' ? error.message : `couldn't get version/kind; json parse error: ${error.message}`, body)
+  }
+}
+
+/** Kind and version as upstream finds them out before anything else; what is left out is taken from the endpoint. */
+function typeOf(value: unknown, body: Uint8Array, target: DecodeTarget): { apiVersion: string; kind: string } {
+  const refuse = (what: string, where: string) =>
+    unrecognized(target, `couldn't get version/kind; json parse error: json: cannot unmarshal ${what} into Go ${where}`, body)
+  if (typeof value !== 'object' || Array.isArray(value)) {
+    throw refuse(
+      jsonType(value),
+      'value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }',
+    )
+  }
+  const { apiVersion = '', kind = '' } = (value ?? {}) as { apiVersion?: unknown; kind?: unknown }
+  for (const [name, given] of [
+    ['apiVersion', apiVersion],
+    ['kind', kind],
+  ] as const) {
+    if (given !== null && typeof given !== 'string') throw refuse(jsonType(given), `struct field .${name} of type string`)
+  }
+  return { apiVersion: (apiVersion as string | null) || apiVersionOf(target), kind: (kind as string | null) || target.kind }
+}
+
+function jsonType(value: unknown): string {
+  return Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value
+}
+
+function isSameGroup(apiVersion: string, { group }: DecodeTarget): boolean {
+  return (apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '') === group
+}
+
+function wrongKind(apiVersion: string, kind: string, target: DecodeTarget): Error {
+  const version = apiVersion.slice(apiVersion.indexOf('/') + 1)
+  const why = `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`
+  return badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${target.kind}: ${why}`)
+}
+
+function decodedAs(document: JsonDocument, apiVersion: string, target: DecodeTarget): Decoded<KubernetesObject> {
+  try {
+    return document.decode<KubernetesObject>(target.schema)
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    const version = apiVersion.slice(apiVersion.indexOf('/') + 1)
+    throw badRequest(`${target.kind} in version ${JSON.stringify(version)} cannot be handled as a ${target.kind}: ${error.message}`)
+  }
+}
+
+function unrecognized({ kind }: DecodeTarget, why: string, body: Uint8Array): Error {
+  return badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${summary(body)})`)
+}
+
+const summaryBytes = 30
+
+function summary(body: Uint8Array): string {
+  if (body.length === 0) return '<empty>'
+  const head = Buffer.from(body.subarray(0, summaryBytes))
+  const text = body[0] === 0x7b ? head.toString('utf8') : head.toString('hex')
+  return body.length > summaryBytes ? `${text} ...` : text
+}
+
+function withType(object: KubernetesObject, apiVersion: string, kind: string): KubernetesObject {
+  object.kind = kind
+  object.apiVersion = apiVersion
+  return object
+}
+
+/** A value of a type that is no kind of its own: DeleteOptions. */
+export function decodeOptions<T extends object>(body: Uint8Array, media: Media, schema: string): T {
+  try {
+    const document = media === 'yaml' ? readYaml(body) : readJson(body)
+    return document.decode<T>(schema).object
+  } catch (error) {
+    throw error instanceof DecodeError ? badRequest(error.message) : error
+  }
+}
+
+/** What a patch made of an object; `error` where it is none any more. */
+export function decodePatched(value: Record<string, unknown>, target: DecodeTarget): DecodedObject | { error: string } {
+  try {
+    const { object, strictErrors } = decodeValue<KubernetesObject>(value, target.schema)
+    return { object: withType(object, apiVersionOf(target), target.kind), apiVersion: apiVersionOf(target), strictErrors }
+  } catch (error) {
+    if (error instanceof DecodeError) return { error: error.message }
+    throw error
+  }
+}
+
+/** A patch's own JSON, with the keys it holds twice. */
+export function parsePatchBody(body: Uint8Array): { value: unknown; duplicates: string[] } {
+  return { value: readJson(body).value, duplicates: [] }
+}

@@ -1,0 +1,140 @@
+/** A request that never leaves the process: the same road through the server, without sockets. */
+import type { HttpConnection, HttpExchange, HttpHeaders, HttpResponseStream } from '#base/http-server.ts'
+
+export type InProcessRequest = {
+  method: string
+  target: string
+  headers?: Record<string, string>
+  body?: Uint8Array | string
+  signal?: AbortSignal
+}
+
+export type InProcessResponse = {
+  status: number
+  headers: HttpHeaders
+  /** The whole body, or undefined for a stream. */
+  body: Uint8Array | undefined
+  /** Pieces as they are written; ends when the server ends the answer or the request is aborted. */
+  chunks(): AsyncIterable<Uint8Array>
+}
+
+/** Sends a request through `handle` and resolves when the answer has begun (streams) or is whole. */
+export function inProcess(
+  handle: (exchange: HttpExchange) => void,
+  connection: HttpConnection,
+): (request: InProcessRequest) => Promise<InProcessResponse> {
+  return (request) =>
+    new Promise((resolve, reject) => {
+      const exchange = new InProcessExchange(request, connection, resolve)
+      request.signal?.addEventListener('abort', () => {
+        exchange.close()
+        reject(request.signal?.reason)
+      })
+      handle(exchange)
+    })
+}
+
+class InProcessExchange implements HttpExchange {
+  readonly method: string
+  readonly target: string
+  readonly headers: Record<string, string>
+  readonly connection: HttpConnection
+  readonly httpVersion = '2'
+  readonly #body: Uint8Array | string | undefined
+  readonly #resolve: (response: InProcessResponse) => void
+  readonly #closers: (() => void)[] = []
+  #isClosed = false
+
+  constructor(
+    { method, target, headers = {}, body }: InProcessRequest,
+    connection: HttpConnection,
+    resolve: (response: InProcessResponse) => void,
+  ) {
+    this.method = method
+    this.target = target
+    this.headers = headers
+    this.connection = connection
+    this.#body = body
+    this.#resolve = resolve
+  }
+
+  get rawHeaders(): readonly string[] {
+    return Object.entries(this.headers).flat()
+  }
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+  readBody(): Promise<Buffer> {
+    return Promise.resolve(this.#body === undefined ? Buffer.alloc(0) : Buffer.from(this.#body as Uint8Array))
+  }
+  onClose(callback: () => void): void {
+    if (this.#isClosed) callback()
+    else this.#closers.push(callback)
+  }
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    for (const callback of this.#closers.splice(0)) callback()
+  }
+  respond(status: number, headers: HttpHeaders, body: Uint8Array | string = ''): void {
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body
+    this.#resolve({
+      status,
+      headers,
+      body: bytes,
+      async *chunks() {
+        yield bytes
+      },
+    })
+    this.close()
+  }
+  stream(status: number, headers: HttpHeaders): HttpResponseStream {
+    const pending: Uint8Array[] = []
+    let wake: (() => void) | undefined
+    let hasEnded = false
+    const end = () => {
+      hasEnded = true
+      wake?.()
+      this.close()
+    }
+    this.onClose(() => {
+      hasEnded = true
+      wake?.()
+    })
+    const close = () => this.close()
+    this.#resolve({
+      status,
+      headers,
+      body: undefined,
+      async *chunks() {
+        try {
+          for (;;) {
+            while (pending.length > 0) yield pending.shift() as Uint8Array
+            if (hasEnded) return
+            await new Promise<void>((resolve) => {
+              wake = resolve
+            })
+          }
+        } finally {
+          close()
+        }
+      },
+    })
+    return {
+      write(chunk) {
+        if (hasEnded) return false
+        pending.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)
+        wake?.()
+        return true
+      },
+      get backlogBytes() {
+        return pending.reduce((sum, chunk) => sum + chunk.byteLength, 0)
+      },
+      onDrain(callback) {
+        callback()
+      },
+      end,
+      abort: end,
+    }
+  }
+}

@@ -1,0 +1,51 @@
+/** Everything outside the resources: the index, versions, health, metrics, and whatever else is registered by path. */
+
+import type { HealthChecks } from '#apiserver/health/health-checks.ts'
+import type { Endpoint } from '#apiserver/http/handler.ts'
+import { methodNotAllowed } from '#apiserver/http/refusals.ts'
+import type { Metrics } from '#base/metrics.ts'
+
+export type OtherEndpoints = {
+  health: HealthChecks
+  metrics: Metrics
+  version: Readonly<Record<string, string>>
+  /** By exact path: OpenAPI documents, token keys, … */
+  paths: ReadonlyMap<string, Endpoint>
+  /** By leading path, tried in order. */
+  prefixes: readonly { prefix: string; endpoint: Endpoint }[]
+}
+
+const healthPaths = /^\/(livez|readyz|healthz)(?:\/(.*))?$/
+
+export function otherRoute(options: OtherEndpoints): (path: string, method: string) => Endpoint | undefined {
+  const fixed = new Map<string, Endpoint>(options.paths)
+  fixed.set('/version', (context) => respondJson(context, options.version))
+  fixed.set('/metrics', ({ exchange }) =>
+    exchange.respond(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }, options.metrics.text()),
+  )
+  fixed.set('/', (context) => respondJson(context, { paths: indexPaths(fixed) }))
+  return (path, method) => {
+    const health = healthPaths.exec(path)
+    if (health) return (context) => options.health.respond(context, health[1] as 'livez', health[2] ?? '')
+    const endpoint =
+      fixed.get(path.length > 1 ? path.replace(/\/$/, '') : path) ??
+      options.prefixes.find(({ prefix }) => path.startsWith(prefix))?.endpoint
+    if (endpoint === undefined) return missing
+    if (method === 'GET' || method === 'HEAD') return endpoint
+    return () => {
+      throw methodNotAllowed()
+    }
+  }
+}
+
+function respondJson({ exchange }: Parameters<Endpoint>[0], value: unknown): void {
+  exchange.respond(200, { 'content-type': 'application/json' }, JSON.stringify(value, undefined, 2))
+}
+
+const missing: Endpoint = ({ exchange }) => {
+  exchange.respond(404, { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' }, '404 page not found\n')
+}
+
+function indexPaths(fixed: ReadonlyMap<string, Endpoint>): string[] {
+  return ['/api', '/api/v1', '/apis', '/healthz', '/livez', '/readyz', ...fixed.keys()].filter((path) => path !== '/').sort()
+}

@@ -1,0 +1,136 @@
+/** Patching: JSON patch, merge patch, strategic merge patch, and server-side apply. */
+
+import { quoted } from '#api/meta/check.ts'
+import { applyPatch, type PatchKind, unknownOperationFields } from '#api/meta/patch/apply-patch.ts'
+import { goPrint } from '#api/meta/patch/go-print.ts'
+import { PatchError } from '#api/meta/patch/patch-error.ts'
+import { badRequest, conflict, invalid, notFound, unsupportedMediaType } from '#api/meta/status-error.ts'
+import type { KubernetesObject, UpdateRules } from '#api/resource.ts'
+import { schemaOf } from '#api/schema/schema.ts'
+import type { RequestContext } from '#apiserver/http/context.ts'
+import { toStoredWithDefaults } from '#apiserver/http/decode-body.ts'
+import { decodePatched, parsePatchBody } from '#apiserver/http/decode-object.ts'
+import { type WriteOptions, writeOptions } from '#apiserver/http/query-options.ts'
+import { failure, patchRefused } from '#apiserver/http/refusals.ts'
+import type { ServedResource } from '#apiserver/http/served-resource.ts'
+import { checkName, type WriteServices, type Written, writeContext } from '#apiserver/http/write-verbs.ts'
+import { dropRepeatedOwners } from '#apiserver/registry/owner-references.ts'
+import type { WriteContext } from '#apiserver/registry/write-context.ts'
+
+const patchKinds: Readonly<Record<string, PatchKind | 'apply'>> = {
+  'application/json-patch+json': 'json',
+  'application/merge-patch+json': 'merge',
+  'application/strategic-merge-patch+json': 'strategic',
+  'application/apply-patch+yaml': 'apply',
+}
+
+export function patchKindOf(context: RequestContext): PatchKind | 'apply' {
+  const type = (context.headers['content-type'] ?? '').split(';')[0] ?? ''
+  const kind = patchKinds[type]
+  if (kind === undefined) throw unsupportedMediaType(Object.keys(patchKinds))
+  return kind
+}
+
+export async function patchObject(
+  context: RequestContext,
+  resource: ServedResource,
+  services: WriteServices,
+  rules: UpdateRules<KubernetesObject> | undefined,
+): Promise<Written> {
+  const kind = patchKindOf(context)
+  const body = await context.exchange.readBody(services.bodyLimitBytes)
+  const options = writeOptions('PatchOptions', context.query, kind === 'apply')
+  const write = writeContext(context, resource, options, kind === 'apply' ? 'PatchOptions' : 'UpdateOptions')
+  const patch = kind === 'apply' ? undefined : parsePatch(kind, body, options)
+  const { object, wasCreated } = await resource.registry.update(context.info.name, write, {
+    createsIfMissing: kind === 'apply',
+    retriesConflicts: true,
+    ...(rules ? { rules } : {}),
+    transform(prev) {
+      const next =
+        kind === 'apply'
+          ? applied(prev, body, context, resource, write, options, services)
+          : patched(kind, prev, patch, context, resource, options)
+      if (prev === undefined && next.metadata?.uid) {
+        throw conflict(
+          subjectOf(resource),
+          context.info.name,
+          `uid mismatch: the provided object specified uid ${next.metadata.uid}, and no existing object was found`,
+        )
+      }
+      if (next.metadata && !next.metadata.namespace && resource.definition.scope === 'Namespaced')
+        next.metadata.namespace = context.info.namespace
+      checkName(next, context)
+      if (kind !== 'apply') services.ownership.afterUpdate(prev, next, write)
+      dropRepeatedOwners(next, context.warn, true)
+      return next
+    },
+  })
+  return { status: wasCreated ? 201 : 200, object }
+}
+
+type ParsedPatch = { patch: unknown; strictErrors: string[] }
+
+function parsePatch(kind: PatchKind, body: Uint8Array, options: WriteOptions): ParsedPatch {
+  const isStrict = options.fieldValidation !== 'Ignore'
+  try {
+    const { value, duplicates } = parsePatchBody(body)
+    const strictErrors = isStrict ? [...(kind === 'json' ? unknownOperationFields(value) : []), ...duplicates] : []
+    return { patch: value, strictErrors }
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    throw badRequest(kind === 'strategic' || !isStrict ? message : `error decoding patch: ${message}`)
+  }
+}
+
+/** What the patch makes of the current object, in the served version, then decoded like any body. */
+function patched(
+  kind: PatchKind,
+  prev: KubernetesObject | undefined,
+  parsed: ParsedPatch | undefined,
+  context: RequestContext,
+  resource: ServedResource,
+  options: WriteOptions,
+): KubernetesObject {
+  if (prev === undefined) throw notFound(subjectOf(resource), context.info.name)
+  const { definition } = resource
+  const { patch, strictErrors = [] } = parsed ?? {}
+  let result: Record<string, unknown>
+  try {
+    const schema = definition.schema === '' ? undefined : schemaOf(definition.schema)
+    result = applyPatch(kind, resource.fromStored(prev), patch, schema)
+  } catch (error) {
+    throw error instanceof PatchError ? patchRefused(error) : error
+  }
+  const shown = () => (kind === 'strategic' ? goPrint(patch) : JSON.stringify(result))
+  const refuse = (why: string) =>
+    invalid({ group: '', kind: '' }, '', [{ type: 'FieldValueInvalid', field: 'patch', body: `Invalid value: ${quoted(shown())}: ${why}` }])
+  const decoded = decodePatched(result, definition)
+  if ('error' in decoded) throw refuse(decoded.error)
+  const problems = [...strictErrors, ...decoded.strictErrors]
+  if (problems.length > 0) {
+    if (options.fieldValidation === 'Warn') for (const each of problems) context.warn(each)
+    if (options.fieldValidation === 'Strict') throw refuse(`strict decoding error: ${problems.join(', ')}`)
+  }
+  return toStoredWithDefaults(resource, decoded.object)
+}
+
+/** The configuration merged into the live object, then decoded like any body. */
+function applied(
+  prev: KubernetesObject | undefined,
+  body: Uint8Array,
+  context: RequestContext,
+  resource: ServedResource,
+  write: WriteContext,
+  options: WriteOptions,
+  { ownership }: WriteServices,
+): KubernetesObject {
+  const merged = ownership.apply(prev, body, write, { ...options, warn: context.warn })
+  const decoded = decodePatched(merged as Record<string, unknown>, resource.definition)
+  if ('error' in decoded) throw failure(500, decoded.error)
+  return toStoredWithDefaults(resource, decoded.object)
+}
+
+function subjectOf({ definition }: ServedResource) {
+  return { group: definition.group, resource: definition.plural }
+}

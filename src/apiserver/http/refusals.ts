@@ -1,0 +1,61 @@
+/** Refusals that only the HTTP edge gives, in upstream's words. */
+
+import type { PatchError } from '#api/meta/patch/patch-error.ts'
+import { forbidden, StatusError } from '#api/meta/status-error.ts'
+import type { V1Status } from '#api/meta/v1/types.gen.ts'
+import type { Forbidden } from '#apiserver/authz/forbidden.ts'
+
+function refusal(code: number, message: string, more: Partial<V1Status> = {}): StatusError {
+  return new StatusError({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, ...more, code })
+}
+
+export function serverCouldNotFind(): StatusError {
+  return refusal(404, 'the server could not find the requested resource', { reason: 'NotFound', details: {} })
+}
+
+export function methodNotAllowed(): StatusError {
+  return refusal(405, 'the server does not allow this method on the requested resource', { reason: 'MethodNotAllowed', details: {} })
+}
+
+export function resourceVersionTooLarge(asked: number, current: number): StatusError {
+  return refusal(504, `Timeout: Too large resource version: ${asked}, current: ${current}`, {
+    reason: 'Timeout',
+    details: { causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }], retryAfterSeconds: 1 },
+  })
+}
+
+/** The page a token stands for is gone; the new one goes on from there, but no longer at the old revision. */
+export function expiredContinue(token: string): StatusError {
+  const message =
+    'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.'
+  return refusal(410, message, { reason: 'Expired', metadata: { continue: token } })
+}
+
+export function watchNotAcceptable(): StatusError {
+  return refusal(
+    406,
+    'only the following media types are accepted: application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch',
+    {
+      reason: 'NotAcceptable',
+    },
+  )
+}
+
+export function failure(code: number, message: string): StatusError {
+  return refusal(code, message)
+}
+
+export function patchRefused(error: PatchError): StatusError {
+  return refusal(
+    error.code,
+    error.answer,
+    error.reason === undefined ? {} : { reason: error.reason, ...(error.failure === 'unprocessable' ? { details: {} } : {}) },
+  )
+}
+
+export function denied(error: Forbidden): StatusError {
+  return new StatusError({
+    ...forbidden({ group: error.group, resource: error.resource }, error.objectName, '').status,
+    message: error.message,
+  })
+}

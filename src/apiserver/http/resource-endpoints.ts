@@ -1,0 +1,324 @@
+/** The endpoints of resources: which verb of which resource is answered how. */
+import { notFound } from '#api/meta/status-error.ts'
+import { allVerbs, type KubernetesObject, type ScaleRules, type UpdateRules, type Verb } from '#api/resource.ts'
+import { contentTypeOf, encodeList, encodeObject, encodeValue, eventEncoder, type TableOptions } from '#apiserver/http/answers.ts'
+import type { RequestContext } from '#apiserver/http/context.ts'
+import { addWarnings, type Endpoint, statusSchema } from '#apiserver/http/handler.ts'
+import { listPage, listPatienceMs, parseResourceVersion, resourceVersionError } from '#apiserver/http/list-page.ts'
+import { type Form, knowsAnyOf, negotiate } from '#apiserver/http/negotiation.ts'
+import { patchObject } from '#apiserver/http/patch-verb.ts'
+import { listOptions, validateListOptions } from '#apiserver/http/query-options.ts'
+import { failure, methodNotAllowed, watchNotAcceptable } from '#apiserver/http/refusals.ts'
+import type { RequestInfo } from '#apiserver/http/request-info.ts'
+import { selectionOf } from '#apiserver/http/selection.ts'
+import type { ServedResource } from '#apiserver/http/served-resource.ts'
+import type { IncludeObject } from '#apiserver/http/table.ts'
+import { WatchStream } from '#apiserver/http/watch-stream.ts'
+import {
+  createObject,
+  deleteContext,
+  deleteObject,
+  readDeleteOptions,
+  replaceObject,
+  type WriteServices,
+  type Written,
+} from '#apiserver/http/write-verbs.ts'
+import { scaleEndpoint } from '#apiserver/subresources/scale.ts'
+import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
+import type { Clock } from '#base/clock.ts'
+import type { HttpHeaders } from '#base/http-server.ts'
+import type { Random } from '#base/random.ts'
+import type { Store } from '#store/store.ts'
+
+export type EndpointServices = WriteServices & {
+  clock: Clock
+  random: Random
+  store: Store
+  /** Served resources by `group/version/plural`. */
+  find(group: string, version: string, plural: string): ServedResource | undefined
+  /** Subresources that are no plain write of the object: `pods/log`, `pods/binding`, … by `group/plural/subresource`. */
+  special(group: string, plural: string, subresource: string): SpecialSubresource | undefined
+  /** Answers larger than this are compressed for clients that can take it. */
+  gzipFromBytes: number
+}
+
+/** `methods` are the HTTP methods it takes. */
+export type SpecialSubresource = {
+  methods: readonly string[]
+  handle(context: RequestContext, resource: ServedResource): void | Promise<void>
+}
+
+/** Slower clients than this are cut off, so that they do not eat the server's memory. */
+const watchBacklogBytes = 16 << 20
+
+export function resourceRoute(services: EndpointServices): (info: RequestInfo, method: string) => Endpoint | undefined {
+  return (info, method) => {
+    const resource = services.find(info.group, info.version, info.resource)
+    if (resource === undefined) return undefined
+    const isNamespaced = resource.definition.scope === 'Namespaced'
+    if (isNamespaced ? info.namespace === '' && isNamed(info) : info.namespace !== '' && info.resource !== 'namespaces') return undefined
+    if (info.subresource !== '') return subresourceEndpoint(services, resource, info, method)
+    if (info.rest !== '') return undefined
+    return objectEndpoint(services, resource, info, method)
+  }
+}
+
+function isNamed({ name, verb }: RequestInfo): boolean {
+  return name !== '' && verb !== 'list' && verb !== 'watch'
+}
+
+function objectEndpoint(services: EndpointServices, resource: ServedResource, info: RequestInfo, method: string): Endpoint | undefined {
+  const { definition } = resource
+  const isCollection =
+    info.verb === 'list' ||
+    info.verb === 'deletecollection' ||
+    (info.verb === 'watch' && !info.path.endsWith(`/${info.name}`)) ||
+    info.verb === 'create'
+  const verbs = definition.verbs ?? allVerbs
+  const needsNamespace = definition.scope === 'Namespaced' && info.namespace === ''
+  const hasNamed = verbs.some((verb) => verb === 'get' || verb === 'update' || verb === 'delete' || verb === 'patch')
+  const pathIsNamed =
+    info.path
+      .split('/')
+      .filter((part) => part !== '')
+      .at(-1) !== info.resource
+  if (pathIsNamed && !hasNamed) return undefined
+  const notAllowed: Endpoint = () => {
+    throw methodNotAllowed()
+  }
+  if (method === 'HEAD' || !verbs.includes(info.verb as Verb)) return notAllowed
+  if (info.verb === 'create' && pathIsNamed) return notAllowed
+  if (needsNamespace && info.verb !== 'list' && info.verb !== 'watch') return isCollection ? notAllowed : undefined
+  if ((info.verb === 'update' || info.verb === 'patch') && !pathIsNamed) return notAllowed
+  switch (info.verb) {
+    case 'get':
+      return (context) => getObject(services, context, resource)
+    case 'list':
+      return (context) => listObjects(services, context, resource)
+    case 'watch':
+      return (context) => watchObjects(services, context, resource)
+    case 'create':
+      return async (context) => respondWritten(services, context, resource, await createObject(context, resource, services))
+    case 'update':
+      return async (context) => respondWritten(services, context, resource, await replaceObject(context, resource, services, undefined))
+    case 'patch':
+      return async (context) => respondWritten(services, context, resource, await patchObject(context, resource, services, undefined))
+    case 'delete':
+      return async (context) => {
+        const form = formOf(context)
+        const { status, object, wasDeleted } = await deleteObject(context, resource, services)
+        if (wasDeleted && !definition.returnsDeletedObject) respondDeleted(context, resource, object, form, status)
+        else respondObject(services, context, resource, object, form, status)
+      }
+    case 'deletecollection':
+      return (context) => deleteMany(services, context, resource)
+    default:
+      return notAllowed
+  }
+}
+
+function subresourceEndpoint(
+  services: EndpointServices,
+  resource: ServedResource,
+  info: RequestInfo,
+  method: string,
+): Endpoint | undefined {
+  const { definition, registry } = resource
+  const special = services.special(definition.group, definition.plural, info.subresource)
+  if (special !== undefined) {
+    if (!special.methods.includes(method)) {
+      return () => {
+        throw methodNotAllowed()
+      }
+    }
+    return (context) => special.handle(context, resource)
+  }
+  const rules = registry.definition.subresources?.[info.subresource]
+  if (rules === undefined || info.rest !== '') return undefined
+  if (isScale(rules)) return scaleEndpoint(services, resource, rules, method)
+  const update = rules as UpdateRules<KubernetesObject>
+  switch (method) {
+    case 'GET':
+      return (context) => getObject(services, context, resource)
+    case 'PUT':
+      return async (context) => respondWritten(services, context, resource, await replaceObject(context, resource, services, update))
+    case 'PATCH':
+      return async (context) => respondWritten(services, context, resource, await patchObject(context, resource, services, update))
+    default:
+      return () => {
+        throw methodNotAllowed()
+      }
+  }
+}
+
+function isScale(rules: UpdateRules<KubernetesObject> | ScaleRules<KubernetesObject>): rules is ScaleRules<KubernetesObject> {
+  return 'setReplicas' in rules
+}
+
+export function formOf(context: RequestContext): Form {
+  if (!knowsAnyOf(context.headers.accept)) throw new UnknownAccept()
+  return negotiate(context.headers.accept, { pretty: context.query.get('pretty'), userAgent: context.headers['user-agent'] })
+}
+
+/** None of the client's media types means anything here. */
+export class UnknownAccept extends Error {}
+
+async function getObject(services: EndpointServices, context: RequestContext, resource: ServedResource): Promise<void> {
+  const { info, query } = context
+  const form = formOf(context)
+  const { cache } = resource.registry
+  const asked = query.get('resourceVersion')
+  if (asked === null || asked === '') await cache.fresh()
+  else parseResourceVersion(asked)
+  const object = cache.get(resource.registry.key(info.namespace, info.name))
+  if (object === undefined) throw notFound({ group: resource.definition.group, resource: resource.definition.plural }, info.name)
+  respondObject(services, context, resource, object, form, 200)
+}
+
+async function listObjects(services: EndpointServices, context: RequestContext, resource: ServedResource): Promise<void> {
+  const options = listOptions(context.query, false)
+  const form = formOf(context)
+  const selection = selectionOf(resource.definition, namespaceOf(context, resource), options)
+  validateListOptions(options)
+  const page = await listPage({ registry: resource.registry, store: services.store }, selection, options, () =>
+    services.clock.sleep(listPatienceMs),
+  )
+  await respondChunks(services, context, encodeList(resource, page, form, tableOptions(services, context)), contentTypeOf(form))
+}
+
+function watchObjects(services: EndpointServices, context: RequestContext, resource: ServedResource): void {
+  const options = listOptions(context.query, true)
+  const form = formOf(context)
+  const named = context.info.name !== '' && options.fieldSelector === '' ? `metadata.name=${context.info.name}` : options.fieldSelector
+  const selection = selectionOf(resource.definition, namespaceOf(context, resource), { ...options, fieldSelector: named })
+  validateListOptions(options)
+  if (form.media === 'yaml') throw watchNotAcceptable()
+  if (!/^\d*$/.test(options.resourceVersion)) throw failure(500, resourceVersionError(options.resourceVersion))
+  const { cache } = resource.registry
+  const startsFromNow =
+    options.sendInitialEvents === true ||
+    options.resourceVersion === '' ||
+    (options.resourceVersion === '0' && options.sendInitialEvents !== false)
+  const startsAfterNow = options.sendInitialEvents === false && (options.resourceVersion === '' || options.resourceVersion === '0')
+  const stream = context.exchange.stream(200, { 'content-type': watchContentType(form) })
+  const watch = new WatchStream({
+    cache,
+    selection,
+    encoder: eventEncoder(resource, form, () => tableOptions(services, context)),
+    clock: services.clock,
+    sink: {
+      write(bytes) {
+        stream.write(bytes)
+        return stream.backlogBytes < watchBacklogBytes
+      },
+      end: () => stream.end(),
+    },
+    fromRevision: startsAfterNow ? cache.revision : startsFromNow ? undefined : Number(options.resourceVersion),
+    announcesInitialEvents: options.sendInitialEvents === true && options.allowWatchBookmarks,
+    wantsBookmarks: options.allowWatchBookmarks,
+    timeoutMs: watchTimeoutMs(options.timeoutSeconds, services.random),
+  })
+  context.exchange.onClose(() => watch.stop())
+  watch.start()
+}
+
+/** Clients that do not say get between half an hour and an hour, so that they do not all come back at once. */
+function watchTimeoutMs(asked: number | undefined, random: Random): number {
+  return asked !== undefined && asked > 0 ? asked * 1000 : 1_800_000 * (1 + random.float())
+}
+
+function watchContentType(form: Form): string {
+  return form.media === 'protobuf' ? 'application/vnd.kubernetes.protobuf;stream=watch' : 'application/json'
+}
+
+async function deleteMany(services: EndpointServices, context: RequestContext, resource: ServedResource): Promise<void> {
+  const list = listOptions(context.query, false)
+  const form = formOf(context)
+  const selection = selectionOf(resource.definition, namespaceOf(context, resource), list)
+  validateListOptions(list)
+  const options = await readDeleteOptions(context, services)
+  const page = await listPage({ registry: resource.registry, store: services.store }, selection, list, () =>
+    services.clock.sleep(listPatienceMs),
+  )
+  const write = deleteContext(context, resource, options)
+  for (const { namespace, name } of page.items) {
+    await resource.registry.delete(name, options, { ...write, namespace }).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error
+    })
+  }
+  await respondChunks(services, context, encodeList(resource, page, form, tableOptions(services, context)), contentTypeOf(form))
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof Error && 'status' in error && (error.status as { reason?: string }).reason === 'NotFound'
+}
+
+function namespaceOf({ info }: RequestContext, { definition }: ServedResource): string {
+  return definition.scope === 'Namespaced' ? info.namespace : ''
+}
+
+export function tableOptions({ clock }: Pick<EndpointServices, 'clock'>, { query }: RequestContext): TableOptions {
+  const include = query.get('includeObject')
+  return { nowMs: clock.now(), include: include === 'None' || include === 'Object' ? include : ('Metadata' satisfies IncludeObject) }
+}
+
+function respondWritten(services: EndpointServices, context: RequestContext, resource: ServedResource, { status, object }: Written): void {
+  respondObject(services, context, resource, object, formOf(context), status)
+}
+
+export function respondObject(
+  services: EndpointServices,
+  context: RequestContext,
+  resource: ServedResource,
+  object: CachedObject,
+  form: Form,
+  status: number,
+): void {
+  const headers: HttpHeaders = { 'content-type': contentTypeOf(form) }
+  addWarnings(context, headers)
+  context.exchange.respond(status, headers, encodeObject(resource, object, form, tableOptions(services, context)))
+}
+
+function respondDeleted(context: RequestContext, { definition }: ServedResource, { object }: CachedObject, form: Form, code: number): void {
+  const details = {
+    name: object.metadata?.name ?? '',
+    ...(definition.group === '' ? {} : { group: definition.group }),
+    kind: definition.plural,
+    uid: object.metadata?.uid ?? '',
+  }
+  const headers: HttpHeaders = { 'content-type': contentTypeOf(form) }
+  addWarnings(context, headers)
+  const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details }
+  context.exchange.respond(code, headers, encodeValue(status, { ...form, as: 'object' }, statusSchema))
+}
+
+/** Small answers in one piece; large ones piece by piece, so that others get their turn. */
+async function respondChunks(
+  { clock, gzipFromBytes }: EndpointServices,
+  context: RequestContext,
+  chunks: Generator<Uint8Array>,
+  contentType: string,
+): Promise<void> {
+  const headers: HttpHeaders = { 'content-type': contentType }
+  addWarnings(context, headers)
+  const first = chunks.next()
+  const second = chunks.next()
+  if (second.done) {
+    context.exchange.respond(200, headers, first.value ?? '')
+    return
+  }
+  void gzipFromBytes
+  const stream = context.exchange.stream(200, headers)
+  stream.write(first.value as Uint8Array)
+  stream.write(second.value as Uint8Array)
+  for (const chunk of chunks) {
+    if (context.exchange.isClosed) return
+    if (stream.write(chunk)) continue
+    await new Promise<void>((resolve) => {
+      stream.onDrain(resolve)
+      context.exchange.onClose(resolve)
+    })
+    await new Promise<void>((resolve) => clock.soon(resolve))
+  }
+  stream.end()
+}

@@ -1,0 +1,77 @@
+/** Which objects of a resource a list, a watch or a deletion of many is about. */
+import { type FieldSelector, parseFieldSelector, unknownFieldMessage } from '#api/meta/field-selector.ts'
+import { apiVersionOf } from '#api/meta/gvk.ts'
+import { type LabelSelector, parseLabelSelector } from '#api/meta/selector.ts'
+import { badRequest } from '#api/meta/status-error.ts'
+import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { ListOptions } from '#apiserver/http/query-options.ts'
+import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
+
+export type Selection = {
+  readonly namespace: string
+  /** Matches everything in the namespace. */
+  readonly isAll: boolean
+  matches(cached: CachedObject): boolean
+}
+
+/** Throws 400 for selectors that cannot be read and for fields the kind cannot be selected by. */
+export function selectionOf(
+  definition: ResourceDefinition,
+  namespace: string,
+  { labelSelector, fieldSelector }: Pick<ListOptions, 'labelSelector' | 'fieldSelector'>,
+): Selection {
+  const labels = labelSelector === '' ? undefined : readLabelSelector(labelSelector)
+  const fields = fieldSelector === '' ? undefined : readFieldSelector(definition, fieldSelector)
+  const isAll = labels === undefined && fields === undefined
+  return {
+    namespace,
+    isAll,
+    matches(cached) {
+      if (namespace !== '' && cached.namespace !== namespace) return false
+      if (isAll) return true
+      const { object } = cached
+      if (labels !== undefined && !labels.matches(object.metadata?.labels ?? {})) return false
+      return fields === undefined || fields.matches((field) => fieldOf(definition, field, object))
+    },
+  }
+}
+
+function readLabelSelector(text: string): LabelSelector {
+  try {
+    return parseLabelSelector(text)
+  } catch (error) {
+    throw badRequest(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function readFieldSelector(definition: ResourceDefinition, text: string): FieldSelector {
+  let selector: FieldSelector
+  try {
+    selector = parseFieldSelector(text)
+  } catch (error) {
+    throw badRequest(error instanceof Error ? error.message : String(error))
+  }
+  for (const { field } of selector.terms) {
+    if (!isSelectable(definition, field))
+      throw badRequest(
+        unknownFieldMessage(field, {
+          apiVersion: apiVersionOf(definition),
+          kind: definition.kind,
+          hasOwnFields: definition.fieldSelectors !== undefined,
+        }),
+      )
+  }
+  return selector
+}
+
+function isSelectable(definition: ResourceDefinition, field: string): boolean {
+  if (field === 'metadata.name') return true
+  if (field === 'metadata.namespace') return true
+  return definition.fieldSelectors?.[field] !== undefined
+}
+
+function fieldOf(definition: ResourceDefinition, field: string, object: KubernetesObject): string {
+  if (field === 'metadata.name') return object.metadata?.name ?? ''
+  if (field === 'metadata.namespace') return object.metadata?.namespace ?? ''
+  return definition.fieldSelectors?.[field]?.(object) ?? ''
+}

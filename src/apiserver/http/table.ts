@@ -1,0 +1,60 @@
+/** Objects as rows of their kind's table, the form kubectl prints. */
+
+import type { Column, KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import { describe } from '#apiserver/http/other-media.ts'
+import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
+
+export type IncludeObject = 'None' | 'Metadata' | 'Object'
+
+/** What a kind without columns of its own shows. */
+const defaultColumns: readonly Column<KubernetesObject>[] = [
+  {
+    name: 'Name',
+    type: 'string',
+    format: 'name',
+    description: { field: 'ObjectMeta.name' },
+    cell: (object) => object.metadata?.name ?? '',
+  },
+  {
+    name: 'Created At',
+    type: 'date',
+    description: { field: 'ObjectMeta.creationTimestamp' },
+    cell: (object) => object.metadata?.creationTimestamp ?? '<unknown>',
+  },
+]
+
+export function columnDefinitions(definition: ResourceDefinition): unknown[] {
+  return columnsOf(definition).map(({ name, type, format = '', priority = 0, description }) => ({
+    name,
+    type,
+    format,
+    description: typeof description === 'string' ? description : describeField(description.field),
+    priority,
+  }))
+}
+
+function columnsOf(definition: ResourceDefinition): readonly Column<KubernetesObject>[] {
+  return definition.columns ?? defaultColumns
+}
+
+function describeField(reference: string): string {
+  const dot = reference.lastIndexOf('.')
+  return describe(reference.slice(0, dot), reference.slice(dot + 1))
+}
+
+/** `shown` is the object in the served version. */
+export function tableRow(
+  definition: ResourceDefinition,
+  cached: CachedObject,
+  shown: KubernetesObject,
+  options: { nowMs: number; include: IncludeObject; metaVersion: string },
+): unknown {
+  const cells = columnsOf(definition).map((column) => column.cell(cached.object, options))
+  if (options.include === 'None') return { cells, object: null }
+  return { cells, object: options.include === 'Object' ? shown : partialMetadata(shown, options.metaVersion) }
+}
+
+/** Kind and metadata alone. */
+export function partialMetadata(object: KubernetesObject, metaVersion: string): KubernetesObject {
+  return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${metaVersion}`, metadata: object.metadata ?? {} }
+}

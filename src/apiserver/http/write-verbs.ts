@@ -1,0 +1,139 @@
+/** Creating, replacing and deleting objects over HTTP. Patching has a file of its own. */
+
+import { managerName } from '#api/meta/apply/manager-name.ts'
+import { badRequest } from '#api/meta/status-error.ts'
+import type { V1DeleteOptions } from '#api/meta/v1/types.gen.ts'
+import type { KubernetesObject, UpdateRules } from '#api/resource.ts'
+import type { RequestContext } from '#apiserver/http/context.ts'
+import { contentMedia, decodeBody, toStoredWithDefaults } from '#apiserver/http/decode-body.ts'
+import { decodeOptions } from '#apiserver/http/decode-object.ts'
+import { deleteOptionsFromQuery, type WriteOptions, writeOptions } from '#apiserver/http/query-options.ts'
+import type { ServedResource } from '#apiserver/http/served-resource.ts'
+import type { FieldOwnership } from '#apiserver/registry/field-ownership.ts'
+import { metadataOf } from '#apiserver/registry/metadata-of.ts'
+import { dropRepeatedOwners } from '#apiserver/registry/owner-references.ts'
+import type { WriteContext } from '#apiserver/registry/write-context.ts'
+import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
+
+export type WriteServices = { ownership: FieldOwnership; bodyLimitBytes: number }
+
+export type Written = { status: number; object: CachedObject }
+
+export async function createObject(context: RequestContext, resource: ServedResource, services: WriteServices): Promise<Written> {
+  const options = writeOptions('CreateOptions', context.query)
+  contentMedia(context.headers['content-type'])
+  const body = await context.exchange.readBody(services.bodyLimitBytes)
+  const decoded = decodeBody(body, resource.definition, { ...bodyOptions(context), fieldValidation: options.fieldValidation })
+  const object = toStoredWithDefaults(resource, decoded)
+  wipeSystemFields(object)
+  dropRepeatedOwners(object, context.warn)
+  const write = writeContext(context, resource, options, 'CreateOptions')
+  return { status: 201, object: await resource.registry.create(object, write) }
+}
+
+export async function replaceObject(
+  context: RequestContext,
+  resource: ServedResource,
+  services: WriteServices,
+  rules: UpdateRules<KubernetesObject> | undefined,
+): Promise<Written> {
+  const body = await context.exchange.readBody(services.bodyLimitBytes)
+  const options = writeOptions('UpdateOptions', context.query)
+  const decoded = decodeBody(body, resource.definition, { ...bodyOptions(context), fieldValidation: options.fieldValidation })
+  const next = toStoredWithDefaults(resource, decoded)
+  checkName(next, context)
+  dropRepeatedOwners(next, context.warn)
+  const write = writeContext(context, resource, options, 'UpdateOptions')
+  const { object, wasCreated } = await resource.registry.update(context.info.name, write, {
+    transform(prev) {
+      services.ownership.afterUpdate(prev, next, write)
+      return next
+    },
+    ...(rules ? { rules } : {}),
+  })
+  return { status: wasCreated ? 201 : 200, object }
+}
+
+/** Answers with the object where the kind says so, else with a Status. */
+export async function deleteObject(
+  context: RequestContext,
+  resource: ServedResource,
+  services: WriteServices,
+): Promise<Written & { wasDeleted: boolean }> {
+  const options = await readDeleteOptions(context, services)
+  const write = deleteContext(context, resource, options)
+  const { object, wasDeleted } = await resource.registry.delete(context.info.name, options, write)
+  const isAccepted = !wasDeleted && options.orphanDependents === false
+  return { status: isAccepted ? 202 : 200, object, wasDeleted }
+}
+
+export async function readDeleteOptions(context: RequestContext, services: WriteServices): Promise<V1DeleteOptions> {
+  const body = await context.exchange.readBody(services.bodyLimitBytes)
+  if (body.length === 0) return deleteOptionsFromQuery(context.query)
+  return decodeOptions<V1DeleteOptions>(
+    body,
+    contentMedia(context.headers['content-type']),
+    'io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions',
+  )
+}
+
+export function deleteContext(context: RequestContext, resource: ServedResource, options: V1DeleteOptions): WriteContext {
+  const dryRun = options.dryRun ?? []
+  return writeContext(context, resource, { dryRun, fieldManager: '', fieldValidation: 'Ignore', force: undefined }, 'DeleteOptions', {
+    ...options,
+  })
+}
+
+export function bodyOptions(context: RequestContext): { contentType: string | undefined; warn(text: string): void } {
+  return { contentType: context.headers['content-type'], warn: context.warn }
+}
+
+export function writeContext(
+  context: RequestContext,
+  resource: ServedResource,
+  options: WriteOptions,
+  optionsKind: string,
+  given: Record<string, unknown> = {},
+): WriteContext {
+  const { group, version, kind, plural } = resource.definition
+  const { info } = context
+  return {
+    user: context.user,
+    namespace: resource.definition.scope === 'Namespaced' ? info.namespace : '',
+    resource: { group, version, resource: plural },
+    kind: { group, version, kind },
+    subresource: info.subresource,
+    isDryRun: options.dryRun.includes('All'),
+    fieldManager: managerName(options.fieldManager, context.headers['user-agent']),
+    options: {
+      kind: optionsKind,
+      apiVersion: 'meta.k8s.io/v1',
+      ...given,
+      ...(options.dryRun.length > 0 ? { dryRun: options.dryRun } : {}),
+      ...(options.fieldManager === '' ? {} : { fieldManager: options.fieldManager }),
+    },
+    warn: context.warn,
+    annotateAudit: context.annotateAudit,
+    served: resource,
+  }
+}
+
+/** What a creator may not choose. */
+function wipeSystemFields(object: KubernetesObject): void {
+  const metadata = metadataOf(object)
+  delete metadata.creationTimestamp
+  delete metadata.deletionTimestamp
+  delete metadata.deletionGracePeriodSeconds
+  delete metadata.uid
+  delete metadata.selfLink
+}
+
+export function checkName(object: KubernetesObject, context: RequestContext): void {
+  const { name = '', namespace = '' } = object.metadata ?? {}
+  const { info } = context
+  if (name === '') throw badRequest('name must be provided')
+  if (name !== info.name) throw badRequest(`the name of the object (${name}) does not match the name on the URL (${info.name})`)
+  if (namespace !== '' && info.namespace !== '' && info.resource !== 'namespaces' && namespace !== info.namespace) {
+    throw badRequest(`the namespace of the object (${namespace}) does not match the namespace on the request (${info.namespace})`)
+  }
+}

@@ -1,0 +1,34 @@
+/** What happens to every new object before it is stored, whatever its kind. */
+
+import { Check } from '#api/meta/check.ts'
+import { nameIsDns1123Subdomain, nameIsPathSegment } from '#api/meta/names.ts'
+import { validateObjectMeta } from '#api/meta/object-meta.ts'
+import { invalid } from '#api/meta/status-error.ts'
+import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
+import type { KubernetesObject, ResourceDefinition, RuleContext } from '#api/resource.ts'
+import { metadataOf } from '#apiserver/registry/metadata-of.ts'
+
+/** Brings the object into shape and judges it; throws a StatusError of reason Invalid. Returns the warnings for its creator. */
+export function beforeCreate(definition: ResourceDefinition, object: KubernetesObject, context: RuleContext): string[] {
+  const metadata = metadataOf(object)
+  delete metadata.deletionTimestamp
+  delete metadata.deletionGracePeriodSeconds
+  if (definition.generation) metadata.generation = 1
+  else delete metadata.generation
+  definition.prepareForCreate?.(object, context)
+
+  const { scope, nameRule = nameIsDns1123Subdomain } = definition
+  const check = new Check()
+  validateObjectMeta(metadata, { scope, nameRule }, check.at('metadata'))
+  definition.validate?.(object, check, context)
+  if (!check.failed) checkPathSegment(metadata, check.at('metadata'))
+  if (check.failed) throw invalid(definition, metadata.name ?? '', check.errors)
+  return definition.warningsOnCreate?.(object) ?? []
+}
+
+/** Whatever a kind's own rule allows, a name must fit into a URL. */
+function checkPathSegment({ name = '', generateName = '' }: V1ObjectMeta, check: Check): void {
+  for (const message of nameIsPathSegment(name, false)) check.at('name').invalid(name, message)
+  if (generateName !== '')
+    for (const message of nameIsPathSegment(generateName, true)) check.at('generateName').invalid(generateName, message)
+}

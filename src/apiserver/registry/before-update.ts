@@ -1,0 +1,50 @@
+/** What happens to every changed object before it is stored, whatever its kind. */
+
+import { Check } from '#api/meta/check.ts'
+import { nameIsPathSegment } from '#api/meta/names.ts'
+import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import { invalid } from '#api/meta/status-error.ts'
+import type { KubernetesObject, ResourceDefinition, RuleContext, UpdateRules } from '#api/resource.ts'
+import { metadataOf } from '#apiserver/registry/metadata-of.ts'
+import { sameJson } from '#apiserver/registry/same-json.ts'
+
+/** `rules` are the definition's own, or those of the subresource that is written. Returns the warnings for the writer. */
+export function beforeUpdate(
+  definition: ResourceDefinition,
+  rules: UpdateRules<KubernetesObject>,
+  next: KubernetesObject,
+  prev: KubernetesObject,
+  context: RuleContext,
+): string[] {
+  const metadata = metadataOf(next)
+  const before = prev.metadata ?? {}
+  keep(metadata, before, 'generation')
+  rules.prepareForUpdate?.(next, prev, context)
+  if (rules === definition && counts(definition, next, prev)) metadata.generation = (before.generation ?? 0) + 1
+
+  metadata.uid ||= before.uid ?? ''
+  if (before.creationTimestamp) metadata.creationTimestamp = before.creationTimestamp
+  if (before.deletionTimestamp) metadata.deletionTimestamp = before.deletionTimestamp
+  if (before.deletionGracePeriodSeconds !== undefined) metadata.deletionGracePeriodSeconds ??= before.deletionGracePeriodSeconds
+
+  const check = new Check()
+  validateObjectMeta(metadata, { scope: definition.scope, nameRule: nameIsPathSegment }, check.at('metadata'))
+  validateObjectMetaUpdate(metadata, before, check.at('metadata'))
+  rules.validateUpdate?.(next, prev, check, context)
+  if (check.failed) throw invalid(definition, metadata.name ?? '', check.errors)
+  return rules.warningsOnUpdate?.(next, prev) ?? []
+}
+
+function keep<K extends string>(target: { [P in K]?: unknown }, source: { [P in K]?: unknown }, field: K): void {
+  if (source[field] === undefined) delete target[field]
+  else target[field] = source[field]
+}
+
+function counts(definition: ResourceDefinition, next: KubernetesObject, prev: KubernetesObject): boolean {
+  const { generation } = definition
+  if (!generation) return false
+  if (typeof generation === 'function') return generation(next, prev)
+  const fields = new Set([...Object.keys(next), ...Object.keys(prev)])
+  for (const field of ['apiVersion', 'kind', 'metadata', 'status']) fields.delete(field)
+  return [...fields].some((field) => !sameJson(next[field as keyof KubernetesObject], prev[field as keyof KubernetesObject]))
+}

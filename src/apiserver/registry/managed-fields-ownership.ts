@@ -1,0 +1,163 @@
+/** Field ownership by managedFields: one field manager for each version and endpoint of a resource. */
+import type { V1Scale } from '#api/autoscaling/v1/types.gen.ts'
+import { ApplyConflictError } from '#api/meta/apply/conflict.ts'
+import { allBut } from '#api/meta/apply/field-filter.ts'
+import { FieldManager, keepTimesOfNoop } from '#api/meta/apply/field-manager.ts'
+import { deducedType } from '#api/meta/apply/merge-type.ts'
+import { entriesOfScale, entriesOfScaled } from '#api/meta/apply/scale-entries.ts'
+import { emptyObject, mergeTypeOf } from '#api/meta/apply/schema-merge-type.ts'
+import { deepCopy } from '#api/meta/deep-copy.ts'
+import { apiVersionOf } from '#api/meta/gvk.ts'
+import type { JsonObject } from '#api/meta/patch/json-value.ts'
+import { PatchError } from '#api/meta/patch/patch-error.ts'
+import { applyConflict, badRequest } from '#api/meta/status-error.ts'
+import { formatTime } from '#api/meta/time.ts'
+import type { KubernetesObject, ResourceDefinition, UpdateRules } from '#api/resource.ts'
+import { schemaOf } from '#api/schema/schema.ts'
+import { yamlToJson } from '#apiserver/http/other-media.ts'
+import { patchRefused } from '#apiserver/http/refusals.ts'
+import type { FieldOwnership, ServedVersion } from '#apiserver/registry/field-ownership.ts'
+import type { WriteContext } from '#apiserver/registry/write-context.ts'
+import type { Clock } from '#base/clock.ts'
+
+export function managedFieldsOwnership({ clock }: { clock: Clock }): FieldOwnership {
+  const managers = new FieldManagers()
+  const now = () => formatTime(clock.now())
+
+  const track = (prev: KubernetesObject | undefined, next: KubernetesObject, context: WriteContext): void => {
+    const { served, fieldManager, subresource } = context
+    const manager = managers.of(served, subresource)
+    const options = { manager: fieldManager, time: now() }
+    if (served.definition.storedAs === undefined) {
+      manager.updated(prev, next, options)
+      return
+    }
+    const shown = served.fromStored(next)
+    manager.updated(prev && served.fromStored(prev), shown, options)
+    setManagedFields(next, shown.metadata?.managedFields)
+  }
+
+  return {
+    afterUpdate: track,
+    afterAdmission(prev, next, context) {
+      // What admission changed belongs to whoever made the request.
+      track(prev, next, context)
+    },
+    apply(prev, configuration, context, { force = false, fieldValidation, warn }) {
+      const { served, fieldManager, subresource } = context
+      const { object: config, duplicates } = readConfiguration(configuration)
+      try {
+        const live = prev && served.fromStored(prev)
+        const result = managers.of(served, subresource).applied(live, config, { manager: fieldManager, time: now(), force })
+        if (duplicates !== undefined) {
+          if (fieldValidation === 'Strict') throw badRequest(`error strict decoding YAML: ${duplicates}`)
+          if (fieldValidation === 'Warn') warn(duplicates)
+        }
+        return result
+      } catch (error) {
+        throw refusedApply(error)
+      }
+    },
+    afterScale(prev, next, scale, context) {
+      const paths = replicasPaths(context.served)
+      const before = prev?.metadata?.managedFields
+      const ofScale = entriesOfScale(before, paths)
+      const metadata = { ...scale.metadata, ...(ofScale ? { managedFields: ofScale } : {}) }
+      const live = prev && ({ ...scaleShell(scale), metadata, spec: { replicas: replicasOf(prev) } } as unknown as KubernetesObject)
+      const changed = deepCopy(scale) as KubernetesObject
+      managers.scale().updated(live, changed, { manager: context.fieldManager, time: now() })
+      const entries = entriesOfScaled(before, changed.metadata?.managedFields, apiVersionOf(context.served.definition), paths)
+      setManagedFields(next, entries && [...entries])
+    },
+    applyScale(current, configuration, context, { force = false }) {
+      const { object: config } = readConfiguration(configuration)
+      const live = deepCopy(current)
+      try {
+        return managers.scale().applied(live, config, { manager: context.fieldManager, time: now(), force }) as V1Scale
+      } catch (error) {
+        throw refusedApply(error)
+      }
+    },
+    keepTimesOfUnchanged: (next, prev) => keepTimesOfNoop(prev, next),
+  }
+}
+
+class FieldManagers {
+  readonly #known = new WeakMap<ResourceDefinition, Map<string, FieldManager>>()
+  #scale: FieldManager | undefined
+
+  of(served: ServedVersion, subresource: string): FieldManager {
+    const { definition } = served
+    let bySubresource = this.#known.get(definition)
+    if (bySubresource === undefined) {
+      bySubresource = new Map()
+      this.#known.set(definition, bySubresource)
+    }
+    let manager = bySubresource.get(subresource)
+    if (manager === undefined) {
+      manager = fieldManagerOf(served, subresource)
+      bySubresource.set(subresource, manager)
+    }
+    return manager
+  }
+
+  scale(): FieldManager {
+    const schema = schemaOf('io.k8s.api.autoscaling.v1.Scale')
+    this.#scale ??= new FieldManager({
+      apiVersion: 'autoscaling/v1',
+      kind: 'Scale',
+      type: mergeTypeOf(schema),
+      empty: emptyObject(schema),
+      subresource: 'scale',
+    })
+    return this.#scale
+  }
+}
+
+function fieldManagerOf({ definition, fromStored }: ServedVersion, subresource: string): FieldManager {
+  const stored = definition.storedAs?.definition ?? definition
+  const rules = subresource === '' ? stored : (stored.subresources?.[subresource] as UpdateRules<KubernetesObject> | undefined)
+  const reset = rules?.resetFields
+  const schema = definition.schema === '' ? undefined : schemaOf(definition.schema)
+  void fromStored
+  return new FieldManager({
+    apiVersion: apiVersionOf(definition),
+    kind: definition.kind,
+    type: schema ? mergeTypeOf(schema) : deducedType,
+    ...(schema ? { empty: emptyObject(schema) } : {}),
+    subresource,
+    ...(reset && reset.length > 0 ? { filterAt: () => allBut(reset) } : {}),
+  })
+}
+
+function setManagedFields(object: KubernetesObject, managedFields: NonNullable<KubernetesObject['metadata']>['managedFields']): void {
+  object.metadata ??= {}
+  if (managedFields === undefined) delete object.metadata.managedFields
+  else object.metadata.managedFields = managedFields
+}
+
+function readConfiguration(configuration: Uint8Array): { object: JsonObject; duplicates: string | undefined } {
+  try {
+    return yamlToJson(configuration)
+  } catch (error) {
+    throw badRequest(`error decoding YAML: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+function refusedApply(error: unknown): unknown {
+  if (error instanceof PatchError) return patchRefused(error)
+  if (error instanceof ApplyConflictError) return applyConflict([...error.causes], error.message)
+  return error
+}
+
+function replicasPaths({ definition }: ServedVersion) {
+  return { [apiVersionOf(definition)]: 'spec.replicas' }
+}
+
+function replicasOf(object: KubernetesObject): number {
+  return (object as { spec?: { replicas?: number } }).spec?.replicas ?? 0
+}
+
+function scaleShell({ kind, apiVersion }: V1Scale) {
+  return { kind: kind ?? 'Scale', apiVersion: apiVersion ?? 'autoscaling/v1' }
+}

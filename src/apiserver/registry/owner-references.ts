@@ -1,0 +1,18 @@
+import type { KubernetesObject } from '#api/resource.ts'
+import { sameJson } from '#apiserver/registry/same-json.ts'
+
+/** Owners named twice are kept once, and the client is told. */
+export function dropRepeatedOwners(object: KubernetesObject, warn: (text: string) => void, isAfterAdmission = false): void {
+  const owners = object.metadata?.ownerReferences
+  if (owners === undefined || owners.length < 2 || object.metadata === undefined) return
+  const kept = owners.filter((owner, index) => owners.findIndex((other) => sameJson(owner, other)) === index)
+  if (kept.length === owners.length) return
+  const repeated = [
+    ...new Set(owners.filter((owner, index) => owners.findIndex((other) => sameJson(owner, other)) !== index).map(({ uid }) => uid)),
+  ]
+  object.metadata.ownerReferences = kept
+  const when = isAfterAdmission ? ' after mutating admission happens' : ''
+  warn(
+    `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${repeated.join(', ')}`,
+  )
+}

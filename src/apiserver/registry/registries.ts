@@ -1,0 +1,138 @@
+/** The registries of all stored resources, and the served versions over them. */
+import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { ClusterView } from '#apiserver/admission/admission.ts'
+import { ServedResource } from '#apiserver/http/served-resource.ts'
+import { type RegistryOptions, ResourceRegistry } from '#apiserver/registry/resource-registry.ts'
+import { storagePrefix } from '#apiserver/registry/storage-key.ts'
+import type { WriteContext } from '#apiserver/registry/write-context.ts'
+import { WatchCache } from '#apiserver/watch-cache/watch-cache.ts'
+
+export type RegistriesOptions = Omit<RegistryOptions, 'definition' | 'cache' | 'hooks' | 'encode' | 'lease' | 'toStorage'> & {
+  /** What a resource needs beyond the common: hooks, a lease, another encoding. */
+  perResource(
+    definition: ResourceDefinition,
+  ): Pick<RegistryOptions, 'encode'> &
+    Partial<Pick<RegistryOptions, 'hooks' | 'lease' | 'toStorage'>> & { fromStorage?(value: Uint8Array, key: string): Uint8Array }
+}
+
+export class Registries {
+  readonly #options: RegistriesOptions
+  /** By storage prefix: versions of one resource, and groups that share one, share the registry. */
+  readonly #byPrefix = new Map<string, ResourceRegistry>()
+  readonly #served = new Map<string, ServedResource>()
+  /** By `group/plural`, for those who do not care for the version. */
+  readonly #byResource = new Map<string, ResourceRegistry>()
+
+  constructor(options: RegistriesOptions) {
+    this.#options = options
+  }
+
+  /** Adds a version; its stored version's registry is made when it is the first of its resource. */
+  add(definition: ResourceDefinition): ServedResource {
+    const stored = definition.storedAs?.definition ?? definition
+    const registry = this.#registryFor(stored)
+    const served = new ServedResource(definition, registry)
+    this.#served.set(`${definition.group}/${definition.version}/${definition.plural}`, served)
+    const name = `${definition.group}/${definition.plural}`
+    if (!this.#byResource.has(name)) this.#byResource.set(name, registry)
+    return served
+  }
+
+  #registryFor(definition: ResourceDefinition): ResourceRegistry {
+    const prefix = storagePrefix(definition)
+    const known = this.#byPrefix.get(prefix)
+    if (known) return known
+    const { fromStorage, ...own } = this.#options.perResource(definition)
+    const { store, clock } = this.#options
+    const cache = new WatchCache({
+      store,
+      clock,
+      prefix,
+      isNamespaced: definition.scope === 'Namespaced',
+      ...(fromStorage ? { fromStorage } : {}),
+    })
+    const registry = new ResourceRegistry({ ...this.#options, ...own, definition, cache })
+    this.#byPrefix.set(prefix, registry)
+    return registry
+  }
+
+  find(group: string, version: string, plural: string): ServedResource | undefined {
+    return this.#served.get(`${group}/${version}/${plural}`)
+  }
+
+  of(group: string, plural: string): ResourceRegistry {
+    const registry = this.#byResource.get(`${group}/${plural}`)
+    if (registry === undefined) throw new Error(`no resource ${plural} in group ${group || 'core'} is served`)
+    return registry
+  }
+
+  *definitions(): Iterable<ResourceDefinition> {
+    for (const { definition } of this.#served.values()) yield definition
+  }
+
+  *all(): Iterable<ResourceRegistry> {
+    yield* this.#byPrefix.values()
+  }
+
+  /** Fills every cache from the store. */
+  async start(): Promise<void> {
+    await Promise.all([...this.#byPrefix.values()].map(({ cache }) => cache.start()))
+  }
+
+  stop(): void {
+    for (const { cache } of this.#byPrefix.values()) cache.stop()
+  }
+
+  /** The cluster as admission and bootstrap see it. */
+  view(): ClusterView {
+    return {
+      get: (group, resource, namespace, name) => {
+        const registry = this.of(group, resource)
+        return registry.cache.get(registry.key(namespace, name))?.object
+      },
+      list: (group, resource, namespace = '') =>
+        this.of(group, resource)
+          .cache.list(namespace)
+          .map(({ object }) => object),
+      getFresh: async (group, resource, namespace, name) => (await this.of(group, resource).find(namespace, name))?.object,
+      replaceStatus: async (group, resource, object) => {
+        const registry = this.of(group, resource)
+        const context = serverContext(registry.definition, object.metadata?.namespace ?? '', 'status')
+        return (await registry.update(object.metadata?.name ?? '', context, { transform: () => object, rules: {} })).object.object
+      },
+      create: async (group, resource, object) => {
+        const registry = this.of(group, resource)
+        return (await registry.create(object, serverContext(registry.definition, object.metadata?.namespace ?? ''))).object
+      },
+      onChange: (group, resource, callback) => {
+        const { cache } = this.of(group, resource)
+        for (const { object } of cache.list('')) callback(object, false)
+        return cache.watch(cache.revision, {
+          onChange: (change) => callback(change.object.object, change.type === 'DELETED'),
+          onEnd() {},
+        })
+      },
+    }
+  }
+}
+
+/** Writes of the server itself: nobody asks whether it may. */
+export function serverContext(definition: ResourceDefinition, namespace: string, subresource = ''): WriteContext {
+  const { group, version, kind, plural, scope } = definition
+  return {
+    user: { name: 'system:apiserver', groups: ['system:masters', 'system:authenticated'], extra: {} },
+    namespace: scope === 'Namespaced' ? namespace : '',
+    resource: { group, version, resource: plural },
+    kind: { group, version, kind },
+    subresource,
+    served: { definition, fromStored: (object) => object, toStored: (object) => object },
+    isDryRun: false,
+    fieldManager: 'typernetes',
+    options: {},
+    warn() {},
+    annotateAudit() {},
+    skipsAdmission: true,
+  }
+}
+
+export type { KubernetesObject }

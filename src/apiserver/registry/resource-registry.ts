@@ -1,0 +1,398 @@
+/** The objects of one resource: read from memory, written through admission, rules and the store. */
+
+import { deepCopy } from '#api/meta/deep-copy.ts'
+import { generatedName } from '#api/meta/generate-name.ts'
+import { alreadyExists, badRequest, conflict, generatedNameTaken, invalid, notFound } from '#api/meta/status-error.ts'
+import { formatTime } from '#api/meta/time.ts'
+import type { V1DeleteOptions } from '#api/meta/v1/types.gen.ts'
+import type { KubernetesObject, ResourceDefinition, RuleContext, UpdateRules } from '#api/resource.ts'
+import type { AdmissionChain, AdmissionOperation, AdmissionRequest } from '#apiserver/admission/admission.ts'
+import { beforeCreate } from '#apiserver/registry/before-create.ts'
+import { beforeDelete, garbageCollectionFinalizers, markAsDeleting } from '#apiserver/registry/before-delete.ts'
+import { beforeUpdate } from '#apiserver/registry/before-update.ts'
+import type { FieldOwnership } from '#apiserver/registry/field-ownership.ts'
+import { metadataOf } from '#apiserver/registry/metadata-of.ts'
+import { sameJson } from '#apiserver/registry/same-json.ts'
+import { storageKey } from '#apiserver/registry/storage-key.ts'
+import type { Finish, WriteContext } from '#apiserver/registry/write-context.ts'
+import { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
+import type { WatchCache } from '#apiserver/watch-cache/watch-cache.ts'
+import type { Clock } from '#base/clock.ts'
+import type { Random } from '#base/random.ts'
+import type { Store } from '#store/store.ts'
+
+/** What a resource does beside storing its objects: services take addresses, for instance. */
+export type RegistryHooks = {
+  /** Runs before the rules; the returned function learns whether the object was written. */
+  beginCreate?(object: KubernetesObject, context: WriteContext): Promise<Finish | undefined>
+  beginUpdate?(next: KubernetesObject, prev: KubernetesObject, context: WriteContext): Promise<Finish | undefined>
+  afterDelete?(object: KubernetesObject, context: WriteContext): Promise<void>
+  /** Whether an update that leaves no finalizer on a deleted object may end it: namespaces have a second list. */
+  mayDeleteOnUpdate?(next: KubernetesObject): boolean
+  /** Adds what is not stored to what is read. */
+  decorate?(object: KubernetesObject): void
+}
+
+export type RegistryOptions = {
+  definition: ResourceDefinition
+  cache: WatchCache
+  store: Store
+  clock: Clock
+  random: Random
+  admission: AdmissionChain
+  ownership: FieldOwnership
+  hooks?: RegistryHooks
+  isEnabled(featureGate: string): boolean
+  /** JSON in the kind's canonical form, beginning with kind, apiVersion and metadata. */
+  encode(object: KubernetesObject): Uint8Array
+  toStorage?(value: Uint8Array, key: string): Uint8Array
+  /** A lease for objects that expire by themselves. */
+  lease?(): Promise<bigint>
+}
+
+/** Makes the next state from the current one; undefined as `prev` means the object does not exist yet. */
+export type Transform = (prev: KubernetesObject | undefined) => KubernetesObject | Promise<KubernetesObject>
+
+export type UpdateOptions = {
+  transform: Transform
+  rules?: UpdateRules<KubernetesObject>
+  /** Creates the object where it does not exist, whatever the kind's own rule: apply does. */
+  createsIfMissing?: boolean
+  /** A conflicting write makes the transformation run again: patches and applies do. */
+  retriesConflicts?: boolean
+}
+
+const generateNameAttempts = 8
+const conflictAttempts = 20
+
+export class ResourceRegistry {
+  readonly definition: ResourceDefinition
+  readonly cache: WatchCache
+  readonly #options: RegistryOptions
+
+  constructor(options: RegistryOptions) {
+    this.#options = options
+    this.definition = options.definition
+    this.cache = options.cache
+  }
+
+  key(namespace: string, name: string): string {
+    return storageKey(this.definition, namespace, name)
+  }
+
+  /** The newest state, or undefined. */
+  async find(namespace: string, name: string): Promise<CachedObject | undefined> {
+    await this.cache.fresh()
+    return this.cache.get(this.key(namespace, name))
+  }
+
+  async get(namespace: string, name: string): Promise<CachedObject> {
+    return (await this.find(namespace, name)) ?? this.#missing(name)
+  }
+
+  async create(object: KubernetesObject, context: WriteContext): Promise<CachedObject> {
+    const metadata = metadataOf(object)
+    this.#ensureNamespace(object, context)
+    this.#options.ownership.afterUpdate(undefined, object, context)
+    const generates = !metadata.name && metadata.generateName
+    const request = this.#admissionRequest('CREATE', context, metadata.name ?? '', object, undefined)
+    await this.#mutate(request, undefined, object, context)
+    for (let attempt = 1; ; attempt++) {
+      if (generates) metadata.name = generatedName(metadata.generateName ?? '', this.#options.random)
+      try {
+        return await this.#createOnce(object, context, request)
+      } catch (error) {
+        if (!generates || !(error instanceof AlreadyThere))
+          throw error instanceof AlreadyThere ? this.#alreadyExists(error, metadata.name ?? '') : error
+        if (attempt === generateNameAttempts) throw generatedNameTaken(this.#subject(), metadata.name ?? '')
+      }
+    }
+  }
+
+  async #createOnce(object: KubernetesObject, context: WriteContext, request: AdmissionRequest & Finishing): Promise<CachedObject> {
+    const { clock, random, hooks } = this.#options
+    const metadata = metadataOf(object)
+    metadata.creationTimestamp = formatTime(clock.now())
+    metadata.uid = random.uuid()
+    delete metadata.resourceVersion
+    let wasWritten = false
+    const finish = await hooks?.beginCreate?.(object, context)
+    try {
+      for (const warning of beforeCreate(this.definition, object, this.#rules())) context.warn(warning)
+      if (!context.skipsAdmission) await this.#options.admission.validate({ ...request, name: metadata.name ?? '' })
+      const created = await this.#write(object, undefined, context)
+      wasWritten = !context.isDryRun
+      return created
+    } finally {
+      await finish?.(wasWritten)
+      request.finish(wasWritten)
+    }
+  }
+
+  /** Writes what `transform` makes of the newest state. `wasCreated` tells a 201 from a 200. */
+  async update(name: string, context: WriteContext, options: UpdateOptions): Promise<{ object: CachedObject; wasCreated: boolean }> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#updateOnce(name, context, options)
+      } catch (error) {
+        if (!(error instanceof LostRace) || attempt >= conflictAttempts) {
+          throw error instanceof LostRace ? this.#conflict(name) : error instanceof AlreadyThere ? this.#alreadyExists(error, name) : error
+        }
+      }
+    }
+  }
+
+  async #updateOnce(
+    name: string,
+    context: WriteContext,
+    { transform, rules = this.definition, createsIfMissing = false, retriesConflicts = false }: UpdateOptions,
+  ): Promise<{ object: CachedObject; wasCreated: boolean }> {
+    const { definition } = this
+    const prev = await this.find(context.namespace, name)
+    if (prev === undefined) {
+      if (!createsIfMissing && !definition.allowCreateOnUpdate) this.#missing(name)
+      const fresh = await transform(undefined)
+      return { object: await this.#createFromUpdate(fresh, context), wasCreated: true }
+    }
+    const next = await transform(prev.object)
+    const metadata = metadataOf(next)
+    this.#ensureNamespace(next, context)
+    if (metadata.uid && metadata.uid !== prev.object.metadata?.uid) {
+      throw conflict(
+        this.#subject(),
+        name,
+        `Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${prev.object.metadata?.uid ?? ''}`,
+      )
+    }
+    if (!metadata.resourceVersion || metadata.resourceVersion === '0') {
+      if (!definition.allowUnconditionalUpdate) throw this.#needsResourceVersion(name)
+      metadata.resourceVersion = String(prev.revision)
+    } else if (metadata.resourceVersion !== String(prev.revision)) {
+      if (retriesConflicts && !(await this.#isCurrent(prev))) throw new LostRace()
+      throw this.#conflict(name)
+    }
+    return { object: await this.#store(name, next, prev, rules, context), wasCreated: false }
+  }
+
+  async #store(
+    name: string,
+    next: KubernetesObject,
+    prev: CachedObject,
+    rules: UpdateRules<KubernetesObject>,
+    context: WriteContext,
+  ): Promise<CachedObject> {
+    const { hooks, ownership, admission } = this.#options
+    const request = this.#admissionRequest('UPDATE', context, name, next, prev.object)
+    await this.#mutate(request, prev.object, next, context)
+    let wasWritten = false
+    const finish = await hooks?.beginUpdate?.(next, prev.object, context)
+    try {
+      for (const warning of beforeUpdate(this.definition, rules, next, prev.object, this.#rules())) context.warn(warning)
+      ownership.keepTimesOfUnchanged(next, prev.object)
+      if (!context.skipsAdmission) await admission.validate(request)
+      if (isReleased(next, prev.object) && (hooks?.mayDeleteOnUpdate?.(next) ?? true)) {
+        const deleted = await this.#remove(prev, next, context)
+        wasWritten = !context.isDryRun
+        return deleted
+      }
+      const written = await this.#write(next, prev, context)
+      wasWritten = !context.isDryRun
+      return written
+    } finally {
+      await finish?.(wasWritten)
+      request.finish(wasWritten)
+    }
+  }
+
+  async #createFromUpdate(object: KubernetesObject, context: WriteContext): Promise<CachedObject> {
+    this.#ensureNamespace(object, context)
+    const request = this.#admissionRequest('CREATE', context, object.metadata?.name ?? '', object, undefined)
+    await this.#mutate(request, undefined, object, context)
+    return this.#createOnce(object, context, request)
+  }
+
+  /**
+   * Deletes the object, or marks it where grace or finalizers keep it.
+   * `wasDeleted` is false when it stays for now.
+   */
+  async delete(name: string, options: V1DeleteOptions, context: WriteContext): Promise<{ object: CachedObject; wasDeleted: boolean }> {
+    for (let attempt = 1; ; attempt++) {
+      const prev = await this.get(context.namespace, name)
+      try {
+        return await this.#deleteOnce(prev, { ...options }, context)
+      } catch (error) {
+        if (!(error instanceof LostRace)) throw error
+        if (attempt >= conflictAttempts) throw this.#conflict(name)
+      }
+    }
+  }
+
+  async #deleteOnce(
+    prev: CachedObject,
+    options: V1DeleteOptions,
+    context: WriteContext,
+  ): Promise<{ object: CachedObject; wasDeleted: boolean }> {
+    const { clock, admission } = this.#options
+    const next = deepCopy(prev.object)
+    const metadata = metadataOf(next)
+    const grace = beforeDelete(this.definition, next, options, clock.now())
+    if (grace === 'pending') return { object: prev, wasDeleted: false }
+    const request = this.#admissionRequest('DELETE', context, prev.name, undefined, prev.object)
+    let wasWritten = false
+    try {
+      if (!context.skipsAdmission) {
+        await admission.mutate(request)
+        await admission.validate(request)
+      }
+      const finalizers = garbageCollectionFinalizers(this.definition, metadata, options)
+      if (finalizers !== undefined) metadata.finalizers = finalizers
+      const isKept = (metadata.finalizers ?? []).length > 0
+      if (grace === 'none' && isKept) markAsDeleting(metadata, clock.now())
+      const stays = isKept || (grace === 'marked' && (options.gracePeriodSeconds ?? 0) > 0)
+      const object = stays
+        ? await this.#write(next, prev, context)
+        : await this.#remove(prev, grace === 'marked' ? next : undefined, context)
+      wasWritten = !context.isDryRun
+      return { object, wasDeleted: !stays }
+    } finally {
+      request.finish(wasWritten)
+    }
+  }
+
+  async #remove(prev: CachedObject, last: KubernetesObject | undefined, context: WriteContext): Promise<CachedObject> {
+    const { store, hooks } = this.#options
+    if (!context.isDryRun) {
+      const { succeeded } = await store.txn({
+        compare: [{ key: prev.key, target: 'modRevision', op: '=', value: prev.revision }],
+        success: [{ delete: { key: prev.key } }],
+      })
+      if (!succeeded) throw new LostRace()
+      await hooks?.afterDelete?.(prev.object, context)
+    }
+    if (last === undefined) return prev
+    return new CachedObject(prev.key, prev.namespace, prev.name, prev.revision, this.#options.encode(withoutResourceVersion(last)))
+  }
+
+  /** Puts the object into the store if it is still as `prev` says; an object that did not change is not written. */
+  async #write(object: KubernetesObject, prev: CachedObject | undefined, context: WriteContext): Promise<CachedObject> {
+    const { store, toStorage, lease } = this.#options
+    const { namespace = '', name = '' } = object.metadata ?? {}
+    const key = prev?.key ?? this.key(namespace, name)
+    const value = this.#options.encode(withoutResourceVersion(object))
+    const shown = (revision: number) => new CachedObject(key, namespace, name, revision, value)
+    if (prev !== undefined && (Buffer.compare(value, prev.value) === 0 || sameJson(shown(prev.revision).object, prev.object))) return prev
+    if (context.isDryRun) {
+      if (prev === undefined && this.cache.get(key)) throw new AlreadyThere(this.cache.get(key))
+      return shown(prev?.revision ?? 0)
+    }
+    const stored = toStorage ? toStorage(value, key) : value
+    const { succeeded, revision } = await store.txn({
+      compare: [{ key, target: 'modRevision', op: '=', value: prev?.revision ?? 0 }],
+      success: [{ put: { key, value: stored, ...(lease ? { lease: await lease() } : {}) } }],
+    })
+    if (!succeeded) throw prev === undefined ? new AlreadyThere(this.cache.get(key)) : new LostRace()
+    return shown(revision)
+  }
+
+  async #mutate(
+    request: AdmissionRequest,
+    prev: KubernetesObject | undefined,
+    object: KubernetesObject,
+    context: WriteContext,
+  ): Promise<void> {
+    if (context.skipsAdmission) return
+    await this.#options.admission.mutate(request)
+    this.#options.ownership.afterAdmission(prev, object, context)
+  }
+
+  #admissionRequest(
+    operation: AdmissionOperation,
+    context: WriteContext,
+    name: string,
+    object: KubernetesObject | undefined,
+    oldObject: KubernetesObject | undefined,
+  ): AdmissionRequest & Finishing {
+    const callbacks: ((wasWritten: boolean) => void)[] = []
+    return {
+      operation,
+      definition: this.definition,
+      resource: context.resource,
+      kind: context.kind,
+      subresource: context.subresource,
+      namespace: context.namespace,
+      name,
+      object,
+      oldObject,
+      options: context.options,
+      isDryRun: context.isDryRun,
+      user: context.user,
+      warn: context.warn,
+      annotateAudit: context.annotateAudit,
+      onFinish: (callback) => callbacks.push(callback),
+      finish(wasWritten) {
+        for (const callback of callbacks.splice(0)) callback(wasWritten)
+      },
+    }
+  }
+
+  #ensureNamespace(object: KubernetesObject, context: WriteContext): void {
+    const metadata = metadataOf(object)
+    if (!metadata.namespace && this.definition.scope === 'Namespaced') metadata.namespace = context.namespace
+    if ((metadata.namespace ?? '') !== context.namespace)
+      throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
+  }
+
+  async #isCurrent(prev: CachedObject): Promise<boolean> {
+    return (await this.find(prev.namespace, prev.name))?.revision === prev.revision
+  }
+
+  #rules(): RuleContext {
+    return { now: formatTime(this.#options.clock.now()), isEnabled: this.#options.isEnabled }
+  }
+  #subject() {
+    return { group: this.definition.group, resource: this.definition.plural }
+  }
+  #missing(name: string): never {
+    throw notFound(this.#subject(), name)
+  }
+  #conflict(name: string): Error {
+    return conflict(this.#subject(), name, 'the object has been modified; please apply your changes to the latest version and try again')
+  }
+  #alreadyExists({ existing }: AlreadyThere, name: string): Error {
+    const error = alreadyExists(this.#subject(), name)
+    if (existing?.object.metadata?.deletionTimestamp) {
+      error.status.message = `object is being deleted: ${error.status.message}`
+    }
+    return error
+  }
+  #needsResourceVersion(name: string): Error {
+    return invalid({ group: this.definition.group, kind: this.definition.plural }, name, [
+      { type: 'FieldValueInvalid', field: 'metadata.resourceVersion', body: 'Invalid value: 0: must be specified for an update' },
+    ])
+  }
+}
+
+type Finishing = { finish(wasWritten: boolean): void }
+
+/** Somebody wrote in between. */
+class LostRace extends Error {}
+
+class AlreadyThere extends Error {
+  readonly existing: CachedObject | undefined
+  constructor(existing: CachedObject | undefined) {
+    super('the object exists')
+    this.existing = existing
+  }
+}
+
+/** An update that leaves no finalizer on an object whose grace is over deletes it. */
+function isReleased(next: KubernetesObject, prev: KubernetesObject): boolean {
+  if ((next.metadata?.finalizers ?? []).length > 0 || prev.metadata?.deletionTimestamp === undefined) return false
+  return (prev.metadata.deletionGracePeriodSeconds ?? 0) === 0
+}
+
+function withoutResourceVersion(object: KubernetesObject): KubernetesObject {
+  if (object.metadata?.resourceVersion === undefined) return object
+  const { resourceVersion: _, ...metadata } = object.metadata
+  return { ...object, metadata }
+}

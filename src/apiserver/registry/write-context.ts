@@ -1,0 +1,30 @@
+import type { AdmissionOperation } from '#apiserver/admission/admission.ts'
+import type { UserInfo } from '#apiserver/authn/authenticator.ts'
+
+import type { ServedVersion } from '#apiserver/registry/field-ownership.ts'
+
+/** Who writes, and how: what a write needs to know beside the object. */
+export type WriteContext = {
+  readonly user: UserInfo
+  /** As in the request's path; empty for cluster-scoped resources. */
+  readonly namespace: string
+  /** As in the request's path: what admission is told. */
+  readonly resource: { readonly group: string; readonly version: string; readonly resource: string }
+  readonly kind: { readonly group: string; readonly version: string; readonly kind: string }
+  readonly subresource: string
+  /** The version the writer speaks: managed fields name it. */
+  readonly served: ServedVersion
+  readonly isDryRun: boolean
+  /** Who the fields belong to from now on. */
+  readonly fieldManager: string
+  /** CreateOptions and the like, for admission. */
+  readonly options: Readonly<Record<string, unknown>>
+  warn(text: string): void
+  annotateAudit(key: string, value: string): void
+  /** Writes of the server itself that must not be judged: bootstrap, quota usage. */
+  readonly skipsAdmission?: boolean
+}
+
+export type Finish = (wasWritten: boolean) => void | Promise<void>
+
+export type { AdmissionOperation }

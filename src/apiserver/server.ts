@@ -1,0 +1,208 @@
+/** The API server: everything it is made of, put together. */
+import { encodeJson } from '#api/codec/json.ts'
+import type { ResourceDefinition } from '#api/resource.ts'
+import { AdmissionChain, type AdmissionPlugin, type ClusterView } from '#apiserver/admission/admission.ts'
+import type { Authenticator } from '#apiserver/authn/authenticator.ts'
+import type { Authorizer } from '#apiserver/authz/authorizer.ts'
+import type { DiscoveryGroup } from '#apiserver/discovery/discovery.ts'
+import { discoveryRoute } from '#apiserver/discovery/discovery-endpoints.ts'
+import { HealthChecks } from '#apiserver/health/health-checks.ts'
+import { ApiHandler, type Endpoint } from '#apiserver/http/handler.ts'
+import { otherRoute } from '#apiserver/http/other-endpoints.ts'
+import { type EndpointServices, resourceRoute, type SpecialSubresource } from '#apiserver/http/resource-endpoints.ts'
+import { managedFieldsOwnership } from '#apiserver/registry/managed-fields-ownership.ts'
+import { Registries } from '#apiserver/registry/registries.ts'
+import type { RegistryHooks } from '#apiserver/registry/resource-registry.ts'
+import type { Clock } from '#base/clock.ts'
+import type { Logger } from '#base/log.ts'
+import { Metrics } from '#base/metrics.ts'
+import type { Random } from '#base/random.ts'
+import type { Store } from '#store/store.ts'
+
+export type ApiServerOptions = {
+  store: Store
+  clock: Clock
+  random: Random
+  logger: Logger
+  metrics?: Metrics
+  definitions: readonly ResourceDefinition[]
+  isEnabled(featureGate: string): boolean
+  authenticator(cluster: ClusterView): Authenticator
+  authorizer(cluster: ClusterView): Authorizer
+  admissionPlugins(cluster: ClusterView, authorizer: Authorizer): readonly AdmissionPlugin[]
+  /** Hooks by `group/plural`. */
+  hooks?(registries: Registries): ReadonlyMap<string, RegistryHooks>
+  /** By `group/plural/subresource`. */
+  specialSubresources?(server: ServerParts): ReadonlyMap<string, SpecialSubresource>
+  /** Resources that answer a POST without storing anything, by `group/plural`: reviews. */
+  virtualResources?(server: ServerParts): ReadonlyMap<string, Endpoint>
+  /** Other paths: OpenAPI, OIDC discovery, … */
+  paths?(server: ServerParts): ReadonlyMap<string, Endpoint>
+  version: Readonly<Record<string, string>>
+  serverAddress(): string
+  /** Objects of these resources (by `group/plural`) go away by themselves. */
+  ttlSeconds?: Readonly<Record<string, number>>
+}
+
+export type ServerParts = {
+  registries: Registries
+  cluster: ClusterView
+  authorizer: Authorizer
+  authenticator: Authenticator
+  services: EndpointServices
+}
+
+const bodyLimitBytes = 3 * 1024 * 1024
+
+export class ApiServer {
+  readonly registries: Registries
+  readonly cluster: ClusterView
+  readonly handler: ApiHandler
+  readonly health = new HealthChecks()
+  readonly #options: ApiServerOptions
+  #hooks: ReadonlyMap<string, RegistryHooks> = new Map()
+  #admission: AdmissionChain = new AdmissionChain([])
+
+  constructor(options: ApiServerOptions) {
+    this.#options = options
+    const { store, clock, random, isEnabled } = options
+    const ownership = managedFieldsOwnership({ clock })
+    this.registries = new Registries({
+      store,
+      clock,
+      random,
+      isEnabled,
+      ownership,
+      // The chain is filled in below: its plugins look at the registries.
+      admission: {
+        mutate: (request) => this.#admission.mutate(request),
+        validate: (request) => this.#admission.validate(request),
+      } as AdmissionChain,
+      perResource: (definition) => ({
+        encode: (object) => encodeJson(object, definition.schema),
+        hooks: this.#hooksOf(definition),
+        ...this.#leaseOf(definition),
+      }),
+    })
+    for (const definition of options.definitions) this.registries.add(definition)
+    this.cluster = this.registries.view()
+    const authorizer = options.authorizer(this.cluster)
+    const authenticator = options.authenticator(this.cluster)
+    this.#hooks = options.hooks?.(this.registries) ?? new Map()
+    this.#admission = new AdmissionChain(options.admissionPlugins(this.cluster, authorizer))
+    const services: EndpointServices = {
+      clock,
+      random,
+      store,
+      ownership,
+      bodyLimitBytes,
+      gzipFromBytes: 128 * 1024,
+      find: (group, version, plural) => this.registries.find(group, version, plural),
+      special: (group, plural, subresource) => special.get(`${group}/${plural}/${subresource}`),
+    }
+    const parts: ServerParts = { registries: this.registries, cluster: this.cluster, authorizer, authenticator, services }
+    const special = options.specialSubresources?.(parts) ?? new Map<string, SpecialSubresource>()
+    const virtual = options.virtualResources?.(parts) ?? new Map<string, Endpoint>()
+    const resources = resourceRoute(services)
+    const discovery = discoveryRoute({
+      groups: () => this.#groups().filter(({ name }) => name !== ''),
+      core: () => this.#core(),
+      serverAddress: options.serverAddress,
+    })
+    const others = otherRoute({
+      health: this.health,
+      metrics: options.metrics ?? new Metrics(),
+      version: options.version,
+      paths: options.paths?.(parts) ?? new Map(),
+      prefixes: [],
+    })
+    this.handler = new ApiHandler({
+      authenticator,
+      authorizer,
+      logger: options.logger,
+      route(info, method) {
+        if (!info.isResourceRequest) return discovery(info.path, method) ?? others(info.path, method)
+        if (method === 'POST' && info.subresource === '') {
+          const endpoint = virtual.get(`${info.group}/${info.resource}`)
+          if (endpoint && services.find(info.group, info.version, info.resource)) return endpoint
+        }
+        return resources(info, method)
+      },
+    })
+    this.health.add({ name: 'ping', run: () => undefined })
+    this.health.add({ name: 'etcd', run: () => store.trouble?.message })
+  }
+
+  /** Fills the caches from the store; the server can answer from then on. */
+  async start(): Promise<void> {
+    await this.registries.start()
+  }
+
+  stop(): void {
+    this.registries.stop()
+  }
+
+  #hooksOf({ group, plural }: ResourceDefinition): RegistryHooks {
+    const name = `${group}/${plural}`
+    const hooks = () => this.#hooks.get(name)
+    return {
+      beginCreate: async (object, context) => hooks()?.beginCreate?.(object, context),
+      beginUpdate: async (next, prev, context) => hooks()?.beginUpdate?.(next, prev, context),
+      afterDelete: async (object, context) => hooks()?.afterDelete?.(object, context),
+      mayDeleteOnUpdate: (next) => hooks()?.mayDeleteOnUpdate?.(next) ?? true,
+    }
+  }
+
+  /** Objects that expire hang on a lease; those made within the same minute share one. */
+  #leaseOf({ group, plural }: ResourceDefinition): { lease?(): Promise<bigint> } {
+    const ttlSeconds = this.#options.ttlSeconds?.[`${group}/${plural}`]
+    if (ttlSeconds === undefined) return {}
+    const { store, clock } = this.#options
+    let current: Promise<bigint> | undefined
+    let grantedMs = 0
+    return {
+      lease: () => {
+        if (current === undefined || clock.now() - grantedMs > 60_000) {
+          grantedMs = clock.now()
+          current = store.grantLease(ttlSeconds + 60).then(({ id }) => id)
+        }
+        return current
+      },
+    }
+  }
+
+  #groups(): DiscoveryGroup[] {
+    const groups = new Map<string, Map<string, ResourceDefinition[]>>()
+    for (const definition of this.registries.definitions()) {
+      let versions = groups.get(definition.group)
+      if (versions === undefined) {
+        versions = new Map()
+        groups.set(definition.group, versions)
+      }
+      const definitions = versions.get(definition.version)
+      if (definitions === undefined) versions.set(definition.version, [definition])
+      else definitions.push(definition)
+    }
+    return [...groups].map(([name, versions]) => ({
+      name,
+      versions: [...versions]
+        .sort(([left], [right]) => byStability(left, right))
+        .map(([version, definitions]) => ({ version, definitions })),
+    }))
+  }
+
+  #core(): DiscoveryGroup {
+    return this.#groups().find(({ name }) => name === '') ?? { name: '', versions: [] }
+  }
+}
+
+/** v2 before v1 before v1beta2 before v1beta1 before v1alpha1. */
+function byStability(left: string, right: string): number {
+  const rank = (version: string) => {
+    const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version)
+    const stage = match?.[2] === undefined ? 2 : match[2] === 'beta' ? 1 : 0
+    return [stage, Number(match?.[1] ?? 0), Number(match?.[3] ?? 0)] as const
+  }
+  const [leftRank, rightRank] = [rank(left), rank(right)]
+  return rightRank[0] - leftRank[0] || rightRank[1] - leftRank[1] || rightRank[2] - leftRank[2]
+}

@@ -1,0 +1,144 @@
+/** The scale subresource: a Scale that stands for the number of replicas of the object behind it. */
+
+import type { V1Scale } from '#api/autoscaling/v1/types.gen.ts'
+import { deepCopy } from '#api/meta/deep-copy.ts'
+import { applyPatch } from '#api/meta/patch/apply-patch.ts'
+import { PatchError } from '#api/meta/patch/patch-error.ts'
+import { badRequest, conflict, invalid } from '#api/meta/status-error.ts'
+import type { KubernetesObject, ResourceDefinition, ScaleRules } from '#api/resource.ts'
+import { schemaOf } from '#api/schema/schema.ts'
+import { contentTypeOf, encodeValue } from '#apiserver/http/answers.ts'
+import type { RequestContext } from '#apiserver/http/context.ts'
+import { decodeBody } from '#apiserver/http/decode-body.ts'
+import { decodePatched, parsePatchBody } from '#apiserver/http/decode-object.ts'
+import { addWarnings, type Endpoint } from '#apiserver/http/handler.ts'
+import { patchKindOf } from '#apiserver/http/patch-verb.ts'
+import { writeOptions } from '#apiserver/http/query-options.ts'
+import { methodNotAllowed, patchRefused } from '#apiserver/http/refusals.ts'
+import { type EndpointServices, formOf } from '#apiserver/http/resource-endpoints.ts'
+import type { ServedResource } from '#apiserver/http/served-resource.ts'
+import { bodyOptions, writeContext } from '#apiserver/http/write-verbs.ts'
+import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
+import type { HttpHeaders } from '#base/http-server.ts'
+
+/** Decodes and names Scales; it is served below other resources only. */
+const scaleDefinition: ResourceDefinition = {
+  group: 'autoscaling',
+  version: 'v1',
+  kind: 'Scale',
+  plural: 'scales',
+  scope: 'Namespaced',
+  schema: 'io.k8s.api.autoscaling.v1.Scale',
+}
+
+type Rules = ScaleRules<KubernetesObject>
+
+export function scaleEndpoint(services: EndpointServices, resource: ServedResource, rules: Rules, method: string): Endpoint {
+  switch (method) {
+    case 'GET':
+      return async (context) => {
+        formOf(context)
+        respondScale(context, rules, await resource.registry.get(context.info.namespace, context.info.name), 200)
+      }
+    case 'PUT':
+      return (context) => putScale(services, resource, rules, context)
+    case 'PATCH':
+      return (context) => patchScale(services, resource, rules, context)
+    default:
+      return () => {
+        throw methodNotAllowed()
+      }
+  }
+}
+
+async function putScale(services: EndpointServices, resource: ServedResource, rules: Rules, context: RequestContext): Promise<void> {
+  const body = await context.exchange.readBody(services.bodyLimitBytes)
+  const options = writeOptions('UpdateOptions', context.query)
+  const scale = decodeBody(body, scaleDefinition, { ...bodyOptions(context), fieldValidation: options.fieldValidation }) as V1Scale
+  await changeScale(services, resource, rules, context, options, () => scale)
+}
+
+async function patchScale(services: EndpointServices, resource: ServedResource, rules: Rules, context: RequestContext): Promise<void> {
+  const kind = patchKindOf(context)
+  const body = await context.exchange.readBody(services.bodyLimitBytes)
+  const options = writeOptions('PatchOptions', context.query, kind === 'apply')
+  await changeScale(services, resource, rules, context, options, (current) => {
+    if (kind === 'apply')
+      return services.ownership.applyScale(current, body, writeContext(context, resource, options, 'PatchOptions'), options)
+    try {
+      const patched = applyPatch(kind, current, parsePatchBody(body).value, schemaOf(scaleDefinition.schema))
+      const decoded = decodePatched(patched, scaleDefinition)
+      if ('error' in decoded) throw badRequest(decoded.error)
+      return decoded.object as V1Scale
+    } catch (error) {
+      throw error instanceof PatchError ? patchRefused(error) : error
+    }
+  })
+}
+
+async function changeScale(
+  services: EndpointServices,
+  resource: ServedResource,
+  rules: Rules,
+  context: RequestContext,
+  options: ReturnType<typeof writeOptions>,
+  change: (current: V1Scale) => V1Scale,
+): Promise<void> {
+  const { name, namespace } = context.info
+  const { definition } = resource
+  const write = writeContext(context, resource, options, 'UpdateOptions')
+  const subject = { group: definition.group, resource: `${definition.plural}/scale` }
+  const { object } = await resource.registry.update(name, write, {
+    retriesConflicts: true,
+    transform(prev) {
+      const current = prev ?? {}
+      const scale = change(scaleOf(rules, current))
+      const { metadata = {} } = scale
+      if ((metadata.name ?? '') === '') throw badRequest('name must be provided')
+      if (metadata.name !== name) throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`)
+      if ((metadata.namespace ?? namespace) !== namespace)
+        throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
+      if (metadata.uid && metadata.uid !== current.metadata?.uid) {
+        throw conflict(
+          subject,
+          name,
+          `Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${current.metadata?.uid ?? ''}`,
+        )
+      }
+      const replicas = scale.spec?.replicas ?? 0
+      if (replicas < 0) {
+        throw invalid({ group: 'autoscaling', kind: 'Scale' }, name, [
+          { type: 'FieldValueInvalid', field: 'spec.replicas', body: `Invalid value: ${replicas}: must be greater than or equal to 0` },
+        ])
+      }
+      const next = deepCopy(current)
+      rules.setReplicas(next, replicas)
+      if (metadata.resourceVersion) next.metadata = { ...next.metadata, resourceVersion: metadata.resourceVersion }
+      services.ownership.afterScale(prev, next, scale, write)
+      return next
+    },
+  })
+  respondScale(context, rules, object, 200)
+}
+
+export function scaleOf(rules: Rules, object: KubernetesObject): V1Scale {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata ?? {}
+  const replicas = rules.replicas(object)
+  const selector = rules.selector(object)
+  return {
+    kind: 'Scale',
+    apiVersion: 'autoscaling/v1',
+    metadata: Object.fromEntries(
+      Object.entries({ name, namespace, uid, resourceVersion, creationTimestamp }).filter(([, value]) => value !== undefined),
+    ),
+    spec: replicas === 0 ? {} : { replicas },
+    status: { replicas: rules.statusReplicas(object), ...(selector === '' ? {} : { selector }) },
+  } as V1Scale
+}
+
+function respondScale(context: RequestContext, rules: Rules, cached: CachedObject, status: number): void {
+  const form = formOf(context)
+  const headers: HttpHeaders = { 'content-type': contentTypeOf(form) }
+  addWarnings(context, headers)
+  context.exchange.respond(status, headers, encodeValue(scaleOf(rules, cached.object), form, scaleDefinition.schema))
+}

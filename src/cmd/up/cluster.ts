@@ -1,0 +1,131 @@
+/** The parts of a cluster in one process, in the order in which they start. */
+import { join } from 'node:path'
+import { firstAddress, parseRange } from '#apiserver/allocation/ip-range.ts'
+import { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
+import { clusterIdentities } from '#apiserver/pki/identities.ts'
+import { openKeyDirectory } from '#apiserver/pki/key-directory.ts'
+import { writeKubeconfig } from '#apiserver/pki/kubeconfig.ts'
+import { type RunningApiServer, runApiServer } from '#apiserver/run-api-server.ts'
+import type { Clock } from '#base/clock.ts'
+import type { Files } from '#base/files.ts'
+import type { Lifecycle } from '#base/lifecycle.ts'
+import type { Logger } from '#base/log.ts'
+import { thisMachine, thisProcess } from '#base/machine.ts'
+import type { Random } from '#base/random.ts'
+import { openStore } from '#cmd/up/open-store.ts'
+import type { UpOptions } from '#cmd/up/options.ts'
+import { kubernetesVersionInfo } from '#cmd/version.ts'
+import type { Store } from '#store/store.ts'
+
+export type ClusterSeams = { clock: Clock; random: Random; files: Files; logger: Logger }
+
+export type Cluster = { readonly kubeconfigPath: string; url(): string; apiServer(): RunningApiServer }
+
+export function addClusterComponents(lifecycle: Lifecycle, options: UpOptions, seams: ClusterSeams): Cluster {
+  const { clock, random, files, logger } = seams
+  const kubeconfigPath = options.kubeconfig || join(options.dataDir, 'admin.kubeconfig')
+  const cidrs = options.serviceClusterIpRange.split(',')
+  const serviceIp = firstAddress(parseRange(cidrs[0] ?? ''))
+  let store: Store | undefined
+  let keys: ClusterKeys | undefined
+  let running: RunningApiServer | undefined
+  const url = () => `https://${urlHost(options.listen)}:${running?.listener?.port ?? options.apiPort}`
+
+  lifecycle.add({
+    name: 'store',
+    async start() {
+      await files.makeDirectory(options.dataDir)
+      store = await openStore(options, seams)
+    },
+    stop: async () => store?.close(),
+  })
+  lifecycle.add({
+    name: 'keys',
+    async start() {
+      const directory = await openKeyDirectory(files, join(options.dataDir, 'pki'))
+      const machine = thisMachine()
+      const addresses = options.listen === '0.0.0.0' || options.listen === '::' ? machine.addresses() : [options.listen]
+      keys = await ClusterKeys.open(
+        { directory, clock, random, log: logger },
+        clusterIdentities({ hostName: machine.hostname, serviceIp, clusterDomain: 'cluster.local', addresses }),
+      )
+    },
+    stop: async () => keys?.[Symbol.dispose](),
+  })
+  lifecycle.add({
+    name: 'apiserver',
+    async start() {
+      if (store === undefined || keys === undefined) throw new Error('the store and the keys come first')
+      running = await runApiServer({
+        store,
+        keys,
+        clock,
+        random,
+        logger,
+        listen: { host: options.listen, port: options.apiPort },
+        advertiseAddress: advertised(options.listen),
+        serviceCidrs: cidrs,
+        nodePortRange: portRange(options.serviceNodePortRange),
+        kubernetesServiceIp: serviceIp,
+        ...(options.token === '' ? {} : { token: options.token }),
+        featureGates: options.featureGates,
+        runtimeConfig: options.runtimeConfig,
+        servesLegacyApis: options.legacyApis,
+        enableAdmissionPlugins: options.enableAdmissionPlugins,
+        disableAdmissionPlugins: options.disableAdmissionPlugins,
+        authorizationModes: options.authorizationMode,
+        allowsAnonymous: options.anonymousAuth,
+        version: kubernetesVersionInfo(),
+        aggregatesClusterRoles: true,
+      }).catch((error: unknown) => {
+        throw explainedListenError(error, options)
+      })
+      await writeKubeconfig(files, kubeconfigPath, {
+        name: 'typernetes',
+        server: url(),
+        authorityPem: keys.authority('ca').certificatePem,
+        credential: keys.identity('admin'),
+      })
+    },
+    drain: async () => running?.drain(clock.sleep(2000)),
+    stop: async () => running?.stop(),
+  })
+  return {
+    kubeconfigPath,
+    url,
+    apiServer() {
+      if (running === undefined) throw new Error('the API server has not started')
+      return running
+    },
+  }
+}
+
+function urlHost(listen: string): string {
+  if (listen === '0.0.0.0') return '127.0.0.1'
+  if (listen === '::') return '[::1]'
+  return listen.includes(':') ? `[${listen}]` : listen
+}
+
+function advertised(listen: string): string {
+  if (listen !== '0.0.0.0' && listen !== '::') return listen
+  return thisMachine().addresses()[0] ?? '127.0.0.1'
+}
+
+function portRange(text: string): readonly [number, number] {
+  const match = /^(\d+)-(\d+)$/.exec(text)
+  if (match?.[1] === undefined || match[2] === undefined)
+    throw new Error(`--service-node-port-range: ${text} is no range such as 30000-32767`)
+  return [Number(match[1]), Number(match[2])]
+}
+
+function explainedListenError(error: unknown, { listen, apiPort }: UpOptions): unknown {
+  if (error instanceof Error && 'code' in error) {
+    if (error.code === 'EADDRINUSE')
+      return new Error(`port ${apiPort} on ${listen} is in use; stop what listens there, or choose another with --api-port`)
+    if (error.code === 'EACCES') return new Error(`port ${apiPort} may not be used by this user; choose one above 1023 with --api-port`)
+    if (error.code === 'EADDRNOTAVAIL') return new Error(`this machine has no address ${listen}; choose another with --listen`)
+  }
+  return error
+}
+
+export { thisProcess }
