@@ -1,0 +1,185 @@
+import { isKnownFormat } from '#api/apiextensions/v1/schema/formats.ts'
+import { someSchema } from '#api/apiextensions/v1/schema/walk.ts'
+import { isEstablished, strict, strictnessFor } from '#api/apiextensions/v1/strictness.ts'
+import type { V1CustomResourceDefinition, V1CustomResourceDefinitionStatus } from '#api/apiextensions/v1/types.gen.ts'
+import { schemasOf, unversionedSpec } from '#api/apiextensions/v1/unversioned-spec.ts'
+import { validateNames, validateSpec } from '#api/apiextensions/v1/validate-definition.ts'
+import { type Check, quoted } from '#api/meta/check.ts'
+import { defaultColumns } from '#api/meta/columns.ts'
+import { parseGoUrl } from '#api/meta/go-url.ts'
+import { mustNotChange } from '#api/meta/immutable.ts'
+import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
+import { validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import { putBack } from '#api/meta/put-back.ts'
+import { defineResource } from '#api/resource.ts'
+
+/** Adds a kind to the API. */
+export const CustomResourceDefinition = defineResource<V1CustomResourceDefinition>({
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  shortNames: ['crd', 'crds'],
+  categories: ['api-extensions'],
+  scope: 'Cluster',
+  schema: 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition',
+  storagePath: 'apiextensions.k8s.io/customresourcedefinitions',
+  nameRule: nameIsDns1123Subdomain,
+  finalizers: 'any',
+  generation: 'spec',
+  resetFields: ['status'],
+  columns: defaultColumns,
+
+  defaults(definition) {
+    definition.spec ??= { group: '', names: { plural: '', kind: '' }, scope: '', versions: [] }
+    const { spec } = definition
+    spec.names ??= { plural: '', kind: '' }
+    const { names } = spec
+    if (names.kind) {
+      names.singular ||= names.kind.toLowerCase()
+      names.listKind ||= `${names.kind}List`
+    }
+    spec.conversion ??= { strategy: 'None' }
+    const service = spec.conversion.webhook?.clientConfig?.service
+    if (service != null) service.port ??= 443
+    if (!definition.status?.storedVersions?.length) rememberStorageVersion(definition)
+  },
+  prepareForCreate(definition) {
+    definition.status = {}
+    rememberStorageVersion(definition)
+  },
+  prepareForUpdate(next, prev) {
+    putBack(next, prev, 'status')
+    rememberStorageVersion(next)
+  },
+  validate(definition, check) {
+    validateName(definition, check.at('metadata'))
+    validateSpec(unversionedSpec(definition.spec), check.at('spec'), strict)
+    validateStatus(definition, check.at('status'))
+    validateApproval(definition, undefined, check)
+    if (definition.spec.preserveUnknownFields) check.at('spec.preserveUnknownFields').invalid(true, preserveInSchema)
+  },
+  validateUpdate(next, prev, check) {
+    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'), { finalizers: 'any' })
+    const [spec, prevSpec] = [unversionedSpec(next.spec), unversionedSpec(prev.spec)]
+    validateSpec(spec, check.at('spec'), strictnessFor(spec, prevSpec))
+    if (isEstablished(prev)) {
+      mustNotChange(spec.scope, prevSpec.scope, check.at('spec.scope'))
+      mustNotChange(spec.names.kind, prevSpec.names.kind, check.at('spec.names.kind'))
+    }
+    mustNotChange(spec.group, prevSpec.group, check.at('spec.group'))
+    mustNotChange(spec.names.plural, prevSpec.names.plural, check.at('spec.names.plural'))
+    validateStatus(next, check.at('status'))
+    validateApproval(next, prev, check)
+    if (next.spec.preserveUnknownFields && !prev.spec.preserveUnknownFields) {
+      check.at('spec.preserveUnknownFields').invalid(true, preserveInSchema)
+    }
+  },
+  warningsOnCreate: (definition) => unknownFormats(definition).map(formatWarning),
+  warningsOnUpdate(next, prev) {
+    const known = new Set(unknownFormats(prev))
+    return unknownFormats(next)
+      .filter((format) => !known.has(format))
+      .map(formatWarning)
+  },
+
+  subresources: {
+    status: {
+      resetFields: ['spec'],
+      prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
+      validateUpdate(next, prev, check) {
+        validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'), { finalizers: 'any' })
+        validateAcceptedNames(next.status, check.at('status'))
+      },
+    },
+  },
+})
+
+const preserveInSchema = 'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead'
+
+/** Objects may be stored in the storage version from now on. */
+function rememberStorageVersion(definition: V1CustomResourceDefinition): void {
+  const storage = definition.spec?.versions?.find((version) => version.storage)?.name
+  const stored = definition.status?.storedVersions ?? []
+  if (storage === undefined || stored.includes(storage)) return
+  definition.status = { ...definition.status, storedVersions: [...stored, storage] }
+}
+
+function validateName({ metadata, spec }: V1CustomResourceDefinition, check: Check): void {
+  const required = `${spec.names.plural ?? ''}.${spec.group ?? ''}`
+  const { name = '', generateName = '' } = metadata ?? {}
+  for (const [field, value] of Object.entries({ generateName, name })) {
+    if (value !== '' && value !== required) check.at(field).invalid(value, 'must be spec.names.plural+"."+spec.group')
+  }
+}
+
+function validateAcceptedNames(status: V1CustomResourceDefinitionStatus | undefined, check: Check): void {
+  if (status?.acceptedNames != null) validateNames(status.acceptedNames, check.at('acceptedNames'))
+}
+
+function validateStatus({ spec, status }: V1CustomResourceDefinition, check: Check): void {
+  validateAcceptedNames(status, check)
+  const place = check.at('storedVersions')
+  const stored = status?.storedVersions ?? []
+  if (stored.length === 0) {
+    place.invalid(status?.storedVersions ?? null, 'must have at least one stored version')
+    return
+  }
+  const versions = spec.versions ?? []
+  for (const { name, storage } of versions) {
+    if (storage && !stored.includes(name)) place.invalid(stored, `must have the storage version ${name}`)
+  }
+  for (const [index, version] of stored.entries()) {
+    if (versions.some(({ name }) => name === version)) continue
+    place
+      .at(index)
+      .invalid(
+        version,
+        `missing from spec.versions; ${version} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${version} and removes ${version} from status.storedVersions`,
+      )
+  }
+}
+
+const approvalAnnotation = 'api-approved.kubernetes.io'
+
+type Approval = 'missing' | 'bypassed' | 'approved' | 'invalid'
+
+function approvalOf({ metadata }: V1CustomResourceDefinition): Approval {
+  const annotation = metadata?.annotations?.[approvalAnnotation] ?? ''
+  if (annotation === '') return 'missing'
+  if (annotation.startsWith('unapproved')) return 'bypassed'
+  try {
+    const { host, scheme } = parseGoUrl(annotation)
+    return host !== '' && scheme !== '' ? 'approved' : 'invalid'
+  } catch {
+    return 'invalid'
+  }
+}
+
+/** Groups of the Kubernetes community need somebody's word. */
+function validateApproval(next: V1CustomResourceDefinition, prev: V1CustomResourceDefinition | undefined, check: Check): void {
+  if (!/(^|\.)(k8s|kubernetes)\.io$/.test(next.spec.group ?? '')) return
+  const approval = approvalOf(next)
+  if (prev !== undefined && approvalOf(prev) === approval) return
+  const place = check.at('metadata.annotations').key(approvalAnnotation)
+  const needed = `protected groups must have approval annotation ${quoted(approvalAnnotation)}`
+  const reference = 'see https://github.com/kubernetes/enhancements/pull/1111'
+  if (approval === 'missing') place.required(`${needed}, ${reference}`)
+  else if (approval === 'invalid') {
+    const given = next.metadata.annotations?.[approvalAnnotation]
+    place.invalid(given, `${needed} with either a URL or a reason starting with "unapproved", ${reference}`)
+  }
+}
+
+function unknownFormats(definition: V1CustomResourceDefinition): string[] {
+  const formats: string[] = []
+  for (const schema of schemasOf(unversionedSpec(definition.spec))) {
+    someSchema(schema, ({ format, type }) => {
+      if (format && !isKnownFormat(format, type)) formats.push(format)
+      return false
+    })
+  }
+  return formats
+}
+
+const formatWarning = (format: string): string => `unrecognized format ${quoted(format)}`

@@ -1,0 +1,44 @@
+/** Paths into custom resources: `.spec.ports['http']`. */
+import { isSchema } from '#api/apiextensions/v1/schema/walk.ts'
+import type { V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
+
+export type FoundField = { segments: string[]; schema: V1JSONSchemaProps | undefined }
+
+/** What the path leads to, by the schema. Throws when it leads nowhere, saying why. */
+export function followPath(path: string, root: V1JSONSchemaProps, { mayIndex = true } = {}): FoundField {
+  const tokens = tokensOf(path)
+  const segments: string[] = []
+  let schema: V1JSONSchemaProps | undefined = root
+  const step = (name: string) => {
+    if (schema?.properties !== undefined && Object.keys(schema.properties).length > 0) {
+      if (!Object.hasOwn(schema.properties, name)) throw new Error('does not refer to a valid field')
+      schema = schema.properties[name]
+    } else if (schema?.additionalProperties != null) {
+      schema = isSchema(schema.additionalProperties) ? schema.additionalProperties : undefined
+    } else throw new Error('does not refer to a valid field')
+    segments.push(name)
+  }
+  const next = (): string => {
+    const token = tokens.shift()
+    if (token === undefined) throw new Error('unexpected end of JSON path')
+    return token
+  }
+  while (tokens.length > 0) {
+    const token = next()
+    if (token === '.') step(next())
+    else if (token === '[') {
+      if (!mayIndex) throw new Error('array notation is not allowed')
+      const quoted = next()
+      if (!/^'.*'$/s.test(quoted) || quoted.length < 2) throw new Error(`expected single quoted string but got ${quoted}`)
+      step(quoted.slice(1, -1).replace(/\\(.)/gs, '$1'))
+      const closing = next()
+      if (closing !== ']') throw new Error(`expected ] but got ${closing}`)
+    } else throw new Error(`expected [ or . but got: ${token}`)
+  }
+  return { segments, schema }
+}
+
+/** Delimiters, quoted texts, and what stands between them. */
+function tokensOf(path: string): string[] {
+  return path.match(/'(?:\\.|[^'\\])*'|[.[\]]|[^.[\]']+|./gs) ?? []
+}

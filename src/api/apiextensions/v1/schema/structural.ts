@@ -1,0 +1,217 @@
+/**
+ * Structural schemas: every value has a type that is known without looking into allOf, anyOf, oneOf and not, which only narrow
+ * it down. Pruning and defaulting need no more than that.
+ */
+import { RE2JS } from 're2js'
+import { isSchema, itemSchema } from '#api/apiextensions/v1/schema/walk.ts'
+import type { V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
+import type { Check, FieldError } from '#api/meta/check.ts'
+import { Check as Scratch } from '#api/meta/check.ts'
+
+type Schema = V1JSONSchemaProps
+type Level = 'root' | 'item' | 'field'
+
+/** Reports, sorted, what keeps the schema from being structural. */
+export function validateStructural(schema: Schema, check: Check): void {
+  const found = new Scratch(check.path)
+  validateInvariants(schema, 'root', found)
+  validateCompleteness(schema, schema, found, found)
+  check.errors.push(...found.errors.sort((one, other) => (text(one) < text(other) ? -1 : 1)))
+}
+
+const text = ({ field, body }: FieldError): string => `${field}: ${body}`
+
+/** What no structural schema can hold at all; upstream's words, or nothing. */
+export function unsupportedField(schema: Schema): string | undefined {
+  const named: [string, boolean][] = [
+    ['id', !!schema.id],
+    ['schema', !!schema.$schema],
+    ['$ref', !!schema.$ref],
+    ['patternProperties', Object.keys(schema.patternProperties ?? {}).length > 0],
+    ['dependencies', Object.keys(schema.dependencies ?? {}).length > 0],
+    ['additionalItems', schema.additionalItems != null],
+    ['definitions', Object.keys(schema.definitions ?? {}).length > 0],
+  ]
+  const found = named.find(([, isSet]) => isSet)
+  if (found !== undefined) return `OpenAPIV3Schema '${found[0]}' is not supported`
+  if (schema['x-kubernetes-preserve-unknown-fields'] === false) {
+    return "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined"
+  }
+  if (Array.isArray(schema.items) && schema.items.length > 0) return "OpenAPIV3Schema 'items' must be a schema, but is an array"
+  const inside = [
+    ...(schema.allOf ?? []),
+    ...(schema.anyOf ?? []),
+    ...(schema.oneOf ?? []),
+    ...[schema.not, itemSchema(schema), schema.additionalProperties].filter(isSchema),
+    ...Object.values(schema.properties ?? {}),
+  ]
+  for (const each of inside) {
+    const error = unsupportedField(each)
+    if (error !== undefined) return error
+  }
+  return undefined
+}
+
+const emptyType = {
+  root: 'must not be empty at the root',
+  item: 'must not be empty for specified array items',
+  field: 'must not be empty for specified object fields',
+}
+
+function validateInvariants(schema: Schema, level: Level, check: Check): void {
+  const { type = '', properties = {}, additionalProperties } = schema
+  const isEmbedded = schema['x-kubernetes-embedded-resource'] === true
+  const isIntOrString = schema['x-kubernetes-int-or-string'] === true
+  const preservesUnknown = schema['x-kubernetes-preserve-unknown-fields'] === true
+  const items = itemSchema(schema)
+
+  if (type === 'array' && items === undefined) check.at('items').required('must be specified')
+  if (items !== undefined) validateInvariants(items, 'item', check.at('items'))
+  for (const [name, property] of Object.entries(properties)) validateInvariants(property, 'field', check.at('properties').key(name))
+  if (additionalProperties != null) {
+    if (level === 'root') check.at('additionalProperties').forbidden('must not be used at the root')
+    if (isSchema(additionalProperties)) validateInvariants(additionalProperties, 'field', check.at('additionalProperties'))
+  }
+  if (isIntOrString && preservesUnknown) {
+    check.at('x-kubernetes-preserve-unknown-fields').invalid(true, 'must be false if x-kubernetes-int-or-string is true')
+  }
+  if (isIntOrString && isEmbedded) {
+    check.at('x-kubernetes-embedded-resource').invalid(true, 'must be false if x-kubernetes-int-or-string is true')
+  }
+  const [firstAllOf] = schema.allOf ?? []
+  validateJunctors(schema, check, { anyOf: isIntOrStringChoice(schema.anyOf), firstAllOf: isIntOrStringChoice(firstAllOf?.anyOf) })
+  validateType(schema, level, check, { isEmbedded, hasFreeType: isIntOrString || preservesUnknown })
+  if (isEmbedded && additionalProperties != null) {
+    check.at('additionalProperties').forbidden('must not be used if x-kubernetes-embedded-resource is set')
+  }
+  if (level === 'root' && type !== '' && type !== 'object') check.at('type').invalid(type, 'must be object at the root')
+  validateMeta(schema, level, check)
+  if (isEmbedded && !preservesUnknown && Object.keys(properties).length === 0) {
+    check
+      .at('properties')
+      .required('must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields')
+  }
+}
+
+function validateType({ type = '' }: Schema, level: Level, check: Check, is: { isEmbedded: boolean; hasFreeType: boolean }): void {
+  if (is.isEmbedded && type !== 'object') {
+    const message = 'must be object if x-kubernetes-embedded-resource is true'
+    if (type === '') check.at('type').required(message)
+    else check.at('type').invalid(type, message)
+  } else if (type === '' && !is.hasFreeType) check.at('type').required(emptyType[level])
+}
+
+/** The fields every resource has are known; a schema may do no more than narrow down the name. */
+function validateMeta(schema: Schema, level: Level, check: Check): void {
+  const isResource = level === 'root' || schema['x-kubernetes-embedded-resource'] === true
+  const properties = check.at('properties')
+  for (const name of ['kind', 'apiVersion']) {
+    const property = schema.properties?.[name]
+    if (isResource && property !== undefined && property.type !== 'string') {
+      properties
+        .key(name)
+        .at('type')
+        .invalid(property.type ?? '', 'must be string')
+    }
+  }
+  const metadata = schema.properties?.['metadata']
+  if (metadata === undefined) return
+  if (isResource && metadata.type !== 'object')
+    properties
+      .key('metadata')
+      .at('type')
+      .invalid(metadata.type ?? '', 'must be object')
+  if (level === 'root' && !onlyNarrowsName(metadata)) {
+    properties.key('metadata').forbidden('must not specify anything other than name and generateName, but metadata is implicitly specified')
+  }
+}
+
+function onlyNarrowsName({ type: _type, default: _default, properties = {}, ...rest }: Schema): boolean {
+  const names = Object.keys(properties)
+  return names.every((name) => name === 'name' || name === 'generateName') && Object.values(rest).every(isZero)
+}
+
+/** What Go would find unset. */
+function isZero(value: unknown): boolean {
+  if (value === undefined || value === null || value === '' || value === false) return true
+  return Array.isArray(value) && value.length === 0
+}
+
+/** The one way to say the type inside a junctor: it may be a number or a text. */
+function isIntOrStringChoice(schemas: readonly Schema[] | undefined): boolean {
+  if (schemas?.length !== 2) return false
+  return schemas.map((schema) => JSON.stringify(schema)).join() === '{"type":"integer"},{"type":"string"}'
+}
+
+type Skips = { anyOf?: boolean; firstAllOf?: boolean }
+
+function validateJunctors(schema: Schema, check: Check, skip: Skips = {}): void {
+  const nested = (field: 'anyOf' | 'allOf' | 'oneOf', skipFor: (index: number) => Skips = () => ({})) => {
+    for (const [index, each] of (schema[field] ?? []).entries()) validateNested(each, check.at(field).at(index), skipFor(index))
+  }
+  if (!skip.anyOf) nested('anyOf')
+  nested('allOf', (index) => ({ anyOf: index === 0 && skip.firstAllOf === true }))
+  nested('oneOf')
+  if (schema.not != null) validateNested(schema.not, check.at('not'))
+  if (schema.pattern) validatePattern(schema.pattern, check.at('pattern'))
+}
+
+function validatePattern(pattern: string, check: Check): void {
+  try {
+    RE2JS.compile(pattern)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    check.invalid(pattern, `must be a valid regular expression, but isn't: ${reason}`)
+  }
+}
+
+const mustBeEmpty: [keyof Schema, string][] = [
+  ['default', 'must be undefined to be structural'],
+  ['title', 'must be empty to be structural'],
+  ['description', 'must be empty to be structural'],
+  ['nullable', 'must be false to be structural'],
+  ['x-kubernetes-preserve-unknown-fields', 'must be false to be structural'],
+  ['x-kubernetes-embedded-resource', 'must be false to be structural'],
+  ['x-kubernetes-int-or-string', 'must be false to be structural'],
+  ['x-kubernetes-list-map-keys', 'must be empty to be structural'],
+  ['x-kubernetes-list-type', 'must be undefined to be structural'],
+  ['x-kubernetes-map-type', 'must be undefined to be structural'],
+  ['x-kubernetes-validations', 'must be empty to be structural'],
+]
+
+/** Inside a junctor only conditions on values may stand. */
+function validateNested(schema: Schema, check: Check, skip: Skips = {}): void {
+  validateJunctors(schema, check, skip)
+  const items = itemSchema(schema)
+  if (items !== undefined) validateNested(items, check.at('items'))
+  for (const [name, property] of Object.entries(schema.properties ?? {})) validateNested(property, check.at('properties').key(name))
+  if (schema.type) check.at('type').forbidden('must be empty to be structural')
+  if (schema.additionalProperties) check.at('additionalProperties').forbidden('must be undefined to be structural')
+  for (const [field, message] of mustBeEmpty) if (!isZero(schema[field])) check.at(field).forbidden(message)
+  if (schema.properties?.['metadata'] !== undefined) {
+    check.at('properties').key('metadata').forbidden('must not be specified in a nested context')
+  }
+}
+
+/** What a junctor of the root speaks of must be declared outside of junctors as well. */
+function validateCompleteness(condition: Schema, schema: Schema, place: Check, conditionPlace: Check): void {
+  const visit = (nested: Schema, path: Check) => validateNestedCompleteness(nested, schema, place, path)
+  if (condition.not != null) visit(condition.not, conditionPlace.at('not'))
+  for (const field of ['allOf', 'anyOf', 'oneOf'] as const) {
+    for (const [index, nested] of (condition[field] ?? []).entries()) visit(nested, conditionPlace.at(field).at(index))
+  }
+}
+
+function validateNestedCompleteness(nested: Schema, schema: Schema | undefined, place: Check, path: Check): void {
+  if (schema === undefined) {
+    place.required(`because it is defined in ${path.path}`)
+    return
+  }
+  validateCompleteness(nested, schema, place, path)
+  const items = itemSchema(nested)
+  if (items !== undefined) validateNestedCompleteness(items, itemSchema(schema), place.at('items'), path.at('items'))
+  for (const [name, property] of Object.entries(nested.properties ?? {})) {
+    const declared = place.at('properties').key(name)
+    validateNestedCompleteness(property, schema.properties?.[name], declared, path.at('properties').key(name))
+  }
+}

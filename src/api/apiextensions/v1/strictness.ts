@@ -1,0 +1,98 @@
+/** How strictly a definition is judged: what its stored form already has wrong, an update of it may keep. */
+import { unsupportedField, validateStructural } from '#api/apiextensions/v1/schema/structural.ts'
+import { hasUnprunedDefault } from '#api/apiextensions/v1/schema/validate-defaults.ts'
+import { hasMergedItems, openApiTypes, type SchemaRules, validateListKeys } from '#api/apiextensions/v1/schema/validate-schema.ts'
+import { someSchema } from '#api/apiextensions/v1/schema/walk.ts'
+import type { V1CustomResourceDefinition, V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
+import { schemaFor, schemasOf, type UnversionedSpec } from '#api/apiextensions/v1/unversioned-spec.ts'
+import { Check } from '#api/meta/check.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
+
+export type Strictness = SchemaRules & {
+  schemaPresent: boolean
+  structural: boolean
+  prunedDefaults: boolean
+  knownReviewVersion: boolean
+  /** The versions whose schema an update leaves alone. */
+  unchanged: ReadonlySet<string>
+  storedExpressions: ReadonlySet<string>
+  /** The versions, or '' for what they share, that had too many selectable fields and keep them. */
+  manySelectableFields: ReadonlySet<string>
+}
+
+export const strict: Strictness = {
+  schemaPresent: true,
+  structural: true,
+  prunedDefaults: true,
+  validTypes: true,
+  atomicSets: true,
+  sureListKeys: true,
+  knownReviewVersion: true,
+  unchanged: new Set(),
+  storedExpressions: new Set(),
+  manySelectableFields: new Set(),
+}
+
+export const reviewVersions = ['v1', 'v1beta1']
+
+export function strictnessFor(next: UnversionedSpec, prev: UnversionedSpec): Strictness {
+  const schemas = schemasOf(prev)
+  const none = (is: (schema: V1JSONSchemaProps) => boolean) => !schemas.some((schema) => someSchema(schema, is))
+  const prevReviewVersions = prev.conversion?.conversionReviewVersions ?? []
+  return {
+    schemaPresent: prev.validation?.openAPIV3Schema != null || (prev.versions ?? []).every(({ schema }) => schema?.openAPIV3Schema != null),
+    structural: schemas.every(isStructural),
+    prunedDefaults: !schemas.some((schema) => isStructural(schema) && hasUnprunedDefault(schema)),
+    validTypes: none(({ type }) => !!type && !openApiTypes.includes(type)),
+    atomicSets: none(hasMergedItems),
+    sureListKeys: none(hasUnsureKeys),
+    knownReviewVersion: prevReviewVersions.length === 0 || prevReviewVersions.some((version) => reviewVersions.includes(version)),
+    unchanged: new Set((next.versions ?? []).map(({ name }) => name).filter((name) => hasSameSchema(next, prev, name))),
+    storedExpressions: expressionsIn(schemas),
+    manySelectableFields: new Set(
+      [
+        { name: '', now: next.selectableFields, before: prev.selectableFields },
+        ...(next.versions ?? []).map(({ name, selectableFields }) => ({
+          name,
+          now: selectableFields,
+          before: prev.versions?.find((version) => version.name === name)?.selectableFields,
+        })),
+      ].flatMap(({ name, now, before }) => ((before?.length ?? 0) > 8 && semanticEqual(now, before) ? name : [])),
+    ),
+  }
+}
+
+function isStructural(schema: V1JSONSchemaProps): boolean {
+  if (unsupportedField(schema) !== undefined) return false
+  const scratch = new Check()
+  validateStructural(schema, scratch)
+  return !scratch.failed
+}
+
+function hasUnsureKeys(schema: V1JSONSchemaProps): boolean {
+  const scratch = new Check()
+  validateListKeys(schema, scratch)
+  return scratch.failed
+}
+
+function hasSameSchema(next: UnversionedSpec, prev: UnversionedSpec, name: string): boolean {
+  return prev.versions?.some((version) => version.name === name) === true && semanticEqual(schemaFor(next, name), schemaFor(prev, name))
+}
+
+function expressionsIn(schemas: readonly V1JSONSchemaProps[]): Set<string> {
+  const expressions = new Set<string>()
+  for (const schema of schemas) {
+    someSchema(schema, (each) => {
+      for (const { rule, messageExpression } of each['x-kubernetes-validations'] ?? []) {
+        expressions.add(rule)
+        if (messageExpression) expressions.add(messageExpression)
+      }
+      return false
+    })
+  }
+  return expressions
+}
+
+export function isEstablished({ status }: V1CustomResourceDefinition): boolean {
+  return status?.conditions?.some(({ type, status: value }) => type === 'Established' && value === 'True') === true
+}

@@ -1,0 +1,47 @@
+/** How objects get from one version to another: not at all, or through a webhook. */
+import { reviewVersions, type Strictness } from '#api/apiextensions/v1/strictness.ts'
+import type { UnversionedSpec } from '#api/apiextensions/v1/unversioned-spec.ts'
+import type { Check } from '#api/meta/check.ts'
+import { each } from '#api/meta/each.ts'
+import { dns1035Label, mustBe } from '#api/meta/names.ts'
+import { validateWebhookService, validateWebhookUrl } from '#api/meta/webhook-client.ts'
+
+const strategies = ['None', 'Webhook']
+
+export function validateConversion({ conversion, preserveUnknownFields }: UnversionedSpec, check: Check, strictness: Strictness): void {
+  if (conversion === undefined) return
+  const { strategy, webhookClientConfig: client, conversionReviewVersions: versions } = conversion
+  if (strategy !== 'None' && preserveUnknownFields) {
+    check.at('strategy').invalid(strategy, 'must be None if spec.preserveUnknownFields is true')
+  }
+  if (strategy === '') check.at('strategy').required()
+  else if (!strategies.includes(strategy)) check.at('strategy').notSupported(strategy, strategies)
+  if (strategy === 'Webhook') {
+    const place = check.at('webhookClientConfig')
+    if (client === undefined) place.required('required when strategy is set to Webhook')
+    else if ((client.url == null) === (client.service == null)) place.required('exactly one of url or service is required')
+    else if (client.url != null) validateWebhookUrl(client.url, place.at('url'))
+    else if (client.service != null) validateWebhookService(client.service, place.at('service'))
+    validateReviewVersions(versions, check.at('conversionReviewVersions'), strictness)
+    return
+  }
+  const message = 'should not be set when strategy is not set to Webhook'
+  if (client !== undefined) check.at('webhookClientConfig').forbidden(message)
+  if (versions.length > 0) check.at('conversionReviewVersions').forbidden(message)
+}
+
+function validateReviewVersions(versions: readonly string[], check: Check, { knownReviewVersion }: Strictness): void {
+  if (versions.length === 0) {
+    check.required()
+    return
+  }
+  const seen = new Set<string>()
+  each(versions, check, (version, item) => {
+    if (seen.has(version)) item.invalid(version, 'duplicate version')
+    else mustBe(dns1035Label, version, item)
+    seen.add(version)
+  })
+  if (knownReviewVersion && !versions.some((version) => reviewVersions.includes(version))) {
+    check.invalid(versions, `must include at least one of ${reviewVersions.join(', ')}`)
+  }
+}
