@@ -31,7 +31,7 @@ export function encodeEncryptedObject(object: EncryptedObject): Uint8Array {
 
 export function decodeEncryptedObject(bytes: Uint8Array): EncryptedObject {
   const fields = decodeFields(bytes)
-  const [type = 0] = fields.get(5) ?? []
+  const type = fields.get(5)?.at(-1) ?? 0
   if (type !== 0 && type !== 1) throw new Error(`unknown encryptedDEKSourceType: ${String(type)}`)
   return {
     encryptedData: bytesOf(fields, 1),
