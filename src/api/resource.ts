@@ -28,6 +28,8 @@ export type RuleContext = {
   isEnabled(featureGate: string): boolean
   /** The group and version the request speaks, `events.k8s.io/v1`; a few rules hold for newer versions only. Absent: the stored one. */
   requestVersion?: string
+  /** Absent where there are no namespaces to ask for; then nobody has a label. */
+  labelsOfNamespace?(namespace: string): Readonly<Record<string, string>> | undefined
   /** Who makes the request; absent when the server writes on its own. */
   user?: {
     readonly name: string

@@ -1,0 +1,154 @@
+/** Defaults and rules of what a claim asks for, alone or in a template. */
+import type { Check } from '#api/meta/check.ts'
+import { each } from '#api/meta/each.ts'
+import { dns1123Label, dns1123Subdomain, mustBe } from '#api/meta/names.ts'
+import { boundedList, boundedSet } from '#api/resource/v1/bounded.ts'
+import { validateDeviceConfiguration } from '#api/resource/v1/device-configuration.ts'
+import { type RequestNames, requestNamesOf, validateFullyQualifiedName, validateRequestReference } from '#api/resource/v1/device-names.ts'
+import { validateDeviceSelectors } from '#api/resource/v1/device-selectors.ts'
+import { validateDeviceToleration } from '#api/resource/v1/device-taints.ts'
+import type {
+  V1DeviceConstraint,
+  V1DeviceRequest,
+  V1DeviceSubRequest,
+  V1ExactDeviceRequest,
+  V1ResourceClaimSpec,
+} from '#api/resource/v1/types.gen.ts'
+import type { RuleContext } from '#api/resource.ts'
+
+export const maxRequests = 32
+const maxAlternatives = 8
+const maxConstraints = 32
+export const maxConfigurations = 32
+
+export function defaultClaimSpec(spec: V1ResourceClaimSpec): void {
+  for (const { exactly, firstAvailable } of spec.devices?.requests ?? []) {
+    if (exactly) defaultRequest(exactly)
+    for (const alternative of firstAvailable ?? []) defaultRequest(alternative)
+  }
+}
+
+function defaultRequest(request: V1ExactDeviceRequest | V1DeviceSubRequest): void {
+  request.allocationMode ||= 'ExactCount'
+  if (request.allocationMode === 'ExactCount') request.count ||= 1
+}
+
+/** `check` stands at the spec. */
+export function validateClaimSpec({ devices = {} }: V1ResourceClaimSpec, check: Check, context: RuleContext): void {
+  const names = requestNamesOf(devices.requests)
+  const at = check.at('devices')
+  boundedSet(devices.requests, maxRequests, at.at('requests'), { key: ({ name }) => name ?? '', judge: validateRequest })
+  boundedList(devices.constraints, maxConstraints, at.at('constraints'), (constraint, here) =>
+    validateConstraint(constraint, names, here, context),
+  )
+  boundedList(devices.config, maxConfigurations, at.at('config'), (config, here) => {
+    validateRequestReferences(config.requests, names, here.at('requests'))
+    validateDeviceConfiguration(config, false, here)
+  })
+}
+
+export function validateRequestReferences(references: readonly string[] | undefined, names: RequestNames, check: Check): void {
+  boundedSet(references, maxRequests, check, {
+    key: (reference) => reference,
+    judge: (reference, at) => validateRequestReference(reference, names, at),
+  })
+}
+
+function validateRequest({ name, exactly, firstAvailable }: V1DeviceRequest, check: Check): void {
+  mustBe(dns1123Label, name ?? '', check.at('name'))
+  const hasAlternatives = firstAvailable !== undefined && firstAvailable.length > 0
+  if (!exactly && !hasAlternatives) check.required('exactly one of `exactly` or `firstAvailable` is required')
+  else if (exactly && hasAlternatives) {
+    check.invalid(null, 'exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set')
+  } else if (exactly) validateWanted(exactly, check.at('exactly'))
+  else {
+    boundedSet(firstAvailable, maxAlternatives, check.at('firstAvailable'), {
+      key: (alternative) => alternative.name ?? '',
+      judge(alternative, at) {
+        mustBe(dns1123Label, alternative.name ?? '', at.at('name'))
+        validateWanted(alternative, at)
+      },
+    })
+  }
+}
+
+function validateWanted(request: V1ExactDeviceRequest | V1DeviceSubRequest, check: Check): void {
+  if (!request.deviceClassName) check.at('deviceClassName').required()
+  else mustBe(dns1123Subdomain, request.deviceClassName, check.at('deviceClassName'))
+  validateDeviceSelectors(request.selectors, false, check.at('selectors'))
+  const { allocationMode = '', count = 0 } = request
+  if (allocationMode === 'All') {
+    if (count !== 0) check.at('count').invalid(count, "must not be specified when allocationMode is 'All'")
+  } else if (allocationMode === 'ExactCount') {
+    if (count <= 0) check.at('count').invalid(count, 'must be greater than zero')
+  } else check.at('allocationMode').notSupported(allocationMode, ['All', 'ExactCount'])
+  each(request.tolerations, check.at('tolerations'), validateDeviceToleration)
+}
+
+function validateConstraint(constraint: V1DeviceConstraint, names: RequestNames, check: Check, { isEnabled }: RuleContext): void {
+  validateRequestReferences(constraint.requests, names, check.at('requests'))
+  const { matchAttribute, distinctAttribute } = constraint
+  if (matchAttribute !== undefined) validateFullyQualifiedName(matchAttribute, check.at('matchAttribute'))
+  else if (distinctAttribute !== undefined) validateFullyQualifiedName(distinctAttribute, check.at('distinctAttribute'))
+  else if (isEnabled('DRAConsumableCapacity')) {
+    check.required('exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set')
+  } else check.at('matchAttribute').required()
+}
+
+/** Drops fields whose gate is off, unless the stored spec already uses them. */
+export function dropDisabledClaimFields(
+  next: V1ResourceClaimSpec,
+  prev: V1ResourceClaimSpec | undefined,
+  { isEnabled }: RuleContext,
+): void {
+  const requests = next.devices?.requests ?? []
+  if (!isEnabled('DRAPrioritizedList') && !requestsOf(prev).some(({ firstAvailable }) => firstAvailable?.length)) {
+    for (const request of requests) delete request.firstAvailable
+  }
+  if (!isEnabled('DRADeviceTaints') && !wantedBy(prev).some(({ tolerations }) => tolerations?.length)) {
+    for (const wanted of wantedBy(next)) delete wanted.tolerations
+  }
+  if (!isEnabled('DRAConsumableCapacity') && !usesConsumableCapacity(prev)) {
+    for (const constraint of next.devices?.constraints ?? []) delete constraint.distinctAttribute
+    for (const wanted of wantedBy(next)) delete wanted.capacity
+  }
+}
+
+export function usesConsumableCapacity(spec: V1ResourceClaimSpec | undefined): boolean {
+  const distinguishes = spec?.devices?.constraints?.some(({ distinctAttribute }) => distinctAttribute !== undefined) ?? false
+  return distinguishes || wantedBy(spec).some(({ capacity }) => capacity !== undefined)
+}
+
+const requestsOf = (spec: V1ResourceClaimSpec | undefined) => spec?.devices?.requests ?? []
+
+function wantedBy(spec: V1ResourceClaimSpec | undefined): (V1ExactDeviceRequest | V1DeviceSubRequest)[] {
+  return requestsOf(spec).flatMap(({ exactly, firstAvailable }) => [...(exactly ? [exactly] : []), ...(firstAvailable ?? [])])
+}
+
+const adminAccessLabel = 'resource.kubernetes.io/admin-access'
+const adminAccessDetail = `admin access to devices requires the \`${adminAccessLabel}: true\` label on the containing namespace`
+
+/** Devices in use may be looked at by administrators only, who can label their namespace. `check` stands at the object. */
+export function validateAdminAccess(spec: V1ResourceClaimSpec | undefined, namespace: string, check: Check, context: RuleContext): void {
+  const index = requestsOf(spec).findIndex(({ exactly }) => exactly?.adminAccess)
+  if (index < 0 || isAdminNamespace(namespace, context)) return
+  // Upstream names the field where it was in an older version.
+  check.at('spec.devices.requests').at(index).at('adminAccess').forbidden(adminAccessDetail)
+}
+
+export function validateGrantedAdminAccess(
+  results: readonly { adminAccess?: boolean }[] | undefined,
+  prev: readonly { adminAccess?: boolean }[] | undefined,
+  namespace: string,
+  check: Check,
+  context: RuleContext,
+): void {
+  if (prev?.some(({ adminAccess }) => adminAccess)) return
+  const index = results?.findIndex(({ adminAccess }) => adminAccess) ?? -1
+  if (index < 0 || isAdminNamespace(namespace, context)) return
+  check.at('status.allocation.devices.results').at(index).at('adminAccess').forbidden(adminAccessDetail)
+}
+
+function isAdminNamespace(namespace: string, { labelsOfNamespace }: RuleContext): boolean {
+  return labelsOfNamespace?.(namespace)?.[adminAccessLabel] === 'true'
+}

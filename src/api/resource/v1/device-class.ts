@@ -1,0 +1,50 @@
+import { isExtendedResource } from '#api/core/v1/resource-names.ts'
+import type { Check } from '#api/meta/check.ts'
+import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
+import { longName } from '#api/meta/names.ts'
+import { boundedList } from '#api/resource/v1/bounded.ts'
+import { validateDeviceConfiguration } from '#api/resource/v1/device-configuration.ts'
+import { validateDeviceSelectors } from '#api/resource/v1/device-selectors.ts'
+import type { V1DeviceClass, V1DeviceClassSpec } from '#api/resource/v1/types.gen.ts'
+import { defineResource, type RuleContext } from '#api/resource.ts'
+
+const maxConfigurations = 32
+
+export const DeviceClass = defineResource<V1DeviceClass>({
+  group: 'resource.k8s.io',
+  version: 'v1',
+  kind: 'DeviceClass',
+  plural: 'deviceclasses',
+  scope: 'Cluster',
+  schema: 'io.k8s.api.resource.v1.DeviceClass',
+  nameRule: (name, isPrefix) => longName(isPrefix && name.endsWith('-') ? `${name.slice(0, -1)}a` : name),
+  allowUnconditionalUpdate: true,
+  defaultPropagation: 'Background',
+
+  defaults(deviceClass) {
+    deviceClass.spec ??= {}
+  },
+  prepareForCreate: (deviceClass, context) => dropDisabledFields(deviceClass, undefined, context),
+  validate: ({ spec }, check) => validateSpec(spec, undefined, check.at('spec')),
+  generation: 'spec',
+  prepareForUpdate: dropDisabledFields,
+  validateUpdate: (next, prev, check) => validateSpec(next.spec, prev.spec, check.at('spec')),
+
+  columns: [nameColumn, ageColumn],
+})
+
+function dropDisabledFields(next: V1DeviceClass, prev: V1DeviceClass | undefined, { isEnabled }: RuleContext): void {
+  if (!isEnabled('DRAExtendedResource') && prev?.spec.extendedResourceName === undefined) delete next.spec.extendedResourceName
+}
+
+function validateSpec(spec: V1DeviceClassSpec, prev: V1DeviceClassSpec | undefined, check: Check): void {
+  const isStored = (field: 'selectors' | 'config') => prev !== undefined && semanticEqual(spec[field], prev[field])
+  validateDeviceSelectors(spec.selectors, isStored('selectors'), check.at('selectors'))
+  const configIsStored = isStored('config')
+  boundedList(spec.config, maxConfigurations, check.at('config'), (config, at) => validateDeviceConfiguration(config, configIsStored, at))
+  const { extendedResourceName } = spec
+  if (extendedResourceName !== undefined && !isExtendedResource(extendedResourceName)) {
+    check.at('extendedResourceName').invalid(extendedResourceName, 'must be a valid extended resource name')
+  }
+}

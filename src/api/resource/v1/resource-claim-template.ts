@@ -1,0 +1,41 @@
+import { validateTemplateMeta } from '#api/core/v1/persistent-volume-claim/claim-spec.ts'
+import type { Check } from '#api/meta/check.ts'
+import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { mustNotChange } from '#api/meta/immutable.ts'
+import { defaultClaimSpec, dropDisabledClaimFields, validateAdminAccess, validateClaimSpec } from '#api/resource/v1/claim-spec.ts'
+import type { V1ResourceClaimTemplate, V1ResourceClaimTemplateSpec } from '#api/resource/v1/types.gen.ts'
+import { defineResource, type RuleContext } from '#api/resource.ts'
+
+export const ResourceClaimTemplate = defineResource<V1ResourceClaimTemplate>({
+  group: 'resource.k8s.io',
+  version: 'v1',
+  kind: 'ResourceClaimTemplate',
+  plural: 'resourceclaimtemplates',
+  scope: 'Namespaced',
+  schema: 'io.k8s.api.resource.v1.ResourceClaimTemplate',
+  allowUnconditionalUpdate: true,
+  defaultPropagation: 'Background',
+
+  defaults(template) {
+    template.spec ??= {} as V1ResourceClaimTemplateSpec
+    template.spec.spec ??= {}
+    defaultClaimSpec(template.spec.spec)
+  },
+  prepareForCreate: (template, context) => dropDisabledClaimFields(template.spec.spec, undefined, context),
+  validate(template, check, context) {
+    validateAdminAccess(template.spec.spec, template.metadata.namespace ?? '', check, context)
+    validateTemplate(template, check, context)
+  },
+  prepareForUpdate: (next, prev, context) => dropDisabledClaimFields(next.spec.spec, prev.spec.spec, context),
+  validateUpdate(next, prev, check, context) {
+    validateTemplate(next, check, context)
+    mustNotChange(next.spec, prev.spec, check.at('spec'), 'resource.ResourceClaimTemplateSpec')
+  },
+
+  columns: [nameColumn, ageColumn],
+})
+
+function validateTemplate({ spec }: V1ResourceClaimTemplate, check: Check, context: RuleContext): void {
+  validateTemplateMeta(spec.metadata ?? {}, check.at('spec.metadata'))
+  validateClaimSpec(spec.spec, check.at('spec.spec'), context)
+}

@@ -1,0 +1,119 @@
+import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { mustNotChange } from '#api/meta/immutable.ts'
+import { putBack } from '#api/meta/put-back.ts'
+import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
+import {
+  defaultClaimSpec,
+  dropDisabledClaimFields,
+  usesConsumableCapacity,
+  validateAdminAccess,
+  validateClaimSpec,
+  validateGrantedAdminAccess,
+} from '#api/resource/v1/claim-spec.ts'
+import { deviceKey, validateClaimStatus } from '#api/resource/v1/claim-status.ts'
+import type { V1ResourceClaim } from '#api/resource/v1/types.gen.ts'
+import { defineResource, type RuleContext } from '#api/resource.ts'
+
+export const ResourceClaim = defineResource<V1ResourceClaim>({
+  group: 'resource.k8s.io',
+  version: 'v1',
+  kind: 'ResourceClaim',
+  plural: 'resourceclaims',
+  scope: 'Namespaced',
+  schema: 'io.k8s.api.resource.v1.ResourceClaim',
+  allowUnconditionalUpdate: true,
+  defaultPropagation: 'Background',
+  resetFields: ['status'],
+
+  defaults(claim) {
+    claim.spec ??= {}
+    defaultClaimSpec(claim.spec)
+  },
+  prepareForCreate(claim, context) {
+    delete claim.status
+    dropDisabledClaimFields(claim.spec, undefined, context)
+  },
+  validate({ metadata, spec }, check, context) {
+    validateAdminAccess(spec, metadata.namespace ?? '', check, context)
+    validateClaimSpec(spec, check.at('spec'), context)
+  },
+  prepareForUpdate(next, prev, context) {
+    putBack(next, prev, 'status')
+    dropDisabledClaimFields(next.spec, prev.spec, context)
+  },
+  validateUpdate: (next, prev, check) => mustNotChange(next.spec, prev.spec, check.at('spec'), 'resource.ResourceClaimSpec'),
+
+  subresources: {
+    status: {
+      resetFields: ['metadata', 'spec'],
+      prepareForUpdate(next, prev, context) {
+        putBack(next, prev, 'spec')
+        resetObjectMetaForStatus(next.metadata, prev.metadata)
+        dropDisabledStatusFields(next, prev, context)
+        dropDeallocatedDevices(next, prev)
+      },
+      validateUpdate(next, prev, check, context) {
+        const results = next.status?.allocation?.devices?.results
+        validateGrantedAdminAccess(results, prev.status?.allocation?.devices?.results, next.metadata.namespace ?? '', check, context)
+        validateClaimStatus(next, prev, check.at('status'))
+      },
+    },
+  },
+
+  columns: [
+    nameColumn,
+    {
+      name: 'State',
+      type: 'string',
+      description: 'A summary of the current state (allocated, pending, reserved, etc.).',
+      cell: stateCell,
+    },
+    ageColumn,
+  ],
+})
+
+function stateCell({ metadata, status }: V1ResourceClaim): string {
+  const states = metadata.deletionTimestamp ? ['deleted'] : []
+  if (status?.allocation) {
+    states.push('allocated')
+    if (status.reservedFor?.length) states.push('reserved')
+  } else if (!metadata.deletionTimestamp) states.push('pending')
+  return states.join(',')
+}
+
+/** What a device reported ends with its allocation. */
+function dropDeallocatedDevices({ status }: V1ResourceClaim, prev: V1ResourceClaim): void {
+  if (!status?.devices) return
+  const gone = new Set(prev.status?.allocation?.devices?.results?.map(deviceKey))
+  for (const result of status.allocation?.devices?.results ?? []) gone.delete(deviceKey(result))
+  status.devices = status.devices.filter((device) => !gone.has(deviceKey(device)))
+  if (status.devices.length === 0) delete status.devices
+}
+
+function dropDisabledStatusFields({ status }: V1ResourceClaim, prev: V1ResourceClaim, { isEnabled }: RuleContext): void {
+  if (!status) return
+  const results = status.allocation?.devices?.results ?? []
+  const before = prev.status?.allocation?.devices?.results ?? []
+  if (!isEnabled('DRAResourceClaimDeviceStatus') && !prev.status?.devices?.length) delete status.devices
+  if (!isEnabled('DRAConsumableCapacity') && !hasConsumedCapacity(prev)) {
+    for (const result of results) {
+      delete result.shareID
+      delete result.consumedCapacity
+    }
+    for (const device of status.devices ?? []) delete device.shareID
+  }
+  if (!isEnabled('DRADeviceBindingConditions') && !before.some((result) => result.bindingConditions ?? result.bindingFailureConditions)) {
+    for (const result of results) {
+      delete result.bindingConditions
+      delete result.bindingFailureConditions
+    }
+  }
+}
+
+function hasConsumedCapacity({ spec, status }: V1ResourceClaim): boolean {
+  return (
+    usesConsumableCapacity(spec) ||
+    (status?.allocation?.devices?.results?.some((result) => result.shareID ?? result.consumedCapacity) ?? false) ||
+    (status?.devices?.some(({ shareID }) => shareID !== undefined) ?? false)
+  )
+}

@@ -1,0 +1,141 @@
+import { validateNodeSelector } from '#api/core/v1/pod-spec/node-selectors.ts'
+import { type Check, quoted } from '#api/meta/check.ts'
+import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { mustNotChange } from '#api/meta/immutable.ts'
+import { dns1123Label, dns1123Subdomain, mustBe } from '#api/meta/names.ts'
+import { asInternal } from '#api/meta/quote-internal.ts'
+import { boundedMap, boundedSet } from '#api/resource/v1/bounded.ts'
+import { validateDriverName, validatePoolName } from '#api/resource/v1/device-names.ts'
+import { stampTaints } from '#api/resource/v1/device-taints.ts'
+import { dropDisabledSliceFields } from '#api/resource/v1/drop-disabled-slice-fields.ts'
+import type { V1CounterSet, V1ResourcePool, V1ResourceSlice, V1ResourceSliceSpec } from '#api/resource/v1/types.gen.ts'
+import { maxCounterNameBytes, maxCounters, mustBeCounterName, validateDevice } from '#api/resource/v1/validate-device.ts'
+import { defineResource, type RuleContext } from '#api/resource.ts'
+
+const maxDevices = 128
+const maxAdvancedDevices = 64
+const maxCounterSets = 8
+
+export const ResourceSlice = defineResource<V1ResourceSlice>({
+  group: 'resource.k8s.io',
+  version: 'v1',
+  kind: 'ResourceSlice',
+  plural: 'resourceslices',
+  scope: 'Cluster',
+  schema: 'io.k8s.api.resource.v1.ResourceSlice',
+  allowUnconditionalUpdate: true,
+  defaultPropagation: 'Background',
+
+  defaults(slice) {
+    slice.spec ??= {} as V1ResourceSliceSpec
+    for (const { nodeAllocatableResourceMappings } of slice.spec.devices ?? []) {
+      for (const mapping of Object.values(nodeAllocatableResourceMappings ?? {})) mapping.allocationMultiplier ??= '1'
+    }
+  },
+  prepareForCreate(slice, context) {
+    stampDevices(slice, context)
+    dropDisabledSliceFields(slice, undefined, context)
+  },
+  validate: ({ spec }, check) => validateSpec(spec, undefined, check.at('spec')),
+  warningsOnCreate: driverWarnings,
+
+  generation: 'spec',
+  prepareForUpdate(next, prev, context) {
+    stampDevices(next, context)
+    dropDisabledSliceFields(next, prev, context)
+  },
+  validateUpdate: (next, prev, check) => validateSpec(next.spec, prev.spec, check.at('spec')),
+  warningsOnUpdate: (next) => driverWarnings(next),
+
+  fieldSelectors: {
+    'spec.nodeName': ({ spec }) => spec.nodeName ?? '',
+    'spec.driver': ({ spec }) => spec.driver,
+  },
+
+  columns: [
+    nameColumn,
+    { name: 'Node', type: 'string', description: { field: 'ResourceSliceSpec.nodeName' }, cell: ({ spec }) => spec.nodeName ?? '' },
+    { name: 'Driver', type: 'string', description: { field: 'ResourceSliceSpec.driver' }, cell: ({ spec }) => spec.driver },
+    { name: 'Pool', type: 'string', description: { field: 'ResourcePool.name' }, cell: ({ spec }) => spec.pool.name },
+    ageColumn,
+  ],
+})
+
+function stampDevices({ spec }: V1ResourceSlice, { now }: RuleContext): void {
+  for (const { taints } of spec.devices ?? []) stampTaints(taints, now)
+}
+
+function driverWarnings({ spec: { driver = '' } }: V1ResourceSlice): string[] {
+  if (driver === driver.toLowerCase()) return []
+  return [`spec.driver: driver names should be lowercase; ${quoted(driver)} contains uppercase characters`]
+}
+
+function validateSpec(spec: V1ResourceSliceSpec, prev: V1ResourceSliceSpec | undefined, check: Check): void {
+  validateDriverName(spec.driver, check.at('driver'))
+  validatePool(spec.pool ?? {}, check.at('pool'))
+  if (prev) {
+    mustNotChange(spec.pool?.name, prev.pool?.name, check.at('pool.name'))
+    mustNotChange(spec.driver, prev.driver, check.at('driver'))
+    mustNotChange(spec.nodeName, prev.nodeName, check.at('nodeName'))
+  }
+  validateWhere(spec, check)
+  if (spec.sharedCounters && spec.devices) check.invalid('', 'only one of `sharedCounters` or `devices` is allowed')
+  boundedSet(spec.devices, usesAdvancedFeatures(spec) ? maxAdvancedDevices : maxDevices, check.at('devices'), {
+    key: ({ name }) => name ?? '',
+    judge(device, at) {
+      const prevDevice = prev?.devices?.find(({ name }) => name === device.name)
+      validateDevice(device, prevDevice, spec.perDeviceNodeSelection === true, at)
+    },
+  })
+  boundedSet(spec.sharedCounters, maxCounterSets, check.at('sharedCounters'), { key: ({ name }) => name ?? '', judge: validateCounterSet })
+}
+
+function validatePool({ name, generation = 0, resourceSliceCount = 0 }: Partial<V1ResourcePool>, check: Check): void {
+  validatePoolName(name, check.at('name'))
+  if (resourceSliceCount <= 0) check.at('resourceSliceCount').invalid(resourceSliceCount, 'must be greater than zero')
+  if (generation < 0) check.at('generation').invalid(generation, 'must be greater than or equal to zero')
+}
+
+/** Tells on which nodes the devices can be used, in exactly one of four ways. */
+function validateWhere({ nodeName, nodeSelector, allNodes, perDeviceNodeSelection }: V1ResourceSliceSpec, check: Check): void {
+  const ways: string[] = []
+  if (nodeName) {
+    ways.push('`nodeName`')
+    mustBe(dns1123Subdomain, nodeName, check.at('nodeName'))
+  } else if (nodeName === '') check.at('nodeName').invalid('', 'must be either unset or set to a non-empty string')
+  if (nodeSelector) {
+    ways.push('`nodeSelector`')
+    validateNodeSelector(nodeSelector, check.at('nodeSelector'), false)
+    const terms = nodeSelector.nodeSelectorTerms ?? []
+    if (terms.length !== 1) {
+      const shown = asInternal('[core.NodeSelectorTerm', nodeSelector.nodeSelectorTerms)
+      check.at('nodeSelector.nodeSelectorTerms').invalid(shown, 'must have exactly one node selector term')
+    }
+  }
+  if (allNodes) ways.push('`allNodes`')
+  else if (allNodes === false) check.at('allNodes').invalid(false, 'must be either unset or set to true')
+  if (perDeviceNodeSelection) ways.push('`perDeviceNodeSelection`')
+  else if (perDeviceNodeSelection === false) check.at('perDeviceNodeSelection').invalid(false, 'must be either unset or set to true')
+  const detail = 'exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required'
+  if (ways.length === 0) check.required(detail)
+  else if (ways.length > 1) check.invalid(`{${ways.join(', ')}}`, `${detail}, but multiple fields are set`)
+}
+
+/** Slices whose devices need more room each may have fewer of them. */
+function usesAdvancedFeatures({ devices }: V1ResourceSliceSpec): boolean {
+  return (
+    devices?.some(
+      ({ taints, consumesCounters, attributes }) =>
+        taints?.length ||
+        consumesCounters?.length ||
+        Object.values(attributes ?? {}).some(({ bools, ints, strings, versions }) => bools ?? ints ?? strings ?? versions),
+    ) ?? false
+  )
+}
+
+function validateCounterSet({ name, counters }: V1CounterSet, check: Check): void {
+  if (!name) check.at('name').required()
+  else mustBe(dns1123Label, name, check.at('name'))
+  if (Object.keys(counters ?? {}).length === 0) check.at('counters').required()
+  else boundedMap(counters, maxCounters, maxCounterNameBytes, check.at('counters'), { key: mustBeCounterName })
+}
