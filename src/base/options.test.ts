@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { afterEach, test } from 'node:test'
+import {
+  addOptions,
+  Command,
+  defineOptions,
+  environmentName,
+  flagName,
+  list,
+  onOff,
+  optionValues,
+  text,
+  wholeNumber,
+} from '#base/options.ts'
+
+const declared = defineOptions({
+  dataDir: text('where', { placeholder: 'DIR', default: '/var' }),
+  apiPort: wholeNumber('which port', { default: 6443 }),
+  scheduler: onOff('run it', { default: true }),
+  detach: onOff('leave it', { short: 'd', default: false }),
+  controllers: list('which', { default: ['*'] }),
+  runtime: text('how', { default: 'auto', choices: ['auto', 'sim'] }),
+})
+
+function parse(args: string[], file?: Record<string, unknown>) {
+  const command = new Command('x').exitOverride().configureOutput({ writeErr() {} })
+  addOptions(command, declared)
+  command.parse(args, { from: 'user' })
+  return optionValues(command, declared, file)
+}
+
+afterEach(() => {
+  delete process.env['TYPERNETES_API_PORT']
+})
+
+test('one declaration gives the flag and the environment variable their names', () => {
+  assert.equal(flagName('serviceClusterIpRange'), 'service-cluster-ip-range')
+  assert.equal(environmentName('serviceClusterIpRange'), 'TYPERNETES_SERVICE_CLUSTER_IP_RANGE')
+})
+
+test('defaults hold where nothing is said', () => {
+  assert.deepEqual(
+    { ...parse([]) },
+    { dataDir: '/var', apiPort: 6443, scheduler: true, detach: false, controllers: ['*'], runtime: 'auto' },
+  )
+})
+
+test('flags take their values with a space or an equals sign; switches take true and false', () => {
+  const values = parse(['--data-dir', '/x', '--api-port=1', '--scheduler=false', '-d', '--controllers', 'a,b', '--controllers=c'])
+  assert.deepEqual(
+    [values.dataDir, values.apiPort, values.scheduler, values.detach, values.controllers],
+    ['/x', 1, false, true, ['a', 'b', 'c']],
+  )
+})
+
+test('a flag goes before the environment, that before the file, that before the default', () => {
+  assert.equal(parse([], { apiPort: 3 }).apiPort, 3)
+  process.env['TYPERNETES_API_PORT'] = '2'
+  assert.equal(parse([], { apiPort: 3 }).apiPort, 2)
+  assert.equal(parse(['--api-port', '1'], { apiPort: 3 }).apiPort, 1)
+})
+
+for (const [args, complaint] of [
+  [['--api-port', 'many'], /not a whole number/],
+  [['--runtime', 'docker'], /Allowed are auto, sim/],
+  [['--scheduler=perhaps'], /neither true nor false/],
+  [['--nope'], /unknown option/],
+] as const) {
+  test(`${args.join(' ')} is refused`, () => {
+    assert.throws(() => parse([...args]), complaint)
+  })
+}
+
+test('a key of the file that is no setting is an error that names it', () => {
+  assert.throws(() => parse([], { apiPrt: 3 }), /sets apiPrt, which is no setting/)
+})
+
+test('the help names every flag, its default and its environment variable', () => {
+  const command = new Command('x')
+  addOptions(command, declared)
+  const help = command.helpInformation()
+  for (const part of ['--data-dir <DIR>', '/var', 'TYPERNETES_DATA_DIR', '-d, --detach', '--config <FILE>'])
+    assert.ok(help.includes(part), `${part} in\n${help}`)
+})
