@@ -1,5 +1,5 @@
 /** Objects, lists and events as the bytes of an answer, in the form the client negotiated. */
-import { encodeJson } from '#api/codec/json.ts'
+import { canonicalize, encodeJson } from '#api/codec/json.ts'
 import { notAcceptable, notAcceptableForm } from '#api/meta/status-error.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import { listChunks, listHead } from '#apiserver/http/encode-list.ts'
@@ -149,15 +149,13 @@ export function eventEncoder(resource: ServedResource, form: Form, table: () => 
     bookmark(revision, isEndOfInitialEvents) {
       const metadata = {
         resourceVersion: String(revision),
-        creationTimestamp: null,
         ...(isEndOfInitialEvents ? { annotations: { 'k8s.io/initial-events-end': 'true' } } : {}),
       }
-      const { kind } = resource.definition
-      const shown =
-        form.as === 'object'
-          ? { kind, apiVersion: resource.apiVersion, metadata }
-          : { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${form.metaVersion}`, metadata }
-      return encode('BOOKMARK', shown as unknown as KubernetesObject, schema)
+      if (form.as === 'object') {
+        const shown = { kind: resource.definition.kind, apiVersion: resource.apiVersion, metadata }
+        return encode('BOOKMARK', canonicalize(shown as KubernetesObject, resource.definition.schema), schema)
+      }
+      return encode('BOOKMARK', { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${form.metaVersion}`, metadata }, schema)
     },
     error: (status) => encode('ERROR', status as KubernetesObject, 'io.k8s.apimachinery.pkg.apis.meta.v1.Status'),
   }

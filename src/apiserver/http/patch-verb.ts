@@ -4,14 +4,14 @@ import { quoted } from '#api/meta/check.ts'
 import { applyPatch, type PatchKind, unknownOperationFields } from '#api/meta/patch/apply-patch.ts'
 import { goPrint } from '#api/meta/patch/go-print.ts'
 import { PatchError } from '#api/meta/patch/patch-error.ts'
-import { badRequest, conflict, invalid, notFound, unsupportedMediaType } from '#api/meta/status-error.ts'
+import { badRequest, conflict, invalid, notFound } from '#api/meta/status-error.ts'
 import type { KubernetesObject, UpdateRules } from '#api/resource.ts'
 import { schemaOf } from '#api/schema/schema.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
 import { toStoredWithDefaults } from '#apiserver/http/decode-body.ts'
 import { decodePatched, parsePatchBody } from '#apiserver/http/decode-object.ts'
 import { type WriteOptions, writeOptions } from '#apiserver/http/query-options.ts'
-import { failure, patchRefused } from '#apiserver/http/refusals.ts'
+import { failure, patchRefused, unknownPatchType } from '#apiserver/http/refusals.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
 import { checkName, type WriteServices, type Written, writeContext } from '#apiserver/http/write-verbs.ts'
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.ts'
@@ -27,7 +27,7 @@ const patchKinds: Readonly<Record<string, PatchKind | 'apply'>> = {
 export function patchKindOf(context: RequestContext): PatchKind | 'apply' {
   const type = (context.headers['content-type'] ?? '').split(';')[0] ?? ''
   const kind = patchKinds[type]
-  if (kind === undefined) throw unsupportedMediaType(Object.keys(patchKinds))
+  if (kind === undefined) throw unknownPatchType()
   return kind
 }
 

@@ -1,10 +1,9 @@
 /** The options of a request, from its query (and, for deletes, its body), judged as upstream judges them. */
-import { checkManagerName } from '#api/meta/apply/manager-name.ts'
 import { Check, quoted } from '#api/meta/check.ts'
+import { validateCreateOptions, validatePatchOptions } from '#api/meta/request-options.ts'
 import { badRequest, invalid } from '#api/meta/status-error.ts'
 import type { V1DeleteOptions } from '#api/meta/v1/types.gen.ts'
 import { isTrue } from '#apiserver/http/request-info.ts'
-import { validateDryRun } from '#apiserver/registry/before-delete.ts'
 
 export type WriteOptions = {
   dryRun: string[]
@@ -12,8 +11,6 @@ export type WriteOptions = {
   fieldValidation: 'Ignore' | 'Warn' | 'Strict'
   force: boolean | undefined
 }
-
-const fieldValidations = ['', 'Ignore', 'Warn', 'Strict']
 
 export function writeOptions(
   kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
@@ -26,14 +23,10 @@ export function writeOptions(
   const forceText = query.get('force')
   const force = forceText === null ? undefined : isTrue(forceText)
   const check = new Check()
-  if (kind === 'PatchOptions') {
-    if (isApply && fieldManager === '') check.at('fieldManager').required('is required for apply patch')
-    if (!isApply && force !== undefined) check.at('force').forbidden('may not be specified for non-apply patch')
-  }
-  checkManagerName(fieldManager, check.at('fieldManager'))
-  validateDryRun(dryRun, check.at('dryRun'))
-  if (!fieldValidations.includes(fieldValidation)) check.at('fieldValidation').notSupported(fieldValidation, fieldValidations)
-  if (check.failed) throw invalid({ group: 'meta.k8s.io', kind: kind }, '', check.errors)
+  const given = { dryRun, fieldManager, fieldValidation }
+  if (kind === 'PatchOptions') validatePatchOptions({ ...given, ...(force === undefined ? {} : { force }) }, isApply, check)
+  else validateCreateOptions(given, check)
+  if (check.failed) throw invalid({ group: 'meta.k8s.io', kind }, '', check.errors)
   return { dryRun, fieldManager, fieldValidation: (fieldValidation || 'Warn') as WriteOptions['fieldValidation'], force }
 }
 

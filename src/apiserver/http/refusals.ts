@@ -17,6 +17,11 @@ export function methodNotAllowed(): StatusError {
   return refusal(405, 'the server does not allow this method on the requested resource', { reason: 'MethodNotAllowed', details: {} })
 }
 
+/** A patch of a type nobody knows. */
+export function unknownPatchType(): StatusError {
+  return refusal(415, '415: Unsupported Media Type', { reason: 'UnsupportedMediaType', details: {} })
+}
+
 export function resourceVersionTooLarge(asked: number, current: number): StatusError {
   return refusal(504, `Timeout: Too large resource version: ${asked}, current: ${current}`, {
     reason: 'Timeout',

@@ -131,9 +131,9 @@ function wipeSystemFields(object: KubernetesObject): void {
 export function checkName(object: KubernetesObject, context: RequestContext): void {
   const { name = '', namespace = '' } = object.metadata ?? {}
   const { info } = context
+  if (namespace !== '' && info.namespace !== '' && info.resource !== 'namespaces' && namespace !== info.namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
+  }
   if (name === '') throw badRequest('name must be provided')
   if (name !== info.name) throw badRequest(`the name of the object (${name}) does not match the name on the URL (${info.name})`)
-  if (namespace !== '' && info.namespace !== '' && info.resource !== 'namespaces' && namespace !== info.namespace) {
-    throw badRequest(`the namespace of the object (${namespace}) does not match the namespace on the request (${info.namespace})`)
-  }
 }

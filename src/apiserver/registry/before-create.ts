@@ -17,9 +17,9 @@ export function beforeCreate(definition: ResourceDefinition, object: KubernetesO
   else delete metadata.generation
   definition.prepareForCreate?.(object, context)
 
-  const { scope, nameRule = nameIsDns1123Subdomain } = definition
+  const { scope, nameRule = nameIsDns1123Subdomain, finalizers = 'qualified' } = definition
   const check = new Check()
-  validateObjectMeta(metadata, { scope, nameRule }, check.at('metadata'))
+  validateObjectMeta(metadata, { scope, nameRule, finalizers }, check.at('metadata'))
   definition.validate?.(object, check, context)
   if (!check.failed) checkPathSegment(metadata, check.at('metadata'))
   if (check.failed) throw invalid(definition, metadata.name ?? '', check.errors)

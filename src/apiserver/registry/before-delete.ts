@@ -1,6 +1,7 @@
 /** What a delete does to the object: goes at once, or stays for a while with a deletion timestamp. */
 
 import { Check } from '#api/meta/check.ts'
+import { validateDeleteOptions } from '#api/meta/request-options.ts'
 import { conflict, invalid } from '#api/meta/status-error.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { V1DeleteOptions, V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
@@ -76,22 +77,6 @@ export function checkPreconditions(definition: ResourceDefinition, metadata: V1O
       `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`,
     )
   }
-}
-
-const propagationPolicies = ['Background', 'Foreground', 'Orphan']
-
-export function validateDeleteOptions(options: V1DeleteOptions, check: Check): void {
-  if (options.orphanDependents !== undefined && options.propagationPolicy !== undefined) {
-    check.at('propagationPolicy').invalid(options.propagationPolicy, 'orphanDependents and deletionPropagation cannot be both set')
-  }
-  if (options.propagationPolicy !== undefined && !propagationPolicies.includes(options.propagationPolicy)) {
-    check.at('propagationPolicy').notSupported(options.propagationPolicy, [...propagationPolicies, 'nil'])
-  }
-  validateDryRun(options.dryRun, check.at('dryRun'))
-}
-
-export function validateDryRun(dryRun: readonly string[] | undefined, check: Check): void {
-  for (const each of new Set(dryRun)) if (each !== 'All') check.notSupported(dryRun, ['All'])
 }
 
 const orphanFinalizer = 'orphan'

@@ -13,8 +13,6 @@ export type ServedVersion = {
 export type FieldOwnership = {
   /** Records in `next` that the writer owns what it changed. */
   afterUpdate(prev: KubernetesObject | undefined, next: KubernetesObject, context: WriteContext): void
-  /** The same for what admission changed, under the writer's name. */
-  afterAdmission(prev: KubernetesObject | undefined, next: KubernetesObject, context: WriteContext): void
   /** Merges an applied configuration into the live object, in the served version, yet to be decoded; throws a conflict where others own what it sets. */
   apply(
     prev: KubernetesObject | undefined,

@@ -39,10 +39,6 @@ export function managedFieldsOwnership({ clock }: { clock: Clock }): FieldOwners
 
   return {
     afterUpdate: track,
-    afterAdmission(prev, next, context) {
-      // What admission changed belongs to whoever made the request.
-      track(prev, next, context)
-    },
     apply(prev, configuration, context, { force = false, fieldValidation, warn }) {
       const { served, fieldManager, subresource } = context
       const { object: config, duplicates } = readConfiguration(configuration)

@@ -1,8 +1,9 @@
 /** The objects of one resource: read from memory, written through admission, rules and the store. */
 
+import { quoted } from '#api/meta/check.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { generatedName } from '#api/meta/generate-name.ts'
-import { alreadyExists, badRequest, conflict, generatedNameTaken, invalid, notFound } from '#api/meta/status-error.ts'
+import { alreadyExists, badRequest, conflict, generatedNameTaken, invalid, notFound, unknownFailure } from '#api/meta/status-error.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { V1DeleteOptions } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject, ResourceDefinition, RuleContext, UpdateRules } from '#api/resource.ts'
@@ -12,6 +13,7 @@ import { beforeDelete, garbageCollectionFinalizers, markAsDeleting } from '#apis
 import { beforeUpdate } from '#apiserver/registry/before-update.ts'
 import type { FieldOwnership } from '#apiserver/registry/field-ownership.ts'
 import { metadataOf } from '#apiserver/registry/metadata-of.ts'
+import { dropRepeatedOwners } from '#apiserver/registry/owner-references.ts'
 import { sameJson } from '#apiserver/registry/same-json.ts'
 import { storageKey } from '#apiserver/registry/storage-key.ts'
 import type { Finish, WriteContext } from '#apiserver/registry/write-context.ts'
@@ -96,7 +98,7 @@ export class ResourceRegistry {
     this.#options.ownership.afterUpdate(undefined, object, context)
     const generates = !metadata.name && metadata.generateName
     const request = this.#admissionRequest('CREATE', context, metadata.name ?? '', object, undefined)
-    await this.#mutate(request, undefined, object, context)
+    await this.#mutate(request, object, context)
     for (let attempt = 1; ; attempt++) {
       if (generates) metadata.name = generatedName(metadata.generateName ?? '', this.#options.random)
       try {
@@ -114,7 +116,7 @@ export class ResourceRegistry {
     const metadata = metadataOf(object)
     metadata.creationTimestamp = formatTime(clock.now())
     metadata.uid = random.uuid()
-    delete metadata.resourceVersion
+    if (metadata.resourceVersion) throw unknownFailure('resourceVersion should not be set on objects to be created')
     let wasWritten = false
     const finish = await hooks?.beginCreate?.(object, context)
     try {
@@ -161,8 +163,11 @@ export class ResourceRegistry {
       throw conflict(
         this.#subject(),
         name,
-        `Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${prev.object.metadata?.uid ?? ''}`,
+        `StorageError: invalid object, Code: 4, Key: ${prev.key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${prev.object.metadata?.uid ?? ''}`,
       )
+    }
+    if (metadata.resourceVersion && !/^\d+$/.test(metadata.resourceVersion)) {
+      throw unknownFailure(`strconv.ParseUint: parsing ${quoted(metadata.resourceVersion)}: invalid syntax`)
     }
     if (!metadata.resourceVersion || metadata.resourceVersion === '0') {
       if (!definition.allowUnconditionalUpdate) throw this.#needsResourceVersion(name)
@@ -183,7 +188,7 @@ export class ResourceRegistry {
   ): Promise<CachedObject> {
     const { hooks, ownership, admission } = this.#options
     const request = this.#admissionRequest('UPDATE', context, name, next, prev.object)
-    await this.#mutate(request, prev.object, next, context)
+    await this.#mutate(request, next, context)
     let wasWritten = false
     const finish = await hooks?.beginUpdate?.(next, prev.object, context)
     try {
@@ -207,7 +212,7 @@ export class ResourceRegistry {
   async #createFromUpdate(object: KubernetesObject, context: WriteContext): Promise<CachedObject> {
     this.#ensureNamespace(object, context)
     const request = this.#admissionRequest('CREATE', context, object.metadata?.name ?? '', object, undefined)
-    await this.#mutate(request, undefined, object, context)
+    await this.#mutate(request, object, context)
     return this.#createOnce(object, context, request)
   }
 
@@ -294,15 +299,11 @@ export class ResourceRegistry {
     return shown(revision)
   }
 
-  async #mutate(
-    request: AdmissionRequest,
-    prev: KubernetesObject | undefined,
-    object: KubernetesObject,
-    context: WriteContext,
-  ): Promise<void> {
+  /** What admission changes is not tracked: it belongs to nobody, as upstream has it. */
+  async #mutate(request: AdmissionRequest, object: KubernetesObject, context: WriteContext): Promise<void> {
     if (context.skipsAdmission) return
     await this.#options.admission.mutate(request)
-    this.#options.ownership.afterAdmission(prev, object, context)
+    dropRepeatedOwners(object, context.warn, true)
   }
 
   #admissionRequest(

@@ -51,7 +51,9 @@ export function spliceOffset(value: Uint8Array): number {
   return found + metadataStart.length
 }
 
+/** Revision 0 is of an object that was not stored: a dry run's. */
 export function withResourceVersion(value: Uint8Array, revision: number): Buffer {
+  if (revision === 0) return Buffer.from(value)
   const offset = spliceOffset(value)
   const isEmpty = value[offset] === 0x7d
   const insert = `"resourceVersion":"${revision}"${isEmpty ? '' : ','}`
@@ -64,7 +66,7 @@ export function withResourceVersion(value: Uint8Array, revision: number): Buffer
 
 function parseStored(value: Uint8Array, revision: number): KubernetesObject {
   const object = JSON.parse(textDecoder.decode(value)) as KubernetesObject
-  object.metadata = { resourceVersion: String(revision), ...object.metadata }
+  if (revision > 0) object.metadata = { resourceVersion: String(revision), ...object.metadata }
   return object
 }
 
