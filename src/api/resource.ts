@@ -53,6 +53,11 @@ export type UpdateRules<T> = {
   validateUpdate?(next: T, prev: T, check: Check, context: RuleContext): void
   /** Sentences for the Warning header. */
   warningsOnUpdate?(next: T, prev: T): string[]
+  /**
+   * Metadata is judged once for all kinds, and most kinds judge it once more: clients see both. False for the few that do not,
+   * and for those whose validateUpdate does so itself, in its own order.
+   */
+  rejudgesMetadata?: false
   /** Paths that an apply through this endpoint never owns: `status`, `metadata.finalizers`, … */
   resetFields?: readonly string[]
 }
