@@ -2,7 +2,7 @@
 import { equalJson, fieldOf, isObject, type JsonObject, type JsonValue } from '#api/meta/patch/json-value.ts'
 import { emptySet, type FieldSet, type FieldSetDraft, leaf, unionOf } from './field-set.ts'
 import { deducedType, itemElement, type ListForm, type MapForm, type MergeType } from './merge-type.ts'
-import type { PathElement } from './path-element.ts'
+import { fieldElement, type PathElement } from './path-element.ts'
 
 /** No path is in two of the sets; if all are empty the objects are the same. */
 export type Comparison = { readonly removed: FieldSet; readonly modified: FieldSet; readonly added: FieldSet }
@@ -104,20 +104,20 @@ function compareMaps(
     const type = field?.type ?? map.element ?? deducedType
     if (was === undefined) {
       below ??= new ChangesBelow()
-      below.added(field?.element ?? `f:${key}`, allOf(now, type))
+      below.added(field?.element ?? fieldElement(key), allOf(now, type))
       continue
     }
     const changes = compareValues(was, now, type)
     if (changes === undefined) continue
     below ??= new ChangesBelow()
-    below.add(field?.element ?? `f:${key}`, changes)
+    below.add(field?.element ?? fieldElement(key), changes)
   }
   for (const key in before) {
     const was = before[key]
     if (was === undefined || (after !== undefined && fieldOf(after, key) !== undefined)) continue
     const field = map.fields.get(key)
     below ??= new ChangesBelow()
-    below.removed(field?.element ?? `f:${key}`, allOf(was, field?.type ?? map.element ?? deducedType))
+    below.removed(field?.element ?? fieldElement(key), allOf(was, field?.type ?? map.element ?? deducedType))
   }
   return below?.changes
 }
@@ -202,7 +202,7 @@ function allFields(value: JsonObject, map: MapForm): FieldSet {
     const field = value[key]
     if (field === undefined) continue
     const known = map.fields.get(key)
-    node[known?.element ?? `f:${key}`] = allOf(field, known?.type ?? map.element ?? deducedType)
+    node[known?.element ?? fieldElement(key)] = allOf(field, known?.type ?? map.element ?? deducedType)
     below = true
   }
   return below ? node : leaf

@@ -2,7 +2,7 @@
 import { quoted } from '#api/meta/check.ts'
 import { type FieldSet, hasPath, pathsOf, setOfPaths } from './field-set.ts'
 import { identityOf, type ManagedEntry } from './managed-entries.ts'
-import { inBytes, type PathElement, printedPath } from './path-element.ts'
+import { compareTexts, type PathElement, printedPath } from './path-element.ts'
 
 export type ConflictCause = { readonly reason: 'FieldManagerConflict'; readonly message: string; readonly field: string }
 
@@ -41,7 +41,7 @@ export class ApplyConflictError extends Error {
 }
 
 export function conflictError(owned: readonly { owner: ManagedEntry; fields: FieldSet }[]): ApplyConflictError {
-  const sorted = [...owned].sort((left, right) => inBytes(identityOf(left.owner), identityOf(right.owner)))
+  const sorted = [...owned].sort((left, right) => compareTexts(identityOf(left.owner), identityOf(right.owner)))
   return new ApplyConflictError(sorted.flatMap(({ owner, fields }) => pathsOf(fields).map((path) => ({ owner, path }))))
 }
 

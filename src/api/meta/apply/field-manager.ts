@@ -14,7 +14,6 @@ import {
   type ManagedEntry,
   readStoredEntries,
   withSet,
-  withTime,
   writtenEntries,
 } from './managed-entries.ts'
 import type { MergeType } from './merge-type.ts'
@@ -77,6 +76,7 @@ export class FieldManager {
       type,
       filterAt: filterAt ?? (() => undefined),
       convert: convert ?? (() => undefined),
+      ownable: (set) => differenceOf(set, unowned),
     }
   }
 
@@ -130,13 +130,13 @@ export class FieldManager {
 
   #track(live: JsonObject, next: JsonObject, entries: ManagedEntries, manager: string, time: string): ManagedEntries {
     const current = currentEntries(entries, live, this.#context)
-    const taken = differenceOf(takeChanges(live, next, current, this.#context), unowned)
+    const taken = takeChanges(live, next, current, this.#context)
     if (!isEmptySet(taken)) {
       const entry = this.#entry(manager, 'Update')
       const identity = identityOf(entry)
       const previous = current.get(identity)
       const merged = previous === undefined ? { ...entry, set: taken } : withSet(previous, unionOf(previous.set, taken))
-      current.set(identity, withTime(merged, time))
+      current.set(identity, { ...merged, time })
     }
     capUpdaters(current)
     return current
@@ -153,10 +153,7 @@ export class FieldManager {
     )
     const own = entries.get(identity)
     if (own !== undefined) {
-      const set = differenceOf(own.set, unowned)
-      const applier = { ...withSet(own, set), apiVersion: this.#apiVersion }
-      if (isEmptySet(set)) entries.delete(identity)
-      else entries.set(identity, same ? applier : withTime(applier, time))
+      entries.set(identity, { ...own, apiVersion: this.#apiVersion, time: same ? own.time : time })
     }
     const written = writtenEntries(entries)
     if (isObject(object['metadata'])) {

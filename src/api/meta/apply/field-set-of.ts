@@ -1,33 +1,43 @@
 /** Every path that an applied configuration speaks of: what its applier comes to own. */
 import type { JsonObject, JsonValue } from '#api/meta/patch/json-value.ts'
 import { type FieldSet, type FieldSetDraft, leaf, withMember } from './field-set.ts'
-import { itemElement, type ListForm, type MapForm, type MergeType, typeOfKey, untypedAtomic } from './merge-type.ts'
-import type { PathElement } from './path-element.ts'
+import { itemElement, type ListForm, type MapForm, type MergeType, untypedAtomic } from './merge-type.ts'
+import { fieldElement } from './path-element.ts'
 
 /** Structs belong to nobody, only what is in them; keys of maps and items of lists are owned themselves. */
 export function fieldSetOf(object: JsonObject, type: MergeType): FieldSet {
-  return pathsIn(object, type) ?? {}
+  return nodeOf(object, type, false, false) ?? {}
 }
 
-/** The node of a value; undefined where there is nothing to own: null, and what is empty. */
-function pathsIn(value: JsonValue, type: MergeType): FieldSet | undefined {
+/** The same with structs as members: every path that there is in the object. */
+export function allPathsOf(object: JsonObject, type: MergeType): FieldSet {
+  return nodeOf(object, type, false, true) ?? {}
+}
+
+/** The node of a value, a member if it is to be one; undefined where it is not, and there is nothing in it to own. */
+function nodeOf(value: JsonValue, type: MergeType, member: boolean, structs: boolean): FieldSet | undefined {
   const form = type.formOf(value)
   if (form === undefined || form.atomic) return leaf
-  if (form.kind === 'list') return Array.isArray(value) ? itemPaths(value, form) : undefined
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? keyPaths(value, form) : undefined
+  let node: FieldSet | undefined
+  if (form.kind === 'list') {
+    if (Array.isArray(value)) node = itemNodes(value, form, member, structs)
+  } else if (typeof value === 'object' && value !== null && !Array.isArray(value)) node = keyNodes(value, form, member, structs)
+  return node ?? (member ? leaf : undefined)
 }
 
-function keyPaths(value: JsonObject, map: MapForm): FieldSet | undefined {
+function keyNodes(value: JsonObject, map: MapForm, member: boolean, structs: boolean): FieldSet | undefined {
   let node: FieldSetDraft | undefined
   for (const key in value) {
     const inside = value[key]
     if (inside === undefined) continue
     const field = map.fields.get(key)
-    let below = pathsIn(inside, field?.type ?? typeOfKey(map, key) ?? untypedAtomic)
-    if (field === undefined || inside === null || isEmptyMap(inside)) below = below === undefined ? leaf : withMember(below)
+    const type = field?.type ?? map.element ?? untypedAtomic
+    const isOwn = field === undefined || inside === null || isEmptyMap(inside)
+    let below = nodeOf(inside, type, isOwn, structs)
     if (below === undefined) continue
-    node ??= {}
-    node[field?.element ?? `f:${key}`] = below
+    if (structs && !isOwn) below = withMember(below)
+    node ??= member ? { '.': leaf } : {}
+    node[field?.element ?? fieldElement(key)] = below
   }
   return node
 }
@@ -38,16 +48,13 @@ function isEmptyMap(value: JsonValue): boolean {
   return true
 }
 
-function itemPaths(items: readonly JsonValue[], list: ListForm): FieldSet | undefined {
-  let node: FieldSetDraft | undefined
-  const seen = new Map<PathElement, number>()
+function itemNodes(items: readonly JsonValue[], list: ListForm, member: boolean, structs: boolean): FieldSet | undefined {
+  if (items.length === 0) return undefined
+  const node: FieldSetDraft = member ? { '.': leaf } : {}
   for (const item of items) {
     const element = itemElement(list, item)
-    const before = seen.get(element) ?? 0
-    seen.set(element, before + 1)
-    node ??= {}
     // Of items that share their keys no insides can be told apart.
-    node[element] = before > 0 ? leaf : withMember(pathsIn(item, list.element) ?? leaf)
+    node[element] = node[element] === undefined ? (nodeOf(item, list.element, true, structs) ?? leaf) : leaf
   }
   return node
 }

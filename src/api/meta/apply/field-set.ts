@@ -5,7 +5,7 @@
  * Sets are never changed. Every operation hands back its argument, or parts of it, where nothing is different, so that
  * an entry nobody touched stays the same object. Keys come in any order; `ordered` puts them in the one that is stored.
  */
-import { compareElements, inBytes, type PathElement, type ReadElement, readElement } from './path-element.ts'
+import { compareElements, type PathElement, readElement } from './path-element.ts'
 
 export type FieldSet = { readonly [element: PathElement]: FieldSet }
 /** A set while it is being built. */
@@ -80,19 +80,29 @@ export function subtreeDifferenceOf(left: FieldSet, right: FieldSet): FieldSet {
 }
 
 function nodeDifference(left: FieldSet, right: FieldSet, subtrees: boolean): FieldSet | undefined {
-  let rest: FieldSetDraft | undefined
-  // The smaller side leads: mostly a few changes are taken from a big set.
+  let changes: Map<PathElement, FieldSet | undefined> | undefined
+  // The right side leads: mostly a few changes are taken from a big set.
   for (const element in right) {
     const ours = left[element]
     if (ours === undefined) continue
     const kept = element === '.' ? undefined : childDifference(ours, right[element] as FieldSet, subtrees)
     if (kept === ours) continue
-    rest ??= { ...left }
-    if (kept === undefined) delete rest[element]
-    else rest[element] = kept
+    changes ??= new Map()
+    changes.set(element, kept)
   }
-  if (rest === undefined) return left
-  return normalized(rest, left['.'] !== undefined && right['.'] === undefined)
+  if (changes === undefined) return left
+  const rest: FieldSetDraft = {}
+  let below = false
+  let member = false
+  for (const element in left) {
+    const node = changes.has(element) ? changes.get(element) : left[element]
+    if (node === undefined) continue
+    rest[element] = node
+    if (element === '.') member = true
+    else below = true
+  }
+  if (below) return rest
+  return member ? leaf : undefined
 }
 
 function childDifference(ours: FieldSet, theirs: FieldSet, subtrees: boolean): FieldSet | undefined {
@@ -107,12 +117,6 @@ function withoutMember(node: FieldSet): FieldSet {
   if (node['.'] === undefined) return node
   const { '.': _, ...below } = node
   return below
-}
-
-/** A node whose children may all be gone. */
-function normalized(node: FieldSetDraft, member: boolean): FieldSet | undefined {
-  for (const element in node) if (element !== '.') return node
-  return member ? leaf : undefined
 }
 
 /** The members of both. */
@@ -157,8 +161,9 @@ export function pathsOf(set: FieldSet): PathElement[][] {
   return found
 }
 
-/** The same set with its elements in the order they are stored in. */
-export function ordered(set: FieldSet): FieldSet {
+/** The same set with its elements in the order they are stored in. Parts that it shares with `known` are in order. */
+export function ordered(set: FieldSet, known?: FieldSet): FieldSet {
+  if (set === known) return set
   let result: FieldSetDraft | undefined
   const inOrder = isInOrder(set)
   const elements = inOrder ? Object.keys(set) : sortedElements(set)
@@ -168,7 +173,7 @@ export function ordered(set: FieldSet): FieldSet {
   }
   for (const element of elements) {
     const child = set[element] as FieldSet
-    const sorted = child === leaf ? child : ordered(child)
+    const sorted = child === leaf ? child : ordered(child, known?.[element])
     if (sorted !== child) result ??= { ...set }
     if (result !== undefined) result[element] = sorted
   }
@@ -177,30 +182,26 @@ export function ordered(set: FieldSet): FieldSet {
 
 function isInOrder(set: FieldSet): boolean {
   let last: PathElement | undefined
-  let lastRead: ReadElement | undefined
   for (const element in set) {
     if (element === '.') {
       if (last !== undefined) return false
       continue
     }
-    if (last !== undefined) {
-      if (last[0] === 'f' && element[0] === 'f') {
-        if (inBytes(last, element) > 0) return false
-      } else {
-        lastRead = lastRead?.element === last ? lastRead : readElement(last)
-        const read = readElement(element)
-        if (compareElements(lastRead, read) > 0) return false
-        lastRead = read
-      }
-    }
+    if (last !== undefined && !isBefore(last, element)) return false
     last = element
   }
   return true
 }
 
+function isBefore(left: PathElement, right: PathElement): boolean {
+  if (left[0] === 'f' && right[0] === 'f') return left < right
+  return compareElements(readElement(left), readElement(right)) < 0
+}
+
 function sortedElements(node: FieldSet): PathElement[] {
   const elements = Object.keys(node).filter((element) => element !== '.')
   if (elements.length < 2) return elements
+  if (elements.every((element) => element[0] === 'f')) return elements.sort()
   return elements
     .map(readElement)
     .sort(compareElements)

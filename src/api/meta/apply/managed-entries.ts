@@ -2,7 +2,7 @@
 import { equalJson } from '#api/meta/patch/json-value.ts'
 import type { V1ManagedFieldsEntry } from '#api/meta/v1/types.gen.ts'
 import { emptySet, type FieldSet, ordered, unionOf } from './field-set.ts'
-import { goJson, inBytes } from './path-element.ts'
+import { compareTexts, goJson } from './path-element.ts'
 import { readFieldSet } from './read-field-set.ts'
 
 export type Operation = 'Apply' | 'Update'
@@ -16,7 +16,7 @@ export type ManagedEntry = {
   /** RFC 3339, whole seconds, UTC. */
   readonly time: string | undefined
   readonly set: FieldSet
-  /** What it was read from. */
+  /** What it was read from, if it was: its set is in order. */
   readonly stored?: V1ManagedFieldsEntry
 }
 
@@ -57,16 +57,8 @@ function readEntries(stored: readonly V1ManagedFieldsEntry[], setOf: (entry: V1M
   return entries
 }
 
-/** With the same owner, time and stored form as long as the set is the same. */
 export function withSet(entry: ManagedEntry, set: FieldSet): ManagedEntry {
-  if (set === entry.set) return entry
-  const { stored: _, ...rest } = entry
-  return { ...rest, set }
-}
-
-export function withTime(entry: ManagedEntry, time: string): ManagedEntry {
-  const { stored: _, ...rest } = entry
-  return { ...rest, time }
+  return set === entry.set ? entry : { ...entry, set }
 }
 
 /** What to store: appliers first, then the oldest; undefined if nobody owns anything. `previous` itself where nothing changed. */
@@ -82,15 +74,15 @@ export function writtenEntries(
 }
 
 function writtenEntry(entry: ManagedEntry): V1ManagedFieldsEntry {
-  if (entry.stored !== undefined && entry.stored.fieldsV1 === entry.set) return entry.stored
-  const { manager, operation, apiVersion, time, subresource, set } = entry
+  const { manager, operation, apiVersion, time, subresource, set, stored } = entry
+  if (stored?.fieldsV1 === set && stored.time === time && stored.apiVersion === apiVersion) return stored
   return {
     ...(manager === '' ? {} : { manager }),
     operation,
     apiVersion,
     ...(time === undefined ? {} : { time: wholeSeconds(time) }),
     fieldsType: 'FieldsV1',
-    fieldsV1: ordered(set),
+    fieldsV1: ordered(set, stored?.fieldsV1),
     ...(subresource === '' ? {} : { subresource }),
   }
 }
@@ -99,15 +91,15 @@ function compareEntries(left: ManagedEntry, right: ManagedEntry): number {
   if (left.operation !== right.operation) return left.operation < right.operation ? -1 : 1
   return (
     compareTimes(left.time, right.time) ||
-    inBytes(left.manager, right.manager) ||
-    inBytes(left.apiVersion, right.apiVersion) ||
-    inBytes(left.subresource, right.subresource)
+    compareTexts(left.manager, right.manager) ||
+    compareTexts(left.apiVersion, right.apiVersion) ||
+    compareTexts(left.subresource, right.subresource)
   )
 }
 
 /** By the second; entries without a time are the oldest. */
 function compareTimes(left: string | undefined, right: string | undefined): number {
-  return left === right ? 0 : inBytes(left === undefined ? '' : wholeSeconds(left), right === undefined ? '' : wholeSeconds(right))
+  return left === right ? 0 : compareTexts(left === undefined ? '' : wholeSeconds(left), right === undefined ? '' : wholeSeconds(right))
 }
 
 /** Clients may write times with a zone or fractions; here they have neither. */
@@ -125,7 +117,7 @@ export function capUpdaters(entries: ManagedEntries): void {
   const updaters = [...entries].filter(([, entry]) => entry.operation === 'Update')
   let surplus = updaters.length - maxUpdaters
   if (surplus <= 0) return
-  updaters.sort(([leftId, left], [rightId, right]) => compareTimes(left.time, right.time) || inBytes(leftId, rightId))
+  updaters.sort(([leftId, left], [rightId, right]) => compareTimes(left.time, right.time) || compareTexts(leftId, rightId))
   const oldest = new Map<string, string>()
   for (const [identity, entry] of updaters) {
     if (surplus <= 0) return

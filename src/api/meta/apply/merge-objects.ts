@@ -53,6 +53,9 @@ type Item = { element: PathElement; value: JsonValue }
 function mergeLists(live: readonly JsonValue[], config: readonly JsonValue[], list: ListForm): JsonValue[] {
   const itemsOf = (values: readonly JsonValue[]): Item[] => values.map((value) => ({ element: itemElement(list, value), value }))
   const [ours, theirs] = [itemsOf(live), itemsOf(config)]
+  if (ours.length === theirs.length && ours.every(({ element }, index) => element === theirs[index]?.element)) {
+    return ours.map(({ value }, index) => mergeValues(value, config[index] as JsonValue, list.element))
+  }
   const counterparts = new Map<PathElement, JsonValue>()
   for (const { element, value } of ours) counterparts.set(element, counterparts.has(element) ? null : value)
   const wanted = new Set(theirs.map(({ element }) => element))

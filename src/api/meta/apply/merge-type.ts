@@ -2,7 +2,7 @@
  * What ownership and merging must know of a type: which of its parts can be owned on their own, and by what key the
  * items of a list are told apart.
  */
-import type { JsonValue } from '#api/meta/patch/json-value.ts'
+import type { JsonObject, JsonValue } from '#api/meta/patch/json-value.ts'
 import { fieldElement, keyElement, type PathElement, valueElement } from './path-element.ts'
 
 export type Scalar = 'numeric' | 'string' | 'boolean' | 'untyped'
@@ -38,6 +38,8 @@ export type ListForm = {
   /** Of a list that is not atomic: the fields that tell items apart. Without keys it is a set of scalars. */
   readonly keys: readonly ListKey[]
   readonly element: MergeType
+  /** Path elements of items by the value of their only key: names come again and again. */
+  readonly known: Map<string, PathElement>
 }
 
 export type ListKey = { readonly name: string /** For items that lack the key. */; readonly default: JsonValue | undefined }
@@ -46,6 +48,8 @@ export type MapForm = {
   readonly kind: 'map'
   readonly atomic: boolean
   readonly fields: ReadonlyMap<string, MergeField>
+  /** The same fields by their path element. */
+  readonly fieldsByElement: ReadonlyMap<PathElement, MergeField>
   /** The type of keys that are no fields; undefined where there may be none. */
   readonly element: MergeType | undefined
 }
@@ -59,6 +63,7 @@ export function lazyList(atomic: boolean, keyNames: readonly string[], element: 
   return {
     kind: 'list',
     atomic,
+    known: new Map(),
     get keys() {
       keys ??= [...keyNames].sort().map((name) => ({ name, default: defaultOf(name) }))
       return keys
@@ -74,29 +79,31 @@ export type KeyDefault = (key: string) => JsonValue | undefined
 
 export function lazyMap(atomic: boolean, names: Iterable<string>, typeOf: (name: string) => MergeType, element?: () => MergeType): MapForm {
   const fields = new Map<string, MergeField>()
+  const fieldsByElement = new Map<PathElement, MergeField>()
   for (const name of names) {
     let type: MergeType | undefined
-    fields.set(name, {
+    const field: MergeField = {
       element: fieldElement(name),
       get type() {
         type ??= typeOf(name)
         return type
       },
-    })
+    }
+    fields.set(name, field)
+    fieldsByElement.set(field.element, field)
   }
   let resolved: MergeType | undefined
   return {
     kind: 'map',
     atomic,
     fields,
+    fieldsByElement,
     get element() {
       if (element !== undefined) resolved ??= element()
       return resolved
     },
   }
 }
-
-const noFields: ReadonlyMap<string, MergeField> = new Map()
 
 /** Anything, owned as a whole. */
 export const untypedAtomic: MergeType = new MergeType({
@@ -119,14 +126,12 @@ export const untypedAtomic: MergeType = new MergeType({
 export const deducedType: MergeType = new MergeType({
   scalar: 'untyped',
   list: untypedAtomic.list as ListForm,
-  map: {
-    kind: 'map',
-    atomic: false,
-    fields: noFields,
-    get element() {
-      return deducedType
-    },
-  },
+  map: lazyMap(
+    false,
+    [],
+    () => deducedType,
+    () => deducedType,
+  ),
 })
 
 /** The type of a map's key; undefined where the schema does not know it. */
@@ -134,9 +139,25 @@ export function typeOfKey(map: MapForm, key: string): MergeType | undefined {
   return map.fields.get(key)?.type ?? map.element
 }
 
+const maxKnown = 1_000
+
 /** What tells the item from others of its list. Throws on items that have nothing to be told by. */
 export function itemElement(list: ListForm, item: JsonValue): PathElement {
-  const { keys } = list
+  const { keys, known } = list
+  const [only] = keys
+  const value =
+    only === undefined ? item : keys.length === 1 && typeof item === 'object' && item !== null ? (item as JsonObject)[only.name] : undefined
+  if (typeof value !== 'string') return madeElement(list, item)
+  let element = known.get(value)
+  if (element === undefined) {
+    element = madeElement(list, item)
+    if (known.size >= maxKnown) known.clear()
+    known.set(value, element)
+  }
+  return element
+}
+
+function madeElement({ keys }: ListForm, item: JsonValue): PathElement {
   if (keys.length === 0) {
     if (typeof item !== 'object') return valueElement(item)
     if (item === null) throw new Error("associative list without keys has an element that's an explicit null")

@@ -3,7 +3,7 @@ import { equalJson, type JsonObject } from '#api/meta/patch/json-value.ts'
 import { type Comparison, compareObjects } from './compare.ts'
 import { conflictError } from './conflict.ts'
 import type { FieldFilter } from './field-filter.ts'
-import { differenceOf, type FieldSet, intersectionOf, isEmptySet, isSubset, unionOf } from './field-set.ts'
+import { differenceOf, emptySet, type FieldSet, intersectionOf, isEmptySet, isSubset, unionOf } from './field-set.ts'
 import { fieldSetOf } from './field-set-of.ts'
 import { type ManagedEntries, type ManagedEntry, withSet } from './managed-entries.ts'
 import { mergeObjects } from './merge-objects.ts'
@@ -18,6 +18,8 @@ export type OwnershipContext = PruningVersions & {
   readonly apiVersion: string
   readonly type: MergeType
   filterAt(apiVersion: string): FieldFilter | undefined
+  /** Without what nobody can own. */
+  ownable(set: FieldSet): FieldSet
 }
 
 /** The entries fitted to the schema, without those of versions that are gone. */
@@ -39,7 +41,7 @@ export function takeChanges(live: JsonObject, next: JsonObject, entries: Managed
     if (set === undefined || isEmptySet(set)) entries.delete(identity)
     else if (set !== entry.set) entries.set(identity, withSet(entry, set))
   }
-  return comparisons.at(context.apiVersion)?.changed ?? {}
+  return context.ownable(comparisons.at(context.apiVersion)?.changed ?? emptySet)
 }
 
 export type Applied = { entries: ManagedEntries; object: JsonObject /** Whether the object is what it was before. */; same: boolean }
@@ -57,15 +59,19 @@ export function applyConfig(
 ): Applied {
   const { identity } = applier
   const last = entries.get(identity)
-  const spoken = fieldSetOf(config, context.type)
-  const set = context.filterAt(context.apiVersion)?.(spoken) ?? spoken
-  const settled: ManagedEntries = new Map(entries)
-  settled.set(identity, { ...applier.entry, set })
-  let object = mergeObjects(live, config, context.type)
+  const all = fieldSetOf(config, context.type)
+  const spoken = context.filterAt(context.apiVersion)?.(all) ?? all
+  const set = context.ownable(spoken)
   // Whoever still speaks of all he spoke of last time gave nothing up.
-  if (last !== undefined && !isEmptySet(last.set) && !(last.apiVersion === context.apiVersion && isSubset(last.set, set))) {
+  const keepsAll = last === undefined || (last.apiVersion === context.apiVersion && isSubset(last.set, set))
+  const settled: ManagedEntries = new Map(entries)
+  let object = mergeObjects(live, config, context.type)
+  if (!keepsAll && !isEmptySet(last.set)) {
+    // With what nobody can own, such as the name: it keeps the metadata from being pruned.
+    settled.set(identity, { ...applier.entry, set: spoken })
     object = prunedObject(object, last, settled, context)
   }
+  settled.set(identity, { ...applier.entry, set: last !== undefined && keepsAll && isSubset(set, last.set) ? last.set : set })
   const comparisons = new Comparisons(live, object, context)
   const conflicts: { owner: ManagedEntry; fields: FieldSet }[] = []
   for (const [owner, entry] of settled) {

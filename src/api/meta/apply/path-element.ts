@@ -7,9 +7,19 @@ import { isObject, type JsonObject, type JsonValue, setField } from '#api/meta/p
 
 export type PathElement = string
 
+/** Made once for names that come again and again, as labels do: texts that are keys of objects cost more than their making. */
 export function fieldElement(name: string): PathElement {
-  return `f:${name}`
+  let element = fieldElements.get(name)
+  if (element === undefined) {
+    if (fieldElements.size >= maxRemembered) fieldElements.clear()
+    element = `f:${name}`
+    fieldElements.set(name, element)
+  }
+  return element
 }
+
+const maxRemembered = 10_000
+const fieldElements = new Map<string, PathElement>()
 
 export function valueElement(value: JsonValue): PathElement {
   return `v:${goJson(value)}`
@@ -36,7 +46,7 @@ function sortedKeys(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(sortedKeys)
   if (!isObject(value)) return value
   const sorted: JsonObject = {}
-  for (const key of Object.keys(value).sort(inBytes)) setField(sorted, key, sortedKeys(value[key] ?? null))
+  for (const key of Object.keys(value).sort(compareTexts)) setField(sorted, key, sortedKeys(value[key] ?? null))
   return sorted
 }
 
@@ -50,7 +60,7 @@ export function canonicalElement(text: string): PathElement | undefined {
     case 'k': {
       const keys: unknown = JSON.parse(text.slice(2))
       if (!isObject(keys)) throw new Error(`expected an object: ${text}`)
-      const sorted = Object.keys(keys).sort(inBytes)
+      const sorted = Object.keys(keys).sort(compareTexts)
       return keyElement(sorted.map((name) => [name, keys[name] ?? null]))
     }
     case 'v':
@@ -68,10 +78,18 @@ export function canonicalElement(text: string): PathElement | undefined {
 export type ReadElement = { readonly element: PathElement; readonly kind: number; readonly content: JsonValue }
 
 export function readElement(element: PathElement): ReadElement {
-  const kind = kinds.indexOf(element[0] ?? '')
-  const rest = element.slice(2)
-  return { element, kind, content: kind === 0 ? rest : (JSON.parse(rest) as JsonValue) }
+  let read = readElements.get(element)
+  if (read === undefined) {
+    const kind = kinds.indexOf(element[0] ?? '')
+    const rest = element.slice(2)
+    read = { element, kind, content: kind === 0 ? rest : (JSON.parse(rest) as JsonValue) }
+    if (readElements.size >= maxRemembered) readElements.clear()
+    readElements.set(element, read)
+  }
+  return read
 }
+
+const readElements = new Map<PathElement, ReadElement>()
 
 /** Fields come first, then items by key, by value, by place; each kind in its own order. */
 export function compareElements(left: ReadElement, right: ReadElement): number {
@@ -86,7 +104,7 @@ function compareKeys(left: JsonObject, right: JsonObject): number {
   const [ours, theirs] = [Object.keys(left), Object.keys(right)]
   for (let index = 0; index < Math.min(ours.length, theirs.length); index++) {
     const [a, b] = [ours[index] ?? '', theirs[index] ?? '']
-    const order = inBytes(a, b) || compareValues(left[a] ?? null, right[b] ?? null)
+    const order = compareTexts(a, b) || compareValues(left[a] ?? null, right[b] ?? null)
     if (order !== 0) return order
   }
   return ours.length - theirs.length
@@ -98,7 +116,7 @@ function compareValues(left: JsonValue, right: JsonValue): number {
   if (a !== b) return a - b
   if (typeof left === 'number' && typeof right === 'number') return left - right
   if (typeof left === 'boolean') return Number(left) - Number(right)
-  return inBytes(
+  return compareTexts(
     String(typeof left === 'string' ? left : JSON.stringify(left)),
     String(typeof right === 'string' ? right : JSON.stringify(right)),
   )
@@ -110,14 +128,10 @@ function rank(value: JsonValue): number {
   return ['number', 'string', 'boolean', '', 'object'].indexOf(typeof value)
 }
 
-/** The order of UTF-8, in which Go compares. It differs from that of UTF-16 only where surrogates meet what lies above them. */
-export function inBytes(left: string, right: string): number {
-  if (left === right) return 0
-  if (high.test(left) && high.test(right)) return Buffer.compare(Buffer.from(left), Buffer.from(right))
-  return left < right ? -1 : 1
+/** As Go orders texts, but for characters beyond the basic plane. */
+export function compareTexts(left: string, right: string): number {
+  return left === right ? 0 : left < right ? -1 : 1
 }
-
-const high = /[\ud800-\uffff]/
 
 /** As error messages show it: `.image`, `[name="c"]`, `[="x"]`, `[0]`. */
 export function printedElement(element: PathElement): string {

@@ -2,6 +2,7 @@
 import { isObject, type JsonObject, type JsonValue, setField } from '#api/meta/patch/json-value.ts'
 import { type FieldSet, isMember } from './field-set.ts'
 import { itemElement, type ListForm, type MapForm, type MergeType, typeOfKey, untypedAtomic } from './merge-type.ts'
+import { fieldElement } from './path-element.ts'
 
 /** The object without the members of the set and what is inside them; shares with `object` what is the same. */
 export function removePaths(object: JsonObject, paths: FieldSet, type: MergeType): JsonObject {
@@ -23,7 +24,7 @@ function remainingKeys(value: JsonObject, paths: FieldSet, map: MapForm): JsonVa
   let left = false
   for (const key in value) {
     const inside = value[key]
-    const below = paths[map.fields.get(key)?.element ?? `f:${key}`]
+    const below = paths[map.fields.get(key)?.element ?? fieldElement(key)]
     if (inside === undefined || (below !== undefined && isMember(below))) continue
     setField(rest, key, below === undefined ? inside : withoutPaths(inside, below, typeOfKey(map, key) ?? untypedAtomic))
     left = true

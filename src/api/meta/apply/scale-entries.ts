@@ -1,7 +1,7 @@
 /** Ownership of replicas, which is one field of the object and the same field of its scale. */
 import type { V1ManagedFieldsEntry } from '#api/meta/v1/types.gen.ts'
-import { differenceOf, hasPath, isEmptySet, setOfPaths } from './field-set.ts'
-import { type ManagedEntries, readStoredEntries, withSet, writtenEntries } from './managed-entries.ts'
+import { differenceOf, emptySet, hasPath, isEmptySet, setOfPaths, unionOf } from './field-set.ts'
+import { identityOf, type ManagedEntries, readStoredEntries, withSet, writtenEntries } from './managed-entries.ts'
 import { fieldElement, type PathElement } from './path-element.ts'
 
 const scaleVersion = 'autoscaling/v1'
@@ -48,11 +48,14 @@ export function entriesOfScaled(
     }
   }
   const replicas = pathAt(paths, apiVersion)
-  for (const [identity, entry] of scale) {
+  for (const entry of scale.values()) {
     if (!replicas || !hasPath(entry.set, replicasOfScale)) continue
-    const { stored: _, ...owner } = entry
-    // The time is the one the object's own entry had, if it had one: as upstream.
-    entries.set(identity, { ...owner, apiVersion, time: stored.get(identity)?.time, set: setOfPaths([replicas]) })
+    const { stored: _, ...owner } = { ...entry, apiVersion }
+    const identity = identityOf(owner)
+    const own = entries.get(identity)
+    // Upstream writes no time here, and a second entry for those who own more of the object than its replicas.
+    const set = unionOf(own?.set ?? emptySet, setOfPaths([replicas]))
+    entries.set(identity, own === undefined ? { ...owner, time: stored.get(identity)?.time, set } : withSet(own, set))
   }
   return writtenEntries(entries)
 }

@@ -19,15 +19,13 @@ export function withStructs(set: FieldSet, type: MergeType | undefined): FieldSe
 }
 
 function isNamedField(type: MergeType | undefined, element: PathElement): boolean {
-  return element[0] === 'f' && type?.map?.fields.has(element.slice(2)) === true
+  return type?.map?.fieldsByElement.has(element) === true
 }
 
 function typeAt(type: MergeType | undefined, element: PathElement): MergeType | undefined {
-  if (element[0] === 'f') {
-    const name = element.slice(2)
-    return type?.map?.fields.get(name)?.type ?? type?.map?.element
-  }
-  return type?.list?.element
+  if (element[0] !== 'f') return type?.list?.element
+  const map = type?.map
+  return map?.fieldsByElement.get(element)?.type ?? map?.element
 }
 
 /** The set for the schema as it is now: whoever owned a part of what has become atomic owns the whole. */

@@ -62,7 +62,8 @@ class TypeCheck {
 
   #list(items: readonly JsonValue[], form: ListForm): void {
     const seen = new Set<PathElement>()
-    for (const [index, item] of items.entries()) {
+    for (let index = 0; index < items.length; index++) {
+      const item = items[index] as JsonValue
       let element: PathElement = `i:${index}`
       if (!form.atomic) {
         try {

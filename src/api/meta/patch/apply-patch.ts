@@ -11,18 +11,34 @@ import { mergeObject } from './strategic-merge.ts'
 export type PatchKind = 'json' | 'merge' | 'strategic'
 
 /**
- * The object as the patch wants it, private and free to change. `current` may be frozen, and the parsed `patch` may be
- * applied again; both stay as they are. The result can hold nulls and unknown fields: it has yet to be decoded like any
+ * The object as the patch wants it, private and free to change but for managedFields. `current` may be frozen, and the
+ * parsed `patch` may be applied again; both stay as they are. The result can hold nulls and unknown fields: it has yet to be decoded like any
  * object of a request. Throws a PatchError.
  */
 export function applyPatch(kind: PatchKind, current: object, patch: unknown, schema?: TypeSchema): JsonObject {
   if (isDeeperThan(patch, maxDepth)) throw new PatchError('badRequest', 'exceeded max depth')
-  const target = cloneJson(current as JsonObject)
+  const target = copyFor(kind, current as JsonObject, patch)
   if (kind === 'json') return applyJsonPatch(target, operationsOf(patch))
   if (kind === 'merge') return applyMergePatch(target, mergePatchOf(patch))
   if (schema === undefined) throw new PatchError('badRequest', 'strategic merge patch format is not supported')
   if (!isObject(patch)) throw new PatchError('badRequest', notDecodable(patch, 'map[string]interface {}'))
   return mergeObject(target, patch, asValue(schema), 'apply')
+}
+
+/** managedFields are big, never changed in place, and most patches leave them alone: those share them. */
+function copyFor(kind: PatchKind, current: JsonObject, patch: unknown): JsonObject {
+  const metadata = fieldOf(current, 'metadata')
+  const owners = isObject(metadata) ? metadata['managedFields'] : undefined
+  if (!isObject(metadata) || owners === undefined || speaksOfOwners(kind, patch)) return cloneJson(current)
+  const { managedFields: _, ...rest } = metadata
+  const copy = cloneJson({ ...current, metadata: rest })
+  return { ...copy, metadata: { ...(copy['metadata'] as JsonObject), managedFields: owners } }
+}
+
+function speaksOfOwners(kind: PatchKind, patch: unknown): boolean {
+  if (kind === 'json') return !Array.isArray(patch) || JSON.stringify(patch).includes('managedFields')
+  const metadata = isObject(patch) ? patch['metadata'] : null
+  return metadata !== undefined && (!isObject(metadata) || metadata['managedFields'] !== undefined)
 }
 
 /** A null patch has no operations. */

@@ -1,6 +1,6 @@
 /** What a strategic merge patch asks of the schema: the type of a field, and how patches of it merge. */
 import { quoted } from '#api/meta/check.ts'
-import type { FieldSchema, LeafKind, TypeSchema, ValueSchema } from '#api/schema/type-schema.ts'
+import type { FieldSchema, TypeSchema, ValueSchema } from '#api/schema/type-schema.ts'
 import { PatchError } from './patch-error.ts'
 
 export type MergeStrategy = '' | 'merge' | 'replace'
@@ -49,7 +49,7 @@ function noField(struct: string, key: string): PatchError {
   return new PatchError('internal', `unable to find api field in struct ${struct} for the json field ${quoted(key)}`)
 }
 
-const kindsOfLeaves: Readonly<Partial<Record<LeafKind, string>>> = {
+const kindsOfLeaves: Readonly<Partial<Record<ValueSchema['kind'], string>>> = {
   string: 'string',
   bool: 'bool',
   int32: 'int32',
