@@ -19,6 +19,7 @@ export const MutatingAdmissionPolicyBinding = defineResource<V1MutatingAdmission
   schema: 'io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicyBinding',
   finalizers: 'any',
   generation: 'spec',
+  rejudgesMetadata: false,
 
   defaults: ({ spec }) => defaultMatchResources(spec?.matchResources),
   validate(binding, check, context) {

@@ -22,6 +22,7 @@ export const MutatingAdmissionPolicy = defineResource<V1MutatingAdmissionPolicy>
   schema: 'io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicy',
   finalizers: 'any',
   generation: 'spec',
+  rejudgesMetadata: false,
 
   defaults(policy) {
     policy.spec ??= {}

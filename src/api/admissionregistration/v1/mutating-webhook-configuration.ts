@@ -18,6 +18,7 @@ export const MutatingWebhookConfiguration = defineResource<V1MutatingWebhookConf
   schema: 'io.k8s.api.admissionregistration.v1.MutatingWebhookConfiguration',
   finalizers: 'any',
   generation: (next, prev) => !semanticEqual(next.webhooks, prev.webhooks),
+  rejudgesMetadata: false,
 
   defaults({ webhooks }) {
     for (const webhook of webhooks ?? []) {

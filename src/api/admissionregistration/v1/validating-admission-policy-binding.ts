@@ -20,6 +20,7 @@ export const ValidatingAdmissionPolicyBinding = defineResource<V1ValidatingAdmis
   schema: 'io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicyBinding',
   finalizers: 'any',
   generation: 'spec',
+  rejudgesMetadata: false,
 
   defaults: ({ spec }) => defaultMatchResources(spec?.matchResources),
   validate(binding, check, context) {

@@ -32,6 +32,7 @@ export const ValidatingAdmissionPolicy = defineResource<V1ValidatingAdmissionPol
   schema: 'io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicy',
   finalizers: 'any',
   generation: 'spec',
+  rejudgesMetadata: false,
   resetFields: ['status'],
 
   defaults(policy) {
@@ -57,6 +58,7 @@ export const ValidatingAdmissionPolicy = defineResource<V1ValidatingAdmissionPol
   subresources: {
     status: {
       resetFields: ['spec', 'metadata'],
+      rejudgesMetadata: false,
       prepareForUpdate(next, prev) {
         putBack(next, prev, 'spec')
         resetObjectMetaForStatus(next.metadata, prev.metadata)

@@ -18,6 +18,7 @@ export const ValidatingWebhookConfiguration = defineResource<V1ValidatingWebhook
   schema: 'io.k8s.api.admissionregistration.v1.ValidatingWebhookConfiguration',
   finalizers: 'any',
   generation: (next, prev) => !semanticEqual(next.webhooks, prev.webhooks),
+  rejudgesMetadata: false,
 
   defaults({ webhooks }) {
     for (const webhook of webhooks ?? []) defaultWebhook(webhook)

@@ -9,7 +9,6 @@ import { defaultColumns } from '#api/meta/columns.ts'
 import { parseGoUrl } from '#api/meta/go-url.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
-import { validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { defineResource } from '#api/resource.ts'
 
@@ -60,7 +59,6 @@ export const CustomResourceDefinition = defineResource<V1CustomResourceDefinitio
     if (definition.spec.preserveUnknownFields) check.at('spec.preserveUnknownFields').invalid(true, preserveInSchema)
   },
   validateUpdate(next, prev, check) {
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'), { finalizers: 'any' })
     const [spec, prevSpec] = [unversionedSpec(next.spec), unversionedSpec(prev.spec)]
     validateSpec(spec, check.at('spec'), strictnessFor(spec, prevSpec))
     if (isEstablished(prev)) {
@@ -87,10 +85,7 @@ export const CustomResourceDefinition = defineResource<V1CustomResourceDefinitio
     status: {
       resetFields: ['spec'],
       prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
-      validateUpdate(next, prev, check) {
-        validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'), { finalizers: 'any' })
-        validateAcceptedNames(next.status, check.at('status'))
-      },
+      validateUpdate: ({ status }, _prev, check) => validateAcceptedNames(status, check.at('status')),
     },
   },
 })

@@ -4,7 +4,7 @@ import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { each } from '#api/meta/each.ts'
 import { portNum } from '#api/meta/formats.ts'
 import { dns1035Label, dns1123Subdomain, mustBe, nameIsPathSegment, pathSegmentName } from '#api/meta/names.ts'
-import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { defineResource } from '#api/resource.ts'
 
@@ -35,8 +35,7 @@ export const APIService = defineResource<V1APIService>({
   },
   prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
   validate: validateService,
-  validateUpdate(next, prev, check) {
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'), { finalizers: 'any' })
+  validateUpdate(next, _prev, check) {
     validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsPathSegment, finalizers: 'any' }, check.at('metadata'))
     validateService(next, check)
   },
@@ -49,8 +48,7 @@ export const APIService = defineResource<V1APIService>({
         for (const field of ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const)
           putBack(next.metadata, prev.metadata, field)
       },
-      validateUpdate(next, prev, check) {
-        validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'), { finalizers: 'any' })
+      validateUpdate(next, _prev, check) {
         each(next.status?.conditions, check.at('status.conditions'), ({ status = '' }, item) => {
           if (!conditionStatuses.includes(status)) item.at('status').notSupported(status, conditionStatuses)
         })

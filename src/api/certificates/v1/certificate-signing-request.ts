@@ -21,6 +21,7 @@ export const CertificateSigningRequest = defineResource<V1CertificateSigningRequ
   schema: 'io.k8s.api.certificates.v1.CertificateSigningRequest',
   nameRule: nameIsPathSegment,
   generation: false,
+  rejudgesMetadata: false,
   allowUnconditionalUpdate: true,
   resetFields: ['spec', 'status'],
 
@@ -40,6 +41,7 @@ export const CertificateSigningRequest = defineResource<V1CertificateSigningRequ
   subresources: {
     status: {
       resetFields: ['spec', 'status.conditions'],
+      rejudgesMetadata: false,
       prepareForUpdate(next, prev, { now }) {
         putBack(next, prev, 'spec')
         keepConditions(next, prev, 'Approved')
@@ -50,6 +52,7 @@ export const CertificateSigningRequest = defineResource<V1CertificateSigningRequ
     },
     approval: {
       resetFields: ['spec', 'status.certificate'],
+      rejudgesMetadata: false,
       prepareForUpdate(next, prev, { now }) {
         fillTimes(next, prev, now)
         putBack(next, prev, 'spec')

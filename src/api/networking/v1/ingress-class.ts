@@ -3,7 +3,7 @@ import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { domainPrefixedPath } from '#api/meta/formats.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { byteLength, dns1123Label, dns1123Subdomain, mustBe, nameIsDns1123Subdomain, pathSegmentName } from '#api/meta/names.ts'
-import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import type { V1IngressClass, V1IngressClassParametersReference } from '#api/networking/v1/types.gen.ts'
 import { defineResource } from '#api/resource.ts'
 
@@ -25,7 +25,6 @@ export const IngressClass = defineResource<V1IngressClass>({
   },
   validate: (ingressClass, check) => validateSpec(ingressClass, check.at('spec')),
   validateUpdate(next, prev, check) {
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
     mustNotChange(next.spec?.controller ?? '', prev.spec?.controller ?? '', check.at('spec.controller'))
     validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
     validateSpec(next, check.at('spec'))

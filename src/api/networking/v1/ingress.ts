@@ -13,7 +13,7 @@ import {
   pathSegmentName,
   wildcardDns1123Subdomain,
 } from '#api/meta/names.ts'
-import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import type {
@@ -56,7 +56,6 @@ export const Ingress = defineResource<V1Ingress>({
     }
   },
   validateUpdate(next, prev, check, context) {
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
     validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
     validateSpec(next, check.at('spec'), leniency(context, prev))
   },
@@ -71,7 +70,6 @@ export const Ingress = defineResource<V1Ingress>({
       resetFields: ['spec'],
       prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
       validateUpdate(next, prev, check, context) {
-        validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
         const known = (prev.status?.loadBalancer?.ingress ?? []).flatMap(({ ip }) => ip || [])
         const strict = context.isEnabled('StrictIPCIDRValidation')
         validateLoadBalancer(next.status?.loadBalancer, check.at('status.loadBalancer'), { known, strict })

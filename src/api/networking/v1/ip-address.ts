@@ -24,6 +24,7 @@ export const IPAddress = defineResource<V1IPAddress>({
   schema: 'io.k8s.api.networking.v1.IPAddress',
   nameRule: nameIsIp,
   generation: false,
+  rejudgesMetadata: false,
   allowUnconditionalUpdate: true,
 
   validate: (address, check) => validateSpec(address, check.at('spec.parentRef')),

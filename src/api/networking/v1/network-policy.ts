@@ -5,7 +5,6 @@ import { portName, portNum } from '#api/meta/formats.ts'
 import { cidrContains, cidrForLegacyField, type LegacyField, parseCidr, warningsForCidr } from '#api/meta/ip.ts'
 import { validateLabelSelector } from '#api/meta/labels.ts'
 import { mustBe } from '#api/meta/names.ts'
-import { validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { labelSelectorText } from '#api/meta/selector.ts'
 import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
 import type { V1IPBlock, V1NetworkPolicy, V1NetworkPolicyPeer, V1NetworkPolicyPort } from '#api/networking/v1/types.gen.ts'
@@ -35,7 +34,6 @@ export const NetworkPolicy = defineResource<V1NetworkPolicy>({
     validateSpec(policy, check.at('spec'), { cidrs: { strict: context.isEnabled('StrictIPCIDRValidation') }, invalidValues: false })
   },
   validateUpdate(next, prev, check, context) {
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
     validateSpec(next, check.at('spec'), {
       cidrs: {
         known: ipBlocks(prev).flatMap(({ block }) => [block.cidr, ...(block.except ?? [])]),

@@ -2,7 +2,6 @@ import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { each } from '#api/meta/each.ts'
 import { isIpv4, parseCidr, validCidr } from '#api/meta/ip.ts'
-import { validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
@@ -28,10 +27,7 @@ export const ServiceCIDR = defineResource<V1ServiceCIDR>({
     if (context.isEnabled('ServiceCIDRStatusFieldWiping')) putBack(next, prev, 'status')
   },
   validate: (range, check) => validateSpec(range, check.at('spec.cidrs')),
-  validateUpdate(next, prev, check) {
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
-    validateCidrsUpdate(next, prev, check.at('spec.cidrs'))
-  },
+  validateUpdate: (next, prev, check) => validateCidrsUpdate(next, prev, check.at('spec.cidrs')),
 
   subresources: {
     status: {
@@ -40,7 +36,6 @@ export const ServiceCIDR = defineResource<V1ServiceCIDR>({
         putBack(next, prev, 'spec')
         resetObjectMetaForStatus(next.metadata, prev.metadata)
       },
-      validateUpdate: (next, prev, check) => validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata')),
     },
   },
 

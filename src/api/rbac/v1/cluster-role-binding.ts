@@ -14,6 +14,7 @@ export const ClusterRoleBinding = defineResource<V1ClusterRoleBinding>({
   schema: 'io.k8s.api.rbac.v1.ClusterRoleBinding',
   nameRule: rbacName,
   generation: false,
+  rejudgesMetadata: false,
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: true,
   columns: bindingColumns('ClusterRoleBinding'),

@@ -19,6 +19,7 @@ export const ClusterRole = defineResource<V1ClusterRole>({
   schema: 'io.k8s.api.rbac.v1.ClusterRole',
   nameRule: rbacName,
   generation: false,
+  rejudgesMetadata: false,
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: true,
   columns: defaultColumns,

@@ -14,6 +14,7 @@ export const RoleBinding = defineResource<V1RoleBinding>({
   schema: 'io.k8s.api.rbac.v1.RoleBinding',
   nameRule: rbacName,
   generation: false,
+  rejudgesMetadata: false,
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: true,
   columns: bindingColumns('RoleBinding'),

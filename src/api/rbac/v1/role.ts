@@ -20,6 +20,7 @@ export const Role = defineResource<V1Role>({
   schema: 'io.k8s.api.rbac.v1.Role',
   nameRule: rbacName,
   generation: false,
+  rejudgesMetadata: false,
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: true,
   columns: defaultColumns,

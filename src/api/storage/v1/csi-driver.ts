@@ -3,7 +3,6 @@ import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { each } from '#api/meta/each.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
-import { validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { type Column, defineResource, type RuleContext } from '#api/resource.ts'
 import type { V1CSIDriver, V1CSIDriverSpec, V1TokenRequest } from '#api/storage/v1/types.gen.ts'
 
@@ -36,7 +35,6 @@ export const CSIDriver = defineResource<V1CSIDriver>({
   },
   validate: (driver, check, context) => validateSpec(driver.spec, check.at('spec'), context),
   validateUpdate(next, prev, check, context) {
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
     validateSpec(next.spec, check.at('spec'), context)
     mustNotChange(next.spec.attachRequired, prev.spec.attachRequired, check.at('spec.attachedRequired'))
     mustNotChange(next.spec.volumeLifecycleModes, prev.spec.volumeLifecycleModes, check.at('spec.volumeLifecycleModes'))
@@ -91,6 +89,8 @@ function dropDisabled(spec: V1CSIDriverSpec, prev: V1CSIDriverSpec | undefined, 
   for (const field of Object.keys(gates) as (keyof typeof gates)[]) {
     if (prev?.[field] == null && !context.isEnabled(gates[field])) delete spec[field]
   }
+  // Defaults know nothing of gates, hence this one is filled in here.
+  if (context.isEnabled(gates.preventPodSchedulingIfMissing)) spec.preventPodSchedulingIfMissing ??= false
 }
 
 const fsGroupPolicies = ['File', 'None', 'ReadWriteOnceWithFSType']

@@ -19,6 +19,7 @@ export const CSIStorageCapacity = defineResource<V1CSIStorageCapacity>({
   scope: 'Namespaced',
   schema: 'io.k8s.api.storage.v1.CSIStorageCapacity',
   generation: false,
+  rejudgesMetadata: false,
   columns: defaultColumns,
 
   validate: (capacity, check) => validateCapacity(capacity, check, {}),

@@ -21,6 +21,7 @@ export const VolumeAttachment = defineResource<V1VolumeAttachment>({
   scope: 'Cluster',
   schema: 'io.k8s.api.storage.v1.VolumeAttachment',
   generation: false,
+  rejudgesMetadata: false,
   resetFields: ['status'],
 
   prepareForCreate(attachment) {
@@ -33,6 +34,7 @@ export const VolumeAttachment = defineResource<V1VolumeAttachment>({
   subresources: {
     status: {
       resetFields: ['metadata', 'spec'],
+      rejudgesMetadata: false,
       prepareForUpdate(next, prev, context) {
         putBack(next, prev, 'spec')
         resetObjectMetaForStatus(next.metadata, prev.metadata)

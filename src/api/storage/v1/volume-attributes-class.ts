@@ -2,7 +2,7 @@ import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
-import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { defineResource } from '#api/resource.ts'
 import { validateParameters, validateProvisioner } from '#api/storage/v1/parameters.ts'
 import type { V1VolumeAttributesClass } from '#api/storage/v1/types.gen.ts'
@@ -21,7 +21,6 @@ export const VolumeAttributesClass = defineResource<V1VolumeAttributesClass>({
 
   validate: validateClass,
   validateUpdate(next, prev, check) {
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
     if (next.driverName !== prev.driverName) check.at('driverName').forbidden('updates to driverName are forbidden.')
     if (!semanticEqual(next.parameters, prev.parameters)) check.at('parameters').forbidden('updates to parameters are forbidden.')
     validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
