@@ -105,7 +105,7 @@ const leaves: Readonly<Record<string, LeafKind>> = {
 }
 
 /** Lists that the schema requires but validation lets be empty. */
-const emptyThoughRequired = new Set(['CSINodeSpec.drivers', 'LimitRangeSpec.limits', 'EndpointSlice.endpoints'])
+const emptyThoughRequired = new Set(['CSINodeSpec.drivers', 'LimitRangeSpec.limits', 'EndpointSlice.endpoints', 'Table.columnDefinitions'])
 
 /** In Go's source, what stands before the dot of a type from elsewhere. */
 const importNames: Readonly<Record<string, string>> = {

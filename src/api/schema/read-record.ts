@@ -1,5 +1,5 @@
 /** Reads one line of the generated schema; scripts/generate-api/write-schema.ts writes them. */
-import type { FieldSchema, LeafKind, ListType, MapType, TypeSchema, Union, ValueSchema } from './type-schema.ts'
+import type { FieldSchema, LeafKind, ListType, MapType, SchemaOrSchema, TypeSchema, Union, ValueSchema } from './type-schema.ts'
 
 type TypeTraits = { a?: string; k?: [string, string, string][]; m?: MapType; u?: Union[] }
 type FieldTraits = {
@@ -32,11 +32,10 @@ const leafKinds: Readonly<Record<string, LeafKind>> = {
   r: 'rawExtension',
   f: 'fieldsV1',
   j: 'json',
-  A: 'schemaOrArray',
-  B: 'schemaOrBool',
-  S: 'schemaOrStringArray',
   x: 'any',
 }
+
+const schemaOrKinds: Readonly<Record<string, SchemaOrSchema['kind']>> = { A: 'schemaOrArray', B: 'schemaOrBool', S: 'schemaOrStringArray' }
 
 /** Only leaves that are more to Go than their kind says. */
 const goTypes: Partial<Record<LeafKind, string>> = {
@@ -50,11 +49,10 @@ const goTypes: Partial<Record<LeafKind, string>> = {
   rawExtension: 'runtime.RawExtension',
   fieldsV1: 'v1.FieldsV1',
   json: 'v1.JSON',
-  schemaOrArray: 'v1.JSONSchemaPropsOrArray',
-  schemaOrBool: 'v1.JSONSchemaPropsOrBool',
-  schemaOrStringArray: 'v1.JSONSchemaPropsOrStringArray',
   any: 'interface {}',
 }
+
+const goSuffixes = { message: '', schemaOrArray: 'OrArray', schemaOrBool: 'OrBool', schemaOrStringArray: 'OrStringArray' } as const
 
 export function readTypeRecord(line: string, schemaOf: (name: string) => TypeSchema): TypeSchema {
   const [name, traits, records] = JSON.parse(line) as TypeRecord
@@ -121,22 +119,23 @@ class TypeReader {
       const values = this.read()
       return { kind: 'map', pointer, values, goType: goName ?? `map[${keys}]${goTypeOf(values)}` }
     }
-    if (code === '@') return this.#message(pointer)
+    if (code === '@') return this.#message('message', pointer, this.#code.slice(this.#at))
+    const schemaOr = schemaOrKinds[code]
+    if (schemaOr !== undefined) return this.#message(schemaOr, pointer, '.JSONSchemaProps')
     const kind = leafKinds[code]
     if (kind === undefined) throw new Error(`the schema's type code ${this.#code} is not understood at ${code}`)
     return { kind, pointer, goType: goName ?? goTypes[kind] ?? kind }
   }
 
-  #message(pointer: boolean): ValueSchema {
-    const reference = this.#code.slice(this.#at)
+  #message(kind: 'message' | SchemaOrSchema['kind'], pointer: boolean, reference: string): ValueSchema {
     const name = reference.startsWith('.') ? this.#home + reference : reference
     const [version = '', goName = ''] = name.split('.').slice(-2)
     const schemaOf = this.#schemaOf
     let type: TypeSchema | undefined
     return {
-      kind: 'message',
+      kind,
       pointer,
-      goType: `${version}.${goName}`,
+      goType: `${version}.${goName}${goSuffixes[kind]}`,
       get type() {
         type ??= schemaOf(name)
         return type

@@ -18,9 +18,6 @@ export type LeafKind =
   | 'fieldsV1'
   /** Any JSON, kept as bytes in protobuf. */
   | 'json'
-  | 'schemaOrArray'
-  | 'schemaOrBool'
-  | 'schemaOrStringArray'
   | 'any'
 
 type ValueTraits = {
@@ -31,7 +28,13 @@ type ValueTraits = {
 }
 
 export type LeafSchema = ValueTraits & { readonly kind: LeafKind }
-export type MessageSchema = ValueTraits & { readonly kind: 'message' /** Resolved on first use. */; readonly type: TypeSchema }
+/** `type` is resolved on first use. */
+export type MessageSchema = ValueTraits & { readonly kind: 'message'; readonly type: TypeSchema }
+/** One JSON schema (`type`), or what the kind says. */
+export type SchemaOrSchema = ValueTraits & {
+  readonly kind: 'schemaOrArray' | 'schemaOrBool' | 'schemaOrStringArray'
+  readonly type: TypeSchema
+}
 export type ListSchema = ValueTraits & {
   readonly kind: 'list'
   readonly items: ValueSchema /** A message of its own in protobuf. */
@@ -39,7 +42,7 @@ export type ListSchema = ValueTraits & {
 }
 export type MapSchema = ValueTraits & { readonly kind: 'map'; readonly values: ValueSchema }
 
-export type ValueSchema = LeafSchema | MessageSchema | ListSchema | MapSchema
+export type ValueSchema = LeafSchema | MessageSchema | SchemaOrSchema | ListSchema | MapSchema
 
 export type ListType = 'atomic' | 'set' | 'map'
 export type MapType = 'atomic' | 'granular'

@@ -285,7 +285,7 @@ export type V1Table = {
   kind?: string
   apiVersion?: string
   metadata?: V1ListMeta
-  columnDefinitions: V1TableColumnDefinition[]
+  columnDefinitions: V1TableColumnDefinition[] | null
   rows: V1TableRow[]
 }
 
