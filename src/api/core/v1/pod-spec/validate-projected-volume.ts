@@ -166,7 +166,7 @@ function validatePodCertificate(certificate: V1PodCertificateProjection, files: 
   if (paths === 0) check.required('specify at least one of credentialBundlePath, keyPath, and certificateChainPath')
 }
 
-function validateUserAnnotations(annotations: { [key: string]: string }, check: Check): void {
+export function validateUserAnnotations(annotations: { [key: string]: string }, check: Check): void {
   let size = 0
   for (const [key, value] of Object.entries(annotations)) {
     domainPrefixedKey(key.toLowerCase(), check)
@@ -175,7 +175,7 @@ function validateUserAnnotations(annotations: { [key: string]: string }, check: 
   if (size > annotationsMaxBytes) check.tooLong(annotationsMaxBytes)
 }
 
-function isKubernetesSigner(signerName: string): boolean {
+export function isKubernetesSigner(signerName: string): boolean {
   const [host = ''] = signerName.split('/', 1)
   return host === 'kubernetes.io' || host.endsWith('.kubernetes.io')
 }
