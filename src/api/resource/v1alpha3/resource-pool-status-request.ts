@@ -1,0 +1,123 @@
+import type { Check } from '#api/meta/check.ts'
+import { nameColumn } from '#api/meta/columns.ts'
+import { validateConditions } from '#api/meta/conditions.ts'
+import { each } from '#api/meta/each.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
+import { maximumError, minimumError, resourcePoolName } from '#api/meta/formats.ts'
+import { ageOf } from '#api/meta/human-duration.ts'
+import { mustNotChange } from '#api/meta/immutable.ts'
+import { byteLength, longName, longNameCaseless, mustBe } from '#api/meta/names.ts'
+import { putBack } from '#api/meta/put-back.ts'
+import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
+import { poolColumns, poolStatusCell } from '#api/resource/v1alpha3/pool-columns.ts'
+import type {
+  V1alpha3PoolStatus,
+  V1alpha3ResourcePoolStatusRequest,
+  V1alpha3ResourcePoolStatusRequestSpec,
+  V1alpha3ResourcePoolStatusRequestStatus,
+} from '#api/resource/v1alpha3/types.gen.ts'
+import { defineResource } from '#api/resource.ts'
+
+const defaultLimit = 100
+const maxLimit = 1000
+const maxPools = 1000
+const maxConditions = 10
+const maxErrorBytes = 256
+
+/** A question that is answered once, in its status. */
+export const ResourcePoolStatusRequest = defineResource<V1alpha3ResourcePoolStatusRequest>({
+  group: 'resource.k8s.io',
+  version: 'v1alpha3',
+  kind: 'ResourcePoolStatusRequest',
+  plural: 'resourcepoolstatusrequests',
+  scope: 'Cluster',
+  schema: 'io.k8s.api.resource.v1alpha3.ResourcePoolStatusRequest',
+  stability: 'alpha',
+  featureGate: 'DRAResourcePoolStatus',
+  defaultPropagation: 'Background',
+  resetFields: ['status'],
+
+  defaults(request) {
+    request.spec ??= {} as V1alpha3ResourcePoolStatusRequestSpec
+    request.spec.limit ??= defaultLimit
+  },
+  prepareForCreate(request) {
+    delete request.status
+  },
+  validate: ({ spec }, check) => validateSpec(spec, check.at('spec')),
+  prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
+  validateUpdate(next, prev, check) {
+    if (!semanticEqual(next.spec, prev.spec)) check.at('spec').invalid(null, 'field is immutable')
+  },
+
+  subresources: {
+    status: {
+      resetFields: ['metadata', 'spec'],
+      prepareForUpdate(next, prev) {
+        putBack(next, prev, 'spec')
+        resetObjectMetaForStatus(next.metadata, prev.metadata)
+      },
+      validateUpdate({ status }, prev, check) {
+        const at = check.at('status')
+        if (prev.status) mustNotChange(status, prev.status, at, '*resource.ResourcePoolStatusRequestStatus')
+        else if (status) validateConditions(status.conditions, at.at('conditions'))
+        if (status && !semanticEqual(status, prev.status)) validateStatus(status, at)
+      },
+    },
+  },
+
+  columns: [
+    nameColumn,
+    { name: 'Driver', type: 'string', description: 'The driver to query pools for.', cell: ({ spec }) => spec.driver },
+    ...poolColumns,
+    { name: 'Pools', type: 'integer', description: 'Total number of matching pools.', cell: ({ status }) => status?.poolCount ?? 0 },
+    { name: 'Status', type: 'string', description: 'Processing status.', cell: ({ status }) => poolStatusCell(status) },
+    {
+      name: 'Completed',
+      type: 'string',
+      description: 'Time since the observation completed.',
+      cell({ status }, { nowMs }) {
+        const completed = status?.conditions?.find(({ type, status: value }) => type === 'Complete' && value === 'True')
+        return completed ? ageOf(completed.lastTransitionTime, nowMs) : '<none>'
+      },
+    },
+  ],
+})
+
+function validateSpec({ driver, poolName, limit }: V1alpha3ResourcePoolStatusRequestSpec, check: Check): void {
+  if (!driver) check.at('driver').required()
+  else mustBe(longNameCaseless, driver, check.at('driver'))
+  if (poolName !== undefined) resourcePoolName(poolName, check.at('poolName'))
+  if (limit === undefined) check.at('limit').required()
+  else {
+    if (limit > maxLimit) check.at('limit').invalid(limit, maximumError(maxLimit))
+    mustBeAtLeast(1, limit, check.at('limit'))
+  }
+}
+
+function mustBeAtLeast(min: number, value: number | undefined, check: Check): void {
+  if (value !== undefined && value < min) check.invalid(value, minimumError(min))
+}
+
+function validateStatus({ poolCount, pools = [], conditions = [] }: V1alpha3ResourcePoolStatusRequestStatus, check: Check): void {
+  if (poolCount === undefined) check.at('poolCount').required()
+  else mustBeAtLeast(0, poolCount, check.at('poolCount'))
+  if (pools.length > maxPools) check.at('pools').tooMany(pools.length, maxPools)
+  else each(pools, check.at('pools'), validatePool)
+  if (conditions.length > maxConditions) check.at('conditions').tooMany(conditions.length, maxConditions)
+}
+
+function validatePool(pool: V1alpha3PoolStatus, check: Check): void {
+  if (!pool.driver) check.at('driver').required()
+  else mustBe(longNameCaseless, pool.driver, check.at('driver'))
+  if (!pool.poolName) check.at('poolName').required()
+  else resourcePoolName(pool.poolName, check.at('poolName'))
+  if (!pool.generation) check.at('generation').required()
+  else mustBeAtLeast(0, pool.generation, check.at('generation'))
+  mustBeAtLeast(1, pool.resourceSliceCount, check.at('resourceSliceCount'))
+  for (const count of ['totalDevices', 'allocatedDevices', 'availableDevices', 'unavailableDevices'] as const) {
+    mustBeAtLeast(0, pool[count], check.at(count))
+  }
+  if (pool.nodeName !== undefined) mustBe(longName, pool.nodeName, check.at('nodeName'))
+  if (byteLength(pool.validationError ?? '') > maxErrorBytes) check.at('validationError').tooLong(maxErrorBytes)
+}

@@ -1,0 +1,88 @@
+import type { Check } from '#api/meta/check.ts'
+import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { each } from '#api/meta/each.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
+import { longName, mustBe, pathSegmentName, shortName } from '#api/meta/names.ts'
+import { defineResource, type RuleContext } from '#api/resource.ts'
+import {
+  dropDisabledGroupFields,
+  validateGroupClaims,
+  validatePreemption,
+  validateSchedulingConstraints,
+  validateSchedulingPolicy,
+} from '#api/scheduling/v1alpha2/pod-group-rules.ts'
+import type {
+  V1alpha2PodGroupTemplate,
+  V1alpha2TypedLocalObjectReference,
+  V1alpha2Workload,
+  V1alpha2WorkloadSpec,
+} from '#api/scheduling/v1alpha2/types.gen.ts'
+
+const maxTemplates = 8
+
+export const Workload = defineResource<V1alpha2Workload>({
+  group: 'scheduling.k8s.io',
+  version: 'v1alpha2',
+  kind: 'Workload',
+  plural: 'workloads',
+  scope: 'Namespaced',
+  schema: 'io.k8s.api.scheduling.v1alpha2.Workload',
+  stability: 'alpha',
+  featureGate: 'GenericWorkload',
+  allowUnconditionalUpdate: true,
+  defaultPropagation: 'Background',
+
+  defaults(workload) {
+    workload.spec ??= {} as V1alpha2WorkloadSpec
+  },
+  prepareForCreate: (workload, context) => dropDisabledFields(workload, undefined, context),
+  validate({ spec }, check, context) {
+    if (spec.controllerRef) validateController(spec.controllerRef, check.at('spec.controllerRef'))
+    validateTemplates(spec.podGroupTemplates, check.at('spec.podGroupTemplates'), context)
+  },
+  prepareForUpdate: dropDisabledFields,
+  // Nothing of the spec may change, so that there is nothing else to judge.
+  validateUpdate({ spec }, prev, check) {
+    for (const field of ['controllerRef', 'podGroupTemplates'] as const) {
+      if (!semanticEqual(spec[field], prev.spec[field])) check.at('spec').at(field).invalid(null, 'field is immutable')
+    }
+  },
+
+  columns: [nameColumn, ageColumn],
+})
+
+function dropDisabledFields(next: V1alpha2Workload, prev: V1alpha2Workload | undefined, context: RuleContext): void {
+  for (const [index, template] of (next.spec.podGroupTemplates ?? []).entries()) {
+    dropDisabledGroupFields(template, prev?.spec.podGroupTemplates?.[index], context)
+  }
+}
+
+function validateController({ apiGroup, kind, name }: V1alpha2TypedLocalObjectReference, check: Check): void {
+  if (apiGroup) mustBe(longName, apiGroup, check.at('apiGroup'))
+  if (!kind) check.at('kind').required()
+  else mustBe(pathSegmentName, kind, check.at('kind'))
+  if (!name) check.at('name').required()
+  else mustBe(pathSegmentName, name, check.at('name'))
+}
+
+function validateTemplates(templates: readonly V1alpha2PodGroupTemplate[] | undefined, check: Check, context: RuleContext): void {
+  if (!templates?.length) {
+    check.required()
+    return
+  }
+  if (templates.length > maxTemplates) {
+    check.tooMany(templates.length, maxTemplates)
+    return
+  }
+  for (const [index, template] of templates.entries()) {
+    if (templates.findIndex(({ name }) => name === template.name) < index) check.at(index).duplicate(template)
+  }
+  each(templates, check, (template, at) => {
+    if (!template.name) at.at('name').required()
+    else mustBe(shortName, template.name, at.at('name'))
+    validateSchedulingPolicy(template.schedulingPolicy, undefined, at.at('schedulingPolicy'))
+    if (template.schedulingConstraints) validateSchedulingConstraints(template.schedulingConstraints, at.at('schedulingConstraints'))
+    validateGroupClaims(template.resourceClaims, at.at('resourceClaims'))
+    validatePreemption(template, at, context)
+  })
+}

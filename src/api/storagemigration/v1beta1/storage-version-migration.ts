@@ -1,0 +1,105 @@
+import type { Check } from '#api/meta/check.ts'
+import { nameColumn } from '#api/meta/columns.ts'
+import { validateConditions } from '#api/meta/conditions.ts'
+import { groupResourceText } from '#api/meta/gvk.ts'
+import { mustNotChange } from '#api/meta/immutable.ts'
+import { dns1035Label, dns1123Subdomain } from '#api/meta/names.ts'
+import { putBack } from '#api/meta/put-back.ts'
+import { asInternal } from '#api/meta/quote-internal.ts'
+import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
+import { defineResource } from '#api/resource.ts'
+import type {
+  V1beta1StorageVersionMigration,
+  V1beta1StorageVersionMigrationSpec,
+  V1beta1StorageVersionMigrationStatus,
+} from '#api/storagemigration/v1beta1/types.gen.ts'
+
+export const StorageVersionMigration = defineResource<V1beta1StorageVersionMigration>({
+  group: 'storagemigration.k8s.io',
+  version: 'v1beta1',
+  kind: 'StorageVersionMigration',
+  plural: 'storageversionmigrations',
+  scope: 'Cluster',
+  schema: 'io.k8s.api.storagemigration.v1beta1.StorageVersionMigration',
+  stability: 'beta',
+  featureGate: 'StorageVersionMigrator',
+  defaultPropagation: 'Background',
+  resetFields: ['status'],
+
+  defaults(migration) {
+    migration.spec ??= {} as V1beta1StorageVersionMigrationSpec
+  },
+  prepareForCreate(migration) {
+    delete migration.status
+  },
+  validate: ({ spec }, check) => validateSpec(spec, check.at('spec')),
+  prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
+  validateUpdate(next, prev, check) {
+    validateSpec(next.spec, check.at('spec'))
+    mustNotChange(next.spec, prev.spec, check.at('spec'), 'storagemigration.StorageVersionMigrationSpec')
+  },
+
+  subresources: {
+    status: {
+      resetFields: ['metadata', 'spec'],
+      prepareForUpdate(next, prev) {
+        putBack(next, prev, 'spec')
+        resetObjectMetaForStatus(next.metadata, prev.metadata)
+      },
+      validateUpdate: (next, prev, check) => validateStatus(next.status ?? {}, prev.status, check.at('status')),
+    },
+  },
+
+  columns: [
+    { name: 'Name', type: 'string', description: nameColumn.description, cell: ({ metadata }) => metadata.name ?? '' },
+    {
+      name: 'Resource',
+      type: 'string',
+      description: 'GroupResource to migrate',
+      cell: ({ spec }) => groupResourceText({ group: spec.resource.group ?? '', resource: spec.resource.resource }),
+    },
+    { name: 'Status', type: 'string', description: 'Status of the migration', cell: ({ status }) => statusCell(status) },
+  ],
+})
+
+function statusCell(status: V1beta1StorageVersionMigrationStatus | undefined): string {
+  const known = ['Running', 'Failed', 'Succeeded']
+  return status?.conditions?.findLast((each) => each.status === 'True' && known.includes(each.type))?.type ?? 'Unknown'
+}
+
+function validateSpec({ resource: target }: V1beta1StorageVersionMigrationSpec, check: Check): void {
+  const { group = '', resource = '' } = target ?? {}
+  if (resource === '') check.at('resource.resource').required('resource is required to be set')
+  else mustBeAllOf(dns1035Label(resource), resource, check.at('resource.resource'))
+  if (group !== '') mustBeAllOf(dns1123Subdomain(group), group, check.at('resource.group'))
+}
+
+function mustBeAllOf(problems: readonly string[], value: string, check: Check): void {
+  if (problems.length > 0) check.invalid(value, problems.join(','))
+}
+
+function isTrue(status: V1beta1StorageVersionMigrationStatus | undefined, type: string): boolean {
+  return status?.conditions?.find((each) => each.type === type)?.status === 'True'
+}
+
+function validateStatus(
+  status: V1beta1StorageVersionMigrationStatus,
+  prev: V1beta1StorageVersionMigrationStatus | undefined,
+  check: Check,
+): void {
+  const { resourceVersion = '' } = status
+  const conditions = check.at('conditions')
+  const shown = () => asInternal('[meta.Condition', status.conditions)
+  if (resourceVersion !== '' && !/^[1-9][0-9]*$/.test(resourceVersion)) {
+    check.at('resourceVersion').invalid(resourceVersion, `resource version is not well formed: ${resourceVersion}`)
+  }
+  validateConditions(status.conditions, conditions)
+  if (prev?.resourceVersion && prev.resourceVersion !== resourceVersion) {
+    check.at('resourceVersion').invalid(resourceVersion, 'field is immutable')
+  }
+  const succeeded = isTrue(status, 'Succeeded')
+  const failed = isTrue(status, 'Failed')
+  if (succeeded && failed) conditions.invalid(shown(), 'Both success and failed conditions cannot be true at the same time')
+  if (isTrue(prev, 'Succeeded') && !succeeded) conditions.invalid(shown(), 'Success condition cannot be set to false once it is true')
+  if (isTrue(prev, 'Failed') && !failed) conditions.invalid(shown(), 'Failed condition cannot be set to false once it is true')
+}
