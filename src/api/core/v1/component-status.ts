@@ -1,0 +1,39 @@
+import type { V1ComponentCondition, V1ComponentStatus } from '#api/core/v1/types.gen.ts'
+import { nameColumn } from '#api/meta/columns.ts'
+import { defineResource } from '#api/resource.ts'
+
+/** What the server finds when it looks at its companions: never stored. */
+export const ComponentStatus = defineResource<V1ComponentStatus>({
+  group: '',
+  version: 'v1',
+  kind: 'ComponentStatus',
+  plural: 'componentstatuses',
+  shortNames: ['cs'],
+  scope: 'Cluster',
+  verbs: ['get', 'list'],
+  schema: 'io.k8s.api.core.v1.ComponentStatus',
+  deprecated: { deprecatedIn: '1.19' },
+
+  columns: [
+    nameColumn,
+    {
+      name: 'Status',
+      type: 'string',
+      description: 'Status of the component conditions',
+      cell(object) {
+        const condition = healthOf(object)
+        if (condition === undefined) return 'Unknown'
+        return condition.status === 'True' ? 'Healthy' : 'Unhealthy'
+      },
+    },
+    {
+      name: 'Message',
+      type: 'string',
+      description: 'Message of the component conditions',
+      cell: (object) => healthOf(object)?.message ?? '',
+    },
+    { name: 'Error', type: 'string', description: 'Error of the component conditions', cell: (object) => healthOf(object)?.error ?? '' },
+  ],
+})
+
+const healthOf = ({ conditions }: V1ComponentStatus): V1ComponentCondition | undefined => conditions?.find(({ type }) => type === 'Healthy')

@@ -1,0 +1,94 @@
+import { validateEndpointIp } from '#api/core/v1/endpoint-ip.ts'
+import { validatePortNumber, validateProtocol } from '#api/core/v1/pod-spec/validate-ports.ts'
+import type { V1EndpointAddress, V1EndpointPort, V1EndpointSubset, V1Endpoints } from '#api/core/v1/types.gen.ts'
+import type { Check } from '#api/meta/check.ts'
+import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
+import { ipForLegacyField, warningsForIp } from '#api/meta/ip.ts'
+import { dns1123Label, dns1123Subdomain, mustBe, nameIsDns1123Subdomain, qualifiedName } from '#api/meta/names.ts'
+import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import { defineResource } from '#api/resource.ts'
+
+export const Endpoints = defineResource<V1Endpoints>({
+  group: '',
+  version: 'v1',
+  kind: 'Endpoints',
+  plural: 'endpoints',
+  singular: 'endpoints',
+  shortNames: ['ep'],
+  scope: 'Namespaced',
+  schema: 'io.k8s.api.core.v1.Endpoints',
+  storagePath: 'services/endpoints',
+  deprecated: { deprecatedIn: '1.33', replacement: 'discovery.k8s.io/v1 EndpointSlice' },
+  allowCreateOnUpdate: true,
+  allowUnconditionalUpdate: true,
+
+  defaults({ subsets }) {
+    for (const { ports } of subsets ?? []) for (const port of ports ?? []) port.protocol ||= 'TCP'
+  },
+
+  validate: ({ subsets }, check) => validateSubsets(subsets ?? [], check.at('subsets')),
+  warningsOnCreate: endpointsWarnings,
+
+  validateUpdate(next, prev, check) {
+    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+    validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
+    // What was stored under older rules may stay, as long as nobody touches it.
+    if (!semanticEqual(next.subsets, prev.subsets)) validateSubsets(next.subsets ?? [], check.at('subsets'))
+  },
+  warningsOnUpdate: endpointsWarnings,
+
+  columns: [
+    nameColumn,
+    { name: 'Endpoints', type: 'string', description: { field: 'Endpoints.subsets' }, cell: ({ subsets }) => addressesCell(subsets ?? []) },
+    ageColumn,
+  ],
+})
+
+function validateSubsets(subsets: readonly V1EndpointSubset[], check: Check): void {
+  for (const [index, { addresses = [], notReadyAddresses = [], ports = [] }] of subsets.entries()) {
+    const at = check.at(index)
+    if (addresses.length === 0 && notReadyAddresses.length === 0) at.required('must specify `addresses` or `notReadyAddresses`')
+    for (const [place, address] of addresses.entries()) validateAddress(address, at.at('addresses').at(place))
+    for (const [place, address] of notReadyAddresses.entries()) validateAddress(address, at.at('notReadyAddresses').at(place))
+    for (const [place, port] of ports.entries()) validatePort(port, ports.length > 1, at.at('ports').at(place))
+  }
+}
+
+function validateAddress({ ip = '', hostname, nodeName }: V1EndpointAddress, check: Check): void {
+  ipForLegacyField(ip, check.at('ip'))
+  if (hostname) mustBe(dns1123Label, hostname, check.at('hostname'))
+  if (nodeName !== undefined) mustBe(dns1123Subdomain, nodeName, check.at('nodeName'))
+  validateEndpointIp(ip, check.at('ip'))
+}
+
+function validatePort({ name, port = 0, protocol, appProtocol }: V1EndpointPort, needsName: boolean, check: Check): void {
+  if (name) mustBe(dns1123Label, name, check.at('name'))
+  else if (needsName) check.at('name').required()
+  validatePortNumber(port, check.at('port'))
+  validateProtocol(protocol, check)
+  if (appProtocol !== undefined) mustBe(qualifiedName, appProtocol, check.at('appProtocol'))
+}
+
+/** The controller's own objects mirror what somebody else was warned of. */
+function endpointsWarnings({ metadata, subsets = [] }: V1Endpoints): string[] {
+  if (metadata.labels?.['endpoints.kubernetes.io/managed-by'] === 'endpoint-controller') return []
+  return subsets.flatMap(({ addresses = [], notReadyAddresses = [] }, index) => [
+    ...addresses.flatMap(({ ip = '' }, place) => warningsForIp(`subsets[${index}].addresses[${place}].ip`, ip)),
+    ...notReadyAddresses.flatMap(({ ip = '' }, place) => warningsForIp(`subsets[${index}].notReadyAddresses[${place}].ip`, ip)),
+  ])
+}
+
+const shownAddresses = 3
+
+function addressesCell(subsets: readonly V1EndpointSubset[]): string {
+  if (subsets.length === 0) return '<none>'
+  const all: string[] = []
+  for (const { addresses = [], ports = [] } of subsets) {
+    const ips = addresses.map(({ ip = '' }) => ip)
+    if (ports.length === 0) all.push(...ips)
+    for (const { port = 0 } of ports) all.push(...ips.map((ip) => (ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`)))
+  }
+  const shown = all.slice(0, shownAddresses).join(',')
+  return all.length > shownAddresses ? `${shown} + ${all.length - shownAddresses} more...` : shown
+}

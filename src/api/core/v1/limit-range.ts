@@ -1,0 +1,134 @@
+import { type ResourceList, roundUpToMillis } from '#api/core/v1/quantities.ts'
+import { isOvercommitAllowed, validateAnyResourceName, validateContainerResourceName } from '#api/core/v1/resource-names.ts'
+import type { V1LimitRange, V1LimitRangeItem } from '#api/core/v1/types.gen.ts'
+import type { Check } from '#api/meta/check.ts'
+import { defaultColumns } from '#api/meta/columns.ts'
+import { nameIsDns1123Subdomain, qualifiedName } from '#api/meta/names.ts'
+import { validateObjectMeta } from '#api/meta/object-meta.ts'
+import { parseQuantity, type Quantity } from '#api/meta/quantity.ts'
+import { defineResource } from '#api/resource.ts'
+
+export const LimitRange = defineResource<V1LimitRange>({
+  group: '',
+  version: 'v1',
+  kind: 'LimitRange',
+  plural: 'limitranges',
+  shortNames: ['limits'],
+  scope: 'Namespaced',
+  schema: 'io.k8s.api.core.v1.LimitRange',
+  allowCreateOnUpdate: true,
+  allowUnconditionalUpdate: true,
+
+  defaults({ spec }) {
+    for (const limit of spec?.limits ?? []) defaultLimit(limit)
+  },
+
+  prepareForCreate({ metadata }) {
+    // Of no use to anyone but upstream's oldest clients: a range without a name gets some identifier.
+    if (!metadata.name && metadata.uid) metadata.name = metadata.uid
+  },
+  validate: validateLimits,
+  validateUpdate(next, _prev, check) {
+    validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
+    validateLimits(next, check)
+  },
+
+  columns: defaultColumns,
+})
+
+const lists = ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio'] as const
+
+function defaultLimit(limit: V1LimitRangeItem): void {
+  if (limit.type === 'Container') {
+    limit.default = { ...limit.max, ...limit.default }
+    limit.defaultRequest = { ...limit.min, ...limit.default, ...limit.defaultRequest }
+  }
+  for (const list of lists) roundUpToMillis(limit[list])
+}
+
+const standardTypes = ['Pod', 'Container', 'PersistentVolumeClaim']
+
+function validateLimits({ spec }: V1LimitRange, check: Check): void {
+  const types = new Set<string>()
+  for (const [index, limit] of (spec?.limits ?? []).entries()) {
+    const at = check.at('spec.limits').at(index)
+    const type = limit.type ?? ''
+    const messages = qualifiedName(type)
+    for (const message of messages) at.at('type').invalid(type, message)
+    if (messages.length === 0 && !type.includes('/') && !standardTypes.includes(type)) {
+      at.at('type').invalid(type, 'must be a standard limit type or fully qualified')
+    }
+    if (types.has(type)) at.at('type').duplicate(type)
+    types.add(type)
+    validateLimit(limit, at)
+  }
+}
+
+function validateLimit(limit: V1LimitRangeItem, check: Check): void {
+  const names = new Set<string>()
+  const validateNames = (list: (typeof lists)[number]) => {
+    for (const name in limit[list]) {
+      const at = check.at(list).key(name)
+      if (limit.type === 'Pod' || limit.type === 'Container') validateContainerResourceName(name, at)
+      else validateAnyResourceName(name, at)
+      names.add(name)
+    }
+  }
+  validateNames('max')
+  validateNames('min')
+  if (limit.type === 'Pod') {
+    for (const list of ['default', 'defaultRequest'] as const) {
+      if (Object.keys(limit[list] ?? {}).length > 0) check.at(list).forbidden("may not be specified when `type` is 'Pod'")
+    }
+  } else {
+    validateNames('default')
+    validateNames('defaultRequest')
+  }
+  if (limit.type === 'PersistentVolumeClaim' && limit.min?.['storage'] === undefined && limit.max?.['storage'] === undefined) {
+    check.at('limits').required('either minimum or maximum storage value is required, but neither was provided')
+  }
+  validateNames('maxLimitRequestRatio')
+  for (const name of names) validateRelations(name, limit, check)
+}
+
+const quantityOf = (list: ResourceList | undefined, name: string): Quantity | undefined =>
+  list?.[name] === undefined ? undefined : parseQuantity(list[name])
+
+const isGreater = (one: Quantity | undefined, other: Quantity | undefined): boolean =>
+  one !== undefined && other !== undefined && one.compare(other) > 0
+
+function validateRelations(name: string, limit: V1LimitRangeItem, check: Check): void {
+  const isPod = limit.type === 'Pod'
+  const min = quantityOf(limit.min, name)
+  const max = quantityOf(limit.max, name)
+  const ofDefault = isPod ? undefined : quantityOf(limit.default, name)
+  const request = isPod ? undefined : quantityOf(limit.defaultRequest, name)
+  const ratio = quantityOf(limit.maxLimitRequestRatio, name)
+  const report = (list: string, shown: Quantity | undefined, message: string) => check.at(list).key(name).invalid(String(shown), message)
+  if (isGreater(min, max)) report('min', min, `min value ${min} is greater than max value ${max}`)
+  if (isGreater(min, request)) report('defaultRequest', request, `min value ${min} is greater than default request value ${request}`)
+  if (isGreater(request, max)) report('defaultRequest', request, `default request value ${request} is greater than max value ${max}`)
+  if (isGreater(request, ofDefault)) {
+    report('defaultRequest', request, `default request value ${request} is greater than default limit value ${ofDefault}`)
+  }
+  if (isGreater(min, ofDefault)) report('default', min, `min value ${min} is greater than default value ${ofDefault}`)
+  if (isGreater(ofDefault, max)) report('default', max, `default value ${ofDefault} is greater than max value ${max}`)
+  if (ratio) validateRatio(ratio, min, max, (message) => report('maxLimitRequestRatio', ratio, message))
+  const isUneven = ofDefault !== undefined && request !== undefined && ofDefault.compare(request) !== 0
+  if (isUneven && !isOvercommitAllowed(name)) {
+    report('defaultRequest', request, `default value ${ofDefault} must equal to defaultRequest value ${request} in ${name}`)
+  }
+}
+
+const largestMilliValue = Number((2n ** 63n - 1n) / 1000n)
+
+function validateRatio(ratio: Quantity, min: Quantity | undefined, max: Quantity | undefined, report: (message: string) => void): void {
+  if (ratio.compare(parseQuantity('1')) < 0) report(`ratio ${ratio} is less than 1`)
+  if (min === undefined || max === undefined) return
+  const canBeFine = [ratio, min, max].every((quantity) => quantity.value() < largestMilliValue)
+  const [asked, low, high] = canBeFine
+    ? [ratio.milliValue() / 1000, min.milliValue(), max.milliValue()]
+    : [ratio.value(), min.value(), max.value()]
+  const possible = high / low
+  if (asked > possible) report(`ratio ${ratio} is greater than max/min = ${possible.toFixed(6)}`)
+}

@@ -1,0 +1,88 @@
+import { nodeColumns } from '#api/core/v1/node/columns.ts'
+import { validateNode, validateNodeUpdate } from '#api/core/v1/node/validate-node.ts'
+import { roundUpToMillis } from '#api/core/v1/quantities.ts'
+import type { V1Node, V1NodeSpec } from '#api/core/v1/types.gen.ts'
+import { warningsForCidr } from '#api/meta/ip.ts'
+import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
+import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import { putBack } from '#api/meta/put-back.ts'
+import { defineResource, type RuleContext } from '#api/resource.ts'
+
+export const Node = defineResource<V1Node>({
+  group: '',
+  version: 'v1',
+  kind: 'Node',
+  plural: 'nodes',
+  shortNames: ['no'],
+  scope: 'Cluster',
+  schema: 'io.k8s.api.core.v1.Node',
+  storagePath: 'minions',
+  allowUnconditionalUpdate: true,
+  resetFields: ['status'],
+
+  defaults(node) {
+    node.spec ??= {}
+    defaultPodCidrs(node.spec)
+    const { status } = node
+    if (status?.capacity && status.allocatable === undefined) status.allocatable = { ...status.capacity }
+    roundUpToMillis(status?.capacity)
+    roundUpToMillis(status?.allocatable)
+  },
+
+  prepareForCreate(node, context) {
+    delete node.spec.configSource
+    delete node.status?.config
+    dropDeclaredFeatures(node, undefined, context)
+  },
+  validate: validateNode,
+  warningsOnCreate: nodeWarnings,
+
+  prepareForUpdate(next, prev, context) {
+    putBack(next, prev, 'status')
+    if (prev.spec.configSource === undefined) delete next.spec.configSource
+    dropDeclaredFeatures(next, prev, context)
+  },
+  validateUpdate(next, prev, check) {
+    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
+    validateNode(next, check)
+    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+    validateNodeUpdate(next, prev, check)
+  },
+  warningsOnUpdate: nodeWarnings,
+
+  columns: nodeColumns,
+  fieldSelectors: { 'spec.unschedulable': ({ spec }) => String(spec.unschedulable ?? false) },
+
+  subresources: {
+    status: {
+      resetFields: ['spec'],
+      prepareForUpdate(next, prev) {
+        putBack(next, prev, 'spec')
+        if (prev.status?.config === undefined) delete next.status?.config
+      },
+      validateUpdate(next, prev, check) {
+        validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+        validateNodeUpdate(next, prev, check)
+      },
+    },
+  },
+})
+
+/** The older field wins where the two disagree. */
+function defaultPodCidrs(spec: V1NodeSpec): void {
+  const { podCIDR, podCIDRs = [] } = spec
+  if (podCIDR && podCIDRs[0] !== podCIDR) spec.podCIDRs = [podCIDR]
+  else if (podCIDRs[0]) spec.podCIDR = podCIDRs[0]
+}
+
+function dropDeclaredFeatures({ status }: V1Node, prev: V1Node | undefined, { isEnabled }: RuleContext): void {
+  if (status?.declaredFeatures && !isEnabled('NodeDeclaredFeatures') && !prev?.status?.declaredFeatures) delete status.declaredFeatures
+}
+
+function nodeWarnings({ spec }: V1Node): string[] {
+  const warnings: string[] = []
+  if (spec.configSource) warnings.push('spec.configSource: the feature is removed')
+  if (spec.externalID) warnings.push('spec.externalID: this field is deprecated, and is unused by Kubernetes')
+  for (const [index, cidr] of (spec.podCIDRs ?? []).entries()) warnings.push(...warningsForCidr(`spec.podCIDRs[${index}]`, cidr))
+  return warnings
+}

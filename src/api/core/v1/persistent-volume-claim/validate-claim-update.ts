@@ -1,0 +1,106 @@
+/** Judges changes to claims: little may change once a volume was sought. */
+
+import { mirrorDataSources } from '#api/core/v1/persistent-volume-claim/data-sources.ts'
+import { storageClassAnnotation } from '#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts'
+import { validateNotBelowZero, validateResourceQuantity } from '#api/core/v1/quantities.ts'
+import { validateClaimResourceName } from '#api/core/v1/resource-names.ts'
+import type { V1PersistentVolumeClaim, V1PersistentVolumeClaimSpec } from '#api/core/v1/types.gen.ts'
+import { internalDiff } from '#api/core/v1/unified-diff.ts'
+import type { Check } from '#api/meta/check.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
+import { mustNotChange } from '#api/meta/immutable.ts'
+import { parseQuantity } from '#api/meta/quantity.ts'
+
+const immutableSpec = 'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims'
+
+export function validateClaimUpdate(next: V1PersistentVolumeClaim, prev: V1PersistentVolumeClaim, check: Check): void {
+  const munged: V1PersistentVolumeClaimSpec = { ...next.spec }
+  const old: V1PersistentVolumeClaimSpec = { ...prev.spec }
+  mirrorDataSources(old)
+  // The binder fills in the volume.
+  if (!old.volumeName && munged.volumeName) old.volumeName = munged.volumeName
+  allowNamingTheClass(munged, next, prev, check)
+  if (next.status?.phase === 'Bound') {
+    takeOverStorage(munged, prev.spec)
+    if (old.volumeAttributesClassName === undefined) delete munged.volumeAttributesClassName
+    else munged.volumeAttributesClassName = old.volumeAttributesClassName
+  }
+  if (!semanticEqual(munged, old)) {
+    check.at('spec').forbidden(`${immutableSpec}\n${internalDiff('core.PersistentVolumeClaimSpec', old, munged)}`)
+  }
+  validateSizes(next, prev, check.at('spec.resources.requests.storage'))
+  mustNotChange(next.spec.volumeMode, prev.spec.volumeMode, check.at('volumeMode'))
+  validateAttributesClass(next, prev, check.at('spec.volumeAttributesClassName'))
+}
+
+/** A class that was an annotation may become the field, and a claim without one may be given one late. */
+function allowNamingTheClass(
+  munged: V1PersistentVolumeClaimSpec,
+  next: V1PersistentVolumeClaim,
+  prev: V1PersistentVolumeClaim,
+  check: Check,
+): void {
+  const annotated = prev.metadata.annotations?.[storageClassAnnotation]
+  const annotation = next.metadata.annotations?.[storageClassAnnotation]
+  const [name, oldName] = [next.spec.storageClassName, prev.spec.storageClassName]
+  const isNamed = name !== undefined && oldName === undefined
+  if (annotated !== undefined && isNamed && name === annotated && (annotation === undefined || annotation === annotated)) {
+    delete munged.storageClassName
+    return
+  }
+  if ((annotation ?? '') !== (annotated ?? '')) {
+    check.at(`metadata.annotations.${storageClassAnnotation}`).invalid(annotation ?? '', 'field is immutable')
+  }
+  if (isNamed && (annotated === undefined || name === annotated)) delete munged.storageClassName
+}
+
+function takeOverStorage(munged: V1PersistentVolumeClaimSpec, prev: V1PersistentVolumeClaimSpec): void {
+  const requests = munged.resources?.requests
+  if (requests === undefined) return
+  const old = prev.resources?.requests?.['storage']
+  munged.resources = { ...munged.resources, requests: { ...requests, storage: old ?? '0' } }
+}
+
+/** A claim that could not be enlarged may be taken back, but never below what its volume has. */
+function validateSizes(next: V1PersistentVolumeClaim, prev: V1PersistentVolumeClaim, check: Check): void {
+  const size = parseQuantity(next.spec.resources?.requests?.['storage'] ?? '0')
+  const oldSize = parseQuantity(prev.spec.resources?.requests?.['storage'] ?? '0')
+  const actual = parseQuantity(prev.status?.capacity?.['storage'] ?? '0')
+  if (size.compare(oldSize) < 0 && size.compare(actual) <= 0) check.forbidden('field can not be less than status.capacity')
+}
+
+function validateAttributesClass(next: V1PersistentVolumeClaim, prev: V1PersistentVolumeClaim, check: Check): void {
+  const name = next.spec.volumeAttributesClassName
+  if (name === prev.spec.volumeAttributesClassName || prev.status?.currentVolumeAttributesClassName === undefined) return
+  const when = 'is forbidden when status.currentVolumeAttributesClassName is not nil'
+  if (name === undefined) check.forbidden(`update to nil ${when}`)
+  else if (name === '') check.forbidden(`update to empty string ${when}`)
+}
+
+const resizeStatuses = [
+  'ControllerResizeInProgress',
+  'ControllerResizeInfeasible',
+  'NodeResizeInProgress',
+  'NodeResizeInfeasible',
+  'NodeResizePending',
+].sort()
+
+export function validateClaimStatusUpdate(next: V1PersistentVolumeClaim, check: Check): void {
+  if (!next.metadata.resourceVersion) check.at('resourceVersion').required()
+  if (!next.spec.accessModes?.length) check.at('Spec.accessModes').required()
+  const { capacity = {}, allocatedResources = {}, allocatedResourceStatuses = {} } = next.status ?? {}
+  for (const [name, quantity] of Object.entries(capacity)) validateNotBelowZero(quantity, check.at('status.capacity').key(name))
+  const atStatuses = check.at('status.allocatedResourceStatuses')
+  for (const [name, status] of Object.entries(allocatedResourceStatuses)) {
+    validateClaimResourceName(name, atStatuses)
+    if (!resizeStatuses.includes(status)) atStatuses.notSupported(name, resizeStatuses)
+  }
+  const atResources = check.at('status.allocatedResources')
+  for (const [name, quantity] of Object.entries(allocatedResources)) {
+    if (!validateClaimResourceName(name, atResources)) continue
+    const at = atResources.key(name)
+    const before = at.errors.length
+    validateNotBelowZero(quantity, at)
+    if (at.errors.length === before) validateResourceQuantity('storage', quantity, at)
+  }
+}

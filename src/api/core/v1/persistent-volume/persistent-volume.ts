@@ -1,0 +1,185 @@
+import { accessModesText } from '#api/core/v1/access-modes-text.ts'
+import {
+  mountOptionsAnnotation,
+  validatePersistentVolume,
+  validatePersistentVolumeUpdate,
+  volumeOptions,
+} from '#api/core/v1/persistent-volume/validate-persistent-volume.ts'
+import { storageClassAnnotation, storageClassAnnotationWarning } from '#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts'
+import { defaultAzureDisk } from '#api/core/v1/pod-spec/default-volume.ts'
+import { nodeSelectorTermWarnings } from '#api/core/v1/pod-spec/warnings.ts'
+import { roundUpToMillis } from '#api/core/v1/quantities.ts'
+import type { V1PersistentVolume, V1PersistentVolumeSpec } from '#api/core/v1/types.gen.ts'
+import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
+import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import { putBack } from '#api/meta/put-back.ts'
+import { canonicalQuantity } from '#api/meta/quantity.ts'
+import { defineResource } from '#api/resource.ts'
+
+export const PersistentVolume = defineResource<V1PersistentVolume>({
+  group: '',
+  version: 'v1',
+  kind: 'PersistentVolume',
+  plural: 'persistentvolumes',
+  shortNames: ['pv'],
+  scope: 'Cluster',
+  schema: 'io.k8s.api.core.v1.PersistentVolume',
+  allowUnconditionalUpdate: true,
+  returnsDeletedObject: true,
+  resetFields: ['status'],
+
+  defaults(volume) {
+    volume.spec ??= {}
+    volume.status ??= {}
+    volume.status.phase ||= 'Pending'
+    defaultVolumeSpec(volume.spec)
+  },
+
+  prepareForCreate(volume, { now }) {
+    volume.status = { phase: 'Pending', lastPhaseTransitionTime: now }
+  },
+  validate: (volume, check) => validatePersistentVolume(volume, check, volumeOptions()),
+  warningsOnCreate: volumeWarnings,
+
+  prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
+  validateUpdate(next, prev, check, context) {
+    const options = volumeOptions(prev)
+    validateMetaAgain(next, check)
+    validatePersistentVolume(next, check, options)
+    validateMetaAgain(next, check)
+    validatePersistentVolume(next, check, { ...options, skipsMountOptions: true })
+    validatePersistentVolumeUpdate(next, prev, check, context)
+  },
+  warningsOnUpdate: volumeWarnings,
+
+  columns: [
+    nameColumn,
+    {
+      name: 'Capacity',
+      type: 'string',
+      description: { field: 'PersistentVolumeSpec.capacity' },
+      cell: ({ spec }) => canonicalQuantity(spec.capacity?.['storage'] ?? '0'),
+    },
+    {
+      name: 'Access Modes',
+      type: 'string',
+      description: { field: 'PersistentVolumeSpec.accessModes' },
+      cell: ({ spec }) => accessModesText(spec.accessModes),
+    },
+    {
+      name: 'Reclaim Policy',
+      type: 'string',
+      description: { field: 'PersistentVolumeSpec.persistentVolumeReclaimPolicy' },
+      cell: ({ spec }) => spec.persistentVolumeReclaimPolicy ?? '',
+    },
+    {
+      name: 'Status',
+      type: 'string',
+      description: { field: 'PersistentVolumeStatus.phase' },
+      cell: ({ metadata, status }) => (metadata.deletionTimestamp ? 'Terminating' : (status?.phase ?? '')),
+    },
+    {
+      name: 'Claim',
+      type: 'string',
+      description: { field: 'PersistentVolumeSpec.claimRef' },
+      cell: ({ spec: { claimRef } }) => (claimRef ? `${claimRef.namespace ?? ''}/${claimRef.name ?? ''}` : ''),
+    },
+    {
+      name: 'StorageClass',
+      type: 'string',
+      description: 'StorageClass of the pv',
+      cell: ({ metadata, spec }) => metadata.annotations?.[storageClassAnnotation] ?? spec.storageClassName ?? '',
+    },
+    {
+      name: 'VolumeAttributesClass',
+      type: 'string',
+      description: 'VolumeAttributesClass of the pv',
+      cell: ({ spec }) => spec.volumeAttributesClassName ?? '<unset>',
+    },
+    {
+      name: 'Reason',
+      type: 'string',
+      description: { field: 'PersistentVolumeStatus.reason' },
+      cell: ({ status }) => status?.reason ?? '',
+    },
+    ageColumn,
+    {
+      name: 'VolumeMode',
+      type: 'string',
+      priority: 1,
+      description: { field: 'PersistentVolumeSpec.volumeMode' },
+      cell: ({ spec }) => spec.volumeMode ?? '<unset>',
+    },
+  ],
+
+  subresources: {
+    status: {
+      resetFields: ['spec'],
+      prepareForUpdate(next, prev, { now }) {
+        putBack(next, prev, 'spec')
+        next.status ??= {}
+        const { phase = '', lastPhaseTransitionTime: time } = next.status
+        const { phase: oldPhase = '', lastPhaseTransitionTime: oldTime } = prev.status ?? {}
+        if (phase === oldPhase) {
+          if (time === undefined && oldTime !== undefined) next.status.lastPhaseTransitionTime = oldTime
+        } else if (time === undefined || time === oldTime) next.status.lastPhaseTransitionTime = now
+      },
+      validateUpdate(next, prev, check) {
+        validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+        if (!next.metadata.resourceVersion) check.at('resourceVersion').required()
+      },
+    },
+  },
+})
+
+const validateMetaAgain = ({ metadata }: V1PersistentVolume, check: Parameters<typeof validateObjectMeta>[2]): void =>
+  validateObjectMeta(metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
+
+function defaultVolumeSpec(spec: V1PersistentVolumeSpec): void {
+  spec.persistentVolumeReclaimPolicy ||= 'Retain'
+  spec.volumeMode ??= 'Filesystem'
+  roundUpToMillis(spec.capacity)
+  const { hostPath, rbd, iscsi, azureDisk, scaleIO } = spec
+  if (hostPath) hostPath.type ??= ''
+  if (rbd) {
+    rbd.pool ||= 'rbd'
+    rbd.user ||= 'admin'
+    rbd.keyring ||= '/etc/ceph/keyring'
+  }
+  if (iscsi) iscsi.iscsiInterface ||= 'default'
+  if (azureDisk) defaultAzureDisk(azureDisk)
+  if (scaleIO) {
+    scaleIO.storageMode ||= 'ThinProvisioned'
+    scaleIO.fsType ||= 'xfs'
+  }
+}
+
+const deprecatedSources: readonly (readonly [keyof V1PersistentVolumeSpec, string, string])[] = [
+  ['cephfs', 'cephfs', 'deprecated in v1.28, non-functional in v1.31+'],
+  ['photonPersistentDisk', 'photonPersistentDisk', 'deprecated in v1.11, non-functional in v1.16+'],
+  ['scaleIO', 'scaleIO', 'deprecated in v1.16, non-functional in v1.22+'],
+  ['storageos', 'storageOS', 'deprecated in v1.22, non-functional in v1.25+'],
+  ['glusterfs', 'glusterfs', 'deprecated in v1.25, non-functional in v1.26+'],
+  ['rbd', 'rbd', 'deprecated in v1.28, non-functional in v1.31+'],
+]
+
+function volumeWarnings({ metadata, spec }: V1PersistentVolume): string[] {
+  const warnings: string[] = []
+  const { annotations = {} } = metadata
+  if (annotations[storageClassAnnotation] !== undefined) {
+    warnings.push(`metadata.annotations[${storageClassAnnotation}]: ${storageClassAnnotationWarning}`)
+  }
+  if (annotations[mountOptionsAnnotation] !== undefined) {
+    warnings.push(`metadata.annotations[${mountOptionsAnnotation}]: deprecated since v1.31; use "mountOptions" attribute instead`)
+  }
+  if (spec.persistentVolumeReclaimPolicy === 'Recycle') {
+    const advice = 'Instead, the recommended approach is to use dynamic provisioning.'
+    warnings.push(`spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. ${advice}`)
+  }
+  for (const [index, term] of (spec.nodeAffinity?.required?.nodeSelectorTerms ?? []).entries()) {
+    warnings.push(...nodeSelectorTermWarnings(term, false, `spec.nodeAffinity.required.nodeSelectorTerms[${index}]`))
+  }
+  for (const [field, shown, message] of deprecatedSources) if (spec[field] !== undefined) warnings.push(`spec.${shown}: ${message}`)
+  return warnings
+}

@@ -1,0 +1,180 @@
+import { selectorLabelsText } from '#api/core/v1/labels-text.ts'
+import { containerImagesCell, containerNamesCell } from '#api/core/v1/pod-spec/columns.ts'
+import { defaultPodTemplate } from '#api/core/v1/pod-spec/defaults.ts'
+import { dropDisabledFields } from '#api/core/v1/pod-spec/drop-disabled.ts'
+import { type PodValidationOptions, podValidationOptions, validatePodTemplate } from '#api/core/v1/pod-spec/validate-pod-template.ts'
+import { podTemplateWarnings } from '#api/core/v1/pod-spec/warnings.ts'
+import type { V1PodTemplateSpec, V1ReplicationController, V1ReplicationControllerSpec } from '#api/core/v1/types.gen.ts'
+import type { Check } from '#api/meta/check.ts'
+import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
+import { nonNegative } from '#api/meta/formats.ts'
+import { dns1123Label } from '#api/meta/names.ts'
+import { validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import { putBack } from '#api/meta/put-back.ts'
+import { asInternal } from '#api/meta/quote-internal.ts'
+import { defineResource } from '#api/resource.ts'
+
+export const ReplicationController = defineResource<V1ReplicationController>({
+  group: '',
+  version: 'v1',
+  kind: 'ReplicationController',
+  plural: 'replicationcontrollers',
+  shortNames: ['rc'],
+  categories: ['all'],
+  scope: 'Namespaced',
+  schema: 'io.k8s.api.core.v1.ReplicationController',
+  storagePath: 'controllers',
+  allowUnconditionalUpdate: true,
+  defaultPropagation: 'Orphan',
+  resetFields: ['status'],
+
+  defaults({ metadata, spec }) {
+    const { template } = spec
+    const labels = template?.metadata?.labels
+    if (labels) {
+      if (isEmpty(spec.selector)) spec.selector = { ...labels }
+      if (isEmpty(metadata.labels)) metadata.labels = { ...labels }
+    }
+    spec.replicas ??= 1
+    if (template) defaultPodTemplate(template)
+  },
+
+  prepareForCreate(controller, context) {
+    controller.status = { replicas: 0 }
+    dropDisabledFields(controller.spec.template, undefined, context)
+  },
+  validate({ spec }, check, context) {
+    validateSpec(spec, check.at('spec'), podValidationOptions(spec.template, undefined, context))
+  },
+  warningsOnCreate({ metadata, spec }) {
+    const messages = dns1123Label(metadata.name ?? '')
+    const warnings = messages.length > 0 ? [`${podNameWarning}: [${messages.join(' ')}]`] : []
+    return [...warnings, ...podTemplateWarnings(spec.template, undefined, 'spec.template')]
+  },
+
+  generation: (next, prev) => !semanticEqual(next.spec, prev.spec),
+  prepareForUpdate(next, prev, context) {
+    putBack(next, prev, 'status')
+    dropDisabledFields(next.spec.template, prev.spec.template, context)
+  },
+  validateUpdate(next, prev, check, context) {
+    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+    validateSpec(next.spec, check.at('spec'), podValidationOptions(next.spec.template, prev.spec.template, context))
+  },
+  // The old template is looked at, not the new one: so does upstream.
+  warningsOnUpdate: (next, prev) =>
+    next.metadata.generation === prev.metadata.generation
+      ? []
+      : podTemplateWarnings(prev.spec.template, next.spec.template, 'spec.template'),
+
+  columns: [
+    nameColumn,
+    {
+      name: 'Desired',
+      type: 'integer',
+      description: { field: 'ReplicationControllerSpec.replicas' },
+      cell: ({ spec }) => spec.replicas ?? 0,
+    },
+    {
+      name: 'Current',
+      type: 'integer',
+      description: { field: 'ReplicationControllerStatus.replicas' },
+      cell: ({ status }) => status?.replicas ?? 0,
+    },
+    {
+      name: 'Ready',
+      type: 'integer',
+      description: { field: 'ReplicationControllerStatus.readyReplicas' },
+      cell: ({ status }) => status?.readyReplicas ?? 0,
+    },
+    ageColumn,
+    {
+      name: 'Containers',
+      type: 'string',
+      priority: 1,
+      description: 'Names of each container in the template.',
+      cell: ({ spec }) => containerNamesCell(spec.template?.spec),
+    },
+    {
+      name: 'Images',
+      type: 'string',
+      priority: 1,
+      description: 'Images referenced by each container in the template.',
+      cell: ({ spec }) => containerImagesCell(spec.template?.spec),
+    },
+    {
+      name: 'Selector',
+      type: 'string',
+      priority: 1,
+      description: { field: 'ReplicationControllerSpec.selector' },
+      cell: ({ spec }) => selectorLabelsText(spec.selector),
+    },
+  ],
+  fieldSelectors: { 'status.replicas': ({ status }) => String(status?.replicas ?? 0) },
+
+  subresources: {
+    status: {
+      resetFields: ['spec'],
+      prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
+      validateUpdate(next, prev, check) {
+        validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+        validateStatus(next, check.at('status'))
+      },
+    },
+    scale: {
+      replicas: ({ spec }) => spec.replicas ?? 0,
+      setReplicas({ spec }, replicas) {
+        spec.replicas = replicas
+      },
+      statusReplicas: ({ status }) => status?.replicas ?? 0,
+      selector: ({ spec }) => (isEmpty(spec.selector) ? '' : selectorLabelsText(spec.selector)),
+    },
+  },
+})
+
+const podNameWarning =
+  'metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended'
+
+const isEmpty = (labels: { [key: string]: string } | undefined): boolean => labels === undefined || Object.keys(labels).length === 0
+
+function validateSpec(spec: V1ReplicationControllerSpec, check: Check, options: PodValidationOptions): void {
+  nonNegative(spec.minReadySeconds, check.at('minReadySeconds'))
+  if (isEmpty(spec.selector)) check.at('selector').required()
+  if (spec.replicas === undefined) check.at('replicas').required()
+  else nonNegative(spec.replicas, check.at('replicas'))
+  if (spec.template === undefined) check.at('template').required()
+  else validateTemplate(spec.template, spec.selector ?? {}, check.at('template'), options)
+}
+
+function validateTemplate(
+  template: V1PodTemplateSpec,
+  selector: { [key: string]: string },
+  check: Check,
+  options: PodValidationOptions,
+): void {
+  const labels = template.metadata?.labels
+  if (Object.entries(selector).some(([key, value]) => labels?.[key] !== value)) {
+    check.at('metadata.labels').invalid(asInternal('{s', labels), '`selector` does not match template `labels`')
+  }
+  validatePodTemplate(template, check, options)
+  const { restartPolicy = '', activeDeadlineSeconds } = template.spec ?? {}
+  if (restartPolicy !== 'Always') check.at('spec.restartPolicy').notSupported(restartPolicy, ['Always'])
+  if (activeDeadlineSeconds !== undefined) {
+    check.at('spec.activeDeadlineSeconds').forbidden('activeDeadlineSeconds in ReplicationController is not Supported')
+  }
+}
+
+function validateStatus({ status }: V1ReplicationController, check: Check): void {
+  const { replicas = 0, fullyLabeledReplicas = 0, readyReplicas = 0, availableReplicas = 0, observedGeneration = 0 } = status ?? {}
+  nonNegative(replicas, check.at('replicas'))
+  nonNegative(fullyLabeledReplicas, check.at('fullyLabeledReplicas'))
+  nonNegative(readyReplicas, check.at('readyReplicas'))
+  nonNegative(availableReplicas, check.at('availableReplicas'))
+  nonNegative(observedGeneration, check.at('observedGeneration'))
+  const tooMany = 'cannot be greater than status.replicas'
+  if (fullyLabeledReplicas > replicas) check.at('fullyLabeledReplicas').invalid(fullyLabeledReplicas, tooMany)
+  if (readyReplicas > replicas) check.at('readyReplicas').invalid(readyReplicas, tooMany)
+  if (availableReplicas > replicas) check.at('availableReplicas').invalid(availableReplicas, tooMany)
+  if (availableReplicas > readyReplicas) check.at('availableReplicas').invalid(availableReplicas, 'cannot be greater than readyReplicas')
+}

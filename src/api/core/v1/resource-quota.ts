@@ -1,0 +1,177 @@
+import { type ResourceList, roundUpToMillis, validateResourceQuantity } from '#api/core/v1/quantities.ts'
+import { isStandardQuotaResource, validateQuotaResourceName } from '#api/core/v1/resource-names.ts'
+import type { V1ResourceQuota, V1ResourceQuotaSpec, V1ResourceQuotaStatus } from '#api/core/v1/types.gen.ts'
+import type { Check } from '#api/meta/check.ts'
+import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import { putBack } from '#api/meta/put-back.ts'
+import { canonicalQuantity, compareQuantities } from '#api/meta/quantity.ts'
+import { asInternal } from '#api/meta/quote-internal.ts'
+import { defineResource } from '#api/resource.ts'
+
+export const ResourceQuota = defineResource<V1ResourceQuota>({
+  group: '',
+  version: 'v1',
+  kind: 'ResourceQuota',
+  plural: 'resourcequotas',
+  shortNames: ['quota'],
+  scope: 'Namespaced',
+  schema: 'io.k8s.api.core.v1.ResourceQuota',
+  allowUnconditionalUpdate: true,
+  returnsDeletedObject: true,
+  resetFields: ['status'],
+
+  defaults({ spec, status }) {
+    roundUpToMillis(spec?.hard)
+    roundUpToMillis(status?.hard)
+    roundUpToMillis(status?.used)
+  },
+
+  prepareForCreate(quota) {
+    quota.status = {}
+  },
+  validate({ spec = {}, status = {} }, check) {
+    validateSpec(spec, check.at('spec'))
+    validateStatus(status, check.at('status'))
+  },
+  warningsOnCreate: quotaWarnings,
+
+  prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
+  validateUpdate(next, prev, check) {
+    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+    validateSpec(next.spec ?? {}, check.at('spec'))
+    const [now, then] = [new Set(next.spec?.scopes), new Set(prev.spec?.scopes)]
+    if (now.symmetricDifference(then).size > 0) {
+      check.at('spec.scopes').invalid(asInternal('[s', next.spec?.scopes), 'field is immutable')
+    }
+  },
+
+  columns: [
+    nameColumn,
+    {
+      name: 'Request',
+      type: 'string',
+      description: 'Request represents a minimum amount of cpu/memory that a container may consume.',
+      cell: ({ status }) => usageText(status, (name) => !isLimit(name)),
+    },
+    {
+      name: 'Limit',
+      type: 'string',
+      description: 'Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node.',
+      cell: ({ status }) => usageText(status, isLimit),
+    },
+    ageColumn,
+  ],
+
+  subresources: {
+    status: {
+      resetFields: ['spec'],
+      prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
+      validateUpdate(next, prev, check) {
+        validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+        if (!next.metadata.resourceVersion) check.at('resourceVersion').required()
+        validateStatus(next.status ?? {}, check.at('status'))
+      },
+    },
+  },
+})
+
+const isLimit = (name: string): boolean => name.startsWith('limits.')
+
+function usageText(status: V1ResourceQuotaStatus | undefined, isShown: (name: string) => boolean): string {
+  const shown = (list: ResourceList | undefined, name: string) => canonicalQuantity(list?.[name] ?? '0')
+  const names = Object.keys(status?.hard ?? {})
+    .filter(isShown)
+    .sort()
+  return names.map((name) => `${name}: ${shown(status?.used, name)}/${shown(status?.hard, name)}`).join(', ')
+}
+
+function validateStatus({ hard, used }: V1ResourceQuotaStatus, check: Check): void {
+  validateList(hard, check.at('hard'))
+  validateList(used, check.at('used'))
+}
+
+function validateList(list: ResourceList | undefined, check: Check): void {
+  for (const name in list) {
+    const at = check.key(name)
+    validateQuotaResourceName(name, at)
+    validateResourceQuantity(name, list[name] ?? '0', at)
+  }
+}
+
+const presenceScopes = ['Terminating', 'NotTerminating', 'BestEffort', 'NotBestEffort', 'CrossNamespacePodAffinity']
+const knownScopes = [...presenceScopes, 'PriorityClass', 'VolumeAttributesClass']
+const conflicts = [
+  ['BestEffort', 'NotBestEffort'],
+  ['Terminating', 'NotTerminating'],
+] as const
+
+const podResources = ['pods', 'cpu', 'memory', 'limits.cpu', 'limits.memory', 'requests.cpu', 'requests.memory']
+
+function isScopeOf(scope: string, resource: string): boolean {
+  if (scope === 'BestEffort') return resource === 'pods'
+  if (scope === 'VolumeAttributesClass') return resource === 'persistentvolumeclaims' || resource === 'requests.storage'
+  return !knownScopes.includes(scope) || podResources.includes(resource)
+}
+
+const isMisplaced = (scope: string) => (resource: string) => isStandardQuotaResource(resource) && !isScopeOf(scope, resource)
+
+function validateSpec(spec: V1ResourceQuotaSpec, check: Check): void {
+  validateList(spec.hard, check.at('hard'))
+  const resources = Object.keys(spec.hard ?? {}).sort()
+  validateScopes(spec.scopes ?? [], resources, check.at('scopes'))
+  if (spec.scopeSelector) validateScopeSelector(spec, resources, check.at('scopeSelector.matchExpressions'))
+}
+
+function validateScopes(scopes: readonly string[], resources: readonly string[], check: Check): void {
+  for (const scope of scopes) {
+    if (!knownScopes.includes(scope)) check.invalid(scopes, 'unsupported scope')
+    for (const _ of resources.filter(isMisplaced(scope))) check.invalid(scopes, 'unsupported scope applied to resource')
+  }
+  validateNoConflict(new Set(scopes), scopes, check)
+}
+
+function validateNoConflict(seen: ReadonlySet<string>, shown: readonly string[] | undefined, check: Check): void {
+  for (const [one, other] of conflicts) {
+    if (seen.has(one) && seen.has(other)) check.invalid(asInternal('[s', shown), 'conflicting scopes')
+  }
+}
+
+/** `check` stands at the list, which is also where upstream reports what is wrong with an item. */
+function validateScopeSelector({ scopeSelector, scopes }: V1ResourceQuotaSpec, resources: readonly string[], check: Check): void {
+  const seen = new Set<string>()
+  for (const { scopeName = '', operator = '', values = [] } of scopeSelector?.matchExpressions ?? []) {
+    if (!knownScopes.includes(scopeName)) check.at('scopeName').invalid(scopeName, 'unsupported scope')
+    for (const _ of resources.filter(isMisplaced(scopeName))) {
+      check.invalid(asInternal('*core.ScopeSelector', scopeSelector), 'unsupported scope applied to resource')
+    }
+    if (presenceScopes.includes(scopeName) && operator !== 'Exists') check.at('operator').invalid(operator, mustBeExists)
+    if (operator === 'In' || operator === 'NotIn') {
+      if (values.length === 0) {
+        check.at('values').required("must be at least one value when `operator` is 'In' or 'NotIn' for scope selector")
+      }
+    } else if (operator === 'Exists' || operator === 'DoesNotExist') {
+      const message = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
+      if (values.length > 0) check.at('values').invalid(values, message)
+    } else check.at('operator').invalid(operator, 'not a valid selector operator')
+    seen.add(scopeName)
+  }
+  validateNoConflict(seen, scopes, check)
+}
+
+const mustBeExists =
+  "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
+
+function quotaWarnings({ spec }: V1ResourceQuota): string[] {
+  const hard = spec?.hard ?? {}
+  const warnings: string[] = []
+  for (const name of ['cpu', 'memory', 'storage', 'ephemeral-storage']) {
+    const hasShortName = name === 'cpu' || name === 'memory'
+    const requestName = hard[`requests.${name}`] === undefined && hasShortName ? name : `requests.${name}`
+    const [request, limit] = [hard[requestName], hard[`limits.${name}`]]
+    if (request === undefined || limit === undefined || compareQuantities(request, limit) <= 0) continue
+    const shown = (quantity: string) => canonicalQuantity(quantity)
+    warnings.push(`ResourceQuota ${requestName} (${shown(request)}) should be less than limits.${name} (${shown(limit)})`)
+  }
+  return warnings
+}

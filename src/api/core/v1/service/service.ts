@@ -1,0 +1,106 @@
+import { validateClusterIpsUpdate, validateIpFamiliesUpdate } from '#api/core/v1/service/cluster-ips.ts'
+import { serviceColumns } from '#api/core/v1/service/columns.ts'
+import { isExternallyAccessible, needsHealthCheck } from '#api/core/v1/service/external-access.ts'
+import { validateLoadBalancerStatus } from '#api/core/v1/service/load-balancer-status.ts'
+import { dropFieldsOfOldType } from '#api/core/v1/service/type-changes.ts'
+import { validateLoadBalancerClass, validateService } from '#api/core/v1/service/validate-service.ts'
+import { serviceWarnings } from '#api/core/v1/service/warnings.ts'
+import type { V1Service, V1ServiceSpec } from '#api/core/v1/types.gen.ts'
+import { warningsForIp } from '#api/meta/ip.ts'
+import { nameIsDns1123Label } from '#api/meta/names.ts'
+import { validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import { putBack } from '#api/meta/put-back.ts'
+import { defineResource } from '#api/resource.ts'
+
+const affinitySeconds = 10800
+
+export const Service = defineResource<V1Service>({
+  group: '',
+  version: 'v1',
+  kind: 'Service',
+  plural: 'services',
+  shortNames: ['svc'],
+  categories: ['all'],
+  scope: 'Namespaced',
+  schema: 'io.k8s.api.core.v1.Service',
+  storagePath: 'services/specs',
+  nameRule: nameIsDns1123Label,
+  allowCreateOnUpdate: true,
+  allowUnconditionalUpdate: true,
+  returnsDeletedObject: true,
+  resetFields: ['status'],
+
+  defaults(service) {
+    service.spec ??= {}
+    const { spec, status } = service
+    defaultSessionAffinity(spec)
+    spec.type ||= 'ClusterIP'
+    for (const port of spec.ports ?? []) {
+      port.protocol ||= 'TCP'
+      port.targetPort ||= port.port
+    }
+    if (isExternallyAccessible(service)) spec.externalTrafficPolicy ||= 'Cluster'
+    if (spec.type === 'NodePort' || spec.type === 'LoadBalancer' || spec.type === 'ClusterIP') spec.internalTrafficPolicy ??= 'Cluster'
+    if (spec.type === 'LoadBalancer') {
+      spec.allocateLoadBalancerNodePorts ??= true
+      for (const ingress of status?.loadBalancer?.ingress ?? []) if (ingress.ip) ingress.ipMode ??= 'VIP'
+    }
+  },
+
+  prepareForCreate(service) {
+    service.status = { loadBalancer: {} }
+  },
+  validate: (service, check) => validateService(service, undefined, check),
+  warningsOnCreate: serviceWarnings,
+
+  prepareForUpdate(next, prev) {
+    putBack(next, prev, 'status')
+    dropFieldsOfOldType(next, prev)
+  },
+  validateUpdate(next, prev, check) {
+    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+    validateClusterIpsUpdate(next, prev, check)
+    validateIpFamiliesUpdate(next, prev, check)
+    const atClass = check.at('spec.loadBalancerClass')
+    const areBalanced = next.spec?.type === 'LoadBalancer' && prev.spec?.type === 'LoadBalancer'
+    if (areBalanced && next.spec?.loadBalancerClass !== prev.spec?.loadBalancerClass) {
+      atClass.invalid(next.spec?.loadBalancerClass, 'may not change once set')
+    }
+    validateLoadBalancerClass(next, atClass)
+    if (needsHealthCheck(prev) && needsHealthCheck(next) && next.spec?.healthCheckNodePort !== prev.spec?.healthCheckNodePort) {
+      check.at('spec.healthCheckNodePort').forbidden('field is immutable')
+    }
+    validateService(next, prev, check)
+  },
+  warningsOnUpdate: serviceWarnings,
+
+  columns: serviceColumns,
+  fieldSelectors: {
+    'spec.clusterIP': ({ spec }) => spec?.clusterIP ?? '',
+    'spec.type': ({ spec }) => spec?.type ?? '',
+  },
+
+  subresources: {
+    status: {
+      resetFields: ['spec'],
+      prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
+      validateUpdate(next, prev, check) {
+        validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+        const { loadBalancer = {} } = next.status ?? {}
+        validateLoadBalancerStatus(loadBalancer, prev.status?.loadBalancer ?? {}, next.spec ?? {}, check.at('status.loadBalancer'))
+      },
+      warningsOnUpdate: ({ status }) =>
+        (status?.loadBalancer?.ingress ?? []).flatMap(({ ip }, index) =>
+          ip ? warningsForIp(`status.loadBalancer.ingress[${index}]`, ip) : [],
+        ),
+    },
+  },
+})
+
+function defaultSessionAffinity(spec: V1ServiceSpec): void {
+  spec.sessionAffinity ||= 'None'
+  if (spec.sessionAffinity === 'None') delete spec.sessionAffinityConfig
+  if (spec.sessionAffinity === 'ClientIP' && spec.sessionAffinityConfig?.clientIP?.timeoutSeconds === undefined) {
+    spec.sessionAffinityConfig = { clientIP: { timeoutSeconds: affinitySeconds } }
+  }
+}
