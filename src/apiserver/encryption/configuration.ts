@@ -1,4 +1,5 @@
 import { Check } from '#api/meta/check.ts'
+import { ConfigDocument } from '#apiserver/config-document.ts'
 
 /** EncryptionConfiguration of apiserver.config.k8s.io/v1. */
 export type EncryptionConfiguration = { resources: ResourceConfiguration[] }
@@ -14,7 +15,6 @@ export type KeysConfiguration = { keys: { name: string; secret: string }[] }
 export type KmsConfiguration = { apiVersion: string; name: string; endpoint: string; timeoutMs: number; cachesize?: number }
 
 const fields = {
-  configuration: ['apiVersion', 'kind', 'resources'],
   resource: ['resources', 'providers'],
   provider: ['aesgcm', 'aescbc', 'secretbox', 'identity', 'kms'],
   keys: ['keys'],
@@ -25,61 +25,54 @@ const fields = {
 /** Reads the file's text (YAML or JSON); throws with everything that is wrong with it. Secrets are not repeated. */
 export async function parseEncryptionConfiguration(text: string, path: string): Promise<EncryptionConfiguration> {
   if (text.trim() === '') throw new Error(`encryption provider configuration file ${JSON.stringify(path)} is empty`)
-  const { load } = await import('js-yaml')
-  const read = new Reader(path)
-  const root = read.map(load(text), '', fields.configuration)
-  if (root['kind'] !== 'EncryptionConfiguration' || root['apiVersion'] !== 'apiserver.config.k8s.io/v1') {
-    throw new Error(
-      `${path}: expected kind EncryptionConfiguration of apiserver.config.k8s.io/v1, found ${root['kind']} of ${root['apiVersion']}`,
-    )
-  }
+  const { document, root } = await ConfigDocument.read(text, path, 'EncryptionConfiguration', ['apiserver.config.k8s.io/v1'], ['resources'])
   const configuration = {
-    resources: read.list(root['resources'], 'resources').map((item, index) => resourceConfiguration(read, item, `resources[${index}]`)),
+    resources: document.list(root['resources'], 'resources', (item, at) => resourceConfiguration(document, item, at)),
   }
   const check = new Check()
   validate(configuration, check)
-  if (check.failed) throw new Error(`${path}: ${check.errors.map(({ field, body }) => `${field}: ${body}`).join(', ')}`)
+  document.mustBeSound(check.errors)
   return configuration
 }
 
-function resourceConfiguration(read: Reader, value: unknown, at: string): ResourceConfiguration {
-  const map = read.map(value, at, fields.resource)
+function resourceConfiguration(document: ConfigDocument, value: unknown, at: string): ResourceConfiguration {
+  const map = document.map(value, at, fields.resource)
   return {
-    resources: read.list(map['resources'], `${at}.resources`).map((name, index) => read.text(name, `${at}.resources[${index}]`)),
-    providers: read.list(map['providers'], `${at}.providers`).map((item, index) => provider(read, item, `${at}.providers[${index}]`)),
+    resources: document.list(map['resources'], `${at}.resources`, (name, where) => document.text(name, where)),
+    providers: document.list(map['providers'], `${at}.providers`, (item, where) => provider(document, item, where)),
   }
 }
 
-function provider(read: Reader, value: unknown, at: string): ProviderConfiguration {
-  const map = read.map(value, at, fields.provider)
+function provider(document: ConfigDocument, value: unknown, at: string): ProviderConfiguration {
+  const map = document.map(value, at, fields.provider)
   const result: ProviderConfiguration = {}
   for (const cipher of ['aesgcm', 'aescbc', 'secretbox'] as const) {
-    if (map[cipher] !== undefined) result[cipher] = keys(read, map[cipher], `${at}.${cipher}`)
+    if (map[cipher] !== undefined) result[cipher] = keys(document, map[cipher], `${at}.${cipher}`)
   }
   if (map['identity'] !== undefined) result.identity = {}
-  if (map['kms'] !== undefined) result.kms = kms(read, map['kms'], `${at}.kms`)
+  if (map['kms'] !== undefined) result.kms = kms(document, map['kms'], `${at}.kms`)
   return result
 }
 
-function keys(read: Reader, value: unknown, at: string): KeysConfiguration {
-  const map = read.map(value, at, fields.keys)
+function keys(document: ConfigDocument, value: unknown, at: string): KeysConfiguration {
+  const map = document.map(value, at, fields.keys)
   return {
-    keys: read.list(map['keys'], `${at}.keys`).map((item, index) => {
-      const key = read.map(item, `${at}.keys[${index}]`, fields.key)
-      return { name: read.text(key['name'], `${at}.name`), secret: read.text(key['secret'], `${at}.secret`) }
+    keys: document.list(map['keys'], `${at}.keys`, (item, where) => {
+      const key = document.map(item, where, fields.key)
+      return { name: document.text(key['name'], `${where}.name`), secret: document.text(key['secret'], `${where}.secret`) }
     }),
   }
 }
 
-function kms(read: Reader, value: unknown, at: string): KmsConfiguration {
-  const map = read.map(value, at, fields.kms)
+function kms(document: ConfigDocument, value: unknown, at: string): KmsConfiguration {
+  const map = document.map(value, at, fields.kms)
   const { cachesize } = map
   return {
     // v1 where nothing is said, as upstream has it: so that v2 is somebody's decision.
-    apiVersion: map['apiVersion'] === undefined ? 'v1' : read.text(map['apiVersion'], `${at}.apiVersion`),
-    name: read.text(map['name'], `${at}.name`),
-    endpoint: read.text(map['endpoint'], `${at}.endpoint`),
-    timeoutMs: map['timeout'] === undefined ? 3000 : durationMs(read.text(map['timeout'], `${at}.timeout`)),
+    apiVersion: document.optionalText(map['apiVersion'], `${at}.apiVersion`) ?? 'v1',
+    name: document.text(map['name'], `${at}.name`),
+    endpoint: document.text(map['endpoint'], `${at}.endpoint`),
+    timeoutMs: document.duration(map['timeout'], `${at}.timeout`, 3000),
     ...(typeof cachesize === 'number' ? { cachesize } : {}),
   }
 }
@@ -186,43 +179,4 @@ function validateKms({ name, timeoutMs, endpoint, apiVersion, cachesize }: KmsCo
 export function groupResource(text: string): { group: string; resource: string } {
   const dot = text.indexOf('.')
   return dot < 0 ? { group: '', resource: text } : { group: text.slice(dot + 1), resource: text.slice(0, dot) }
-}
-
-const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
-
-/** Go's form of a length of time: `3s`, `1m30s`, `500ms`. */
-export function durationMs(text: string): number {
-  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)]
-  if (parts.length === 0 || parts.map(([part]) => part).join('') !== text) return Number.NaN
-  return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * (units[unit ?? ''] ?? 0), 0)
-}
-
-/** Takes parsed YAML apart; unknown fields and wrong types are errors, as a typo must not leave secrets in the clear. */
-class Reader {
-  readonly #path: string
-
-  constructor(path: string) {
-    this.#path = path
-  }
-
-  map(value: unknown, at: string, known: readonly string[]): Record<string, unknown> {
-    if (value === null || typeof value !== 'object' || Array.isArray(value))
-      throw new Error(`${this.#path}: ${at || 'the document'} is not a map`)
-    for (const key of Object.keys(value)) {
-      if (!known.includes(key)) throw new Error(`${this.#path}: unknown field "${at === '' ? key : `${at}.${key}`}"`)
-    }
-    return value as Record<string, unknown>
-  }
-
-  list(value: unknown, at: string): unknown[] {
-    if (value === undefined || value === null) return []
-    if (!Array.isArray(value)) throw new Error(`${this.#path}: ${at} is not a list`)
-    return value
-  }
-
-  text(value: unknown, at: string): string {
-    if (value === undefined || value === null) return ''
-    if (typeof value !== 'string') throw new Error(`${this.#path}: ${at} is not a string`)
-    return value
-  }
 }

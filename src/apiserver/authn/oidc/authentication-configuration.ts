@@ -1,0 +1,200 @@
+import { Check } from '#api/meta/check.ts'
+import { ConfigDocument } from '#apiserver/config-document.ts'
+
+/** AuthenticationConfiguration of apiserver.config.k8s.io/v1, as far as it goes without expressions. */
+export type AuthenticationConfiguration = {
+  jwt: JwtConfiguration[]
+  /** Absent: as the flags say. */
+  anonymous?: { enabled: boolean; paths: string[] }
+}
+
+/** Tokens of one issuer, and what their claims mean. */
+export type JwtConfiguration = {
+  issuer: string
+  /** Where the issuer's discovery document is, if not below the issuer's own URL. */
+  discoveryUrl?: string
+  certificateAuthority?: string
+  audiences: string[]
+  requiredClaims: Record<string, string>
+  username: { claim: string; prefix: string }
+  groups?: { claim: string; prefix: string }
+  uidClaim?: string
+}
+
+const versions = ['apiserver.config.k8s.io/v1', 'apiserver.config.k8s.io/v1beta1']
+const fields = {
+  jwt: ['issuer', 'claimValidationRules', 'claimMappings', 'userValidationRules'],
+  issuer: ['url', 'discoveryURL', 'certificateAuthority', 'audiences', 'audienceMatchPolicy', 'egressSelectorType'],
+  rule: ['claim', 'requiredValue', 'expression', 'message'],
+  mappings: ['username', 'groups', 'uid', 'extra'],
+  mapping: ['claim', 'prefix', 'expression'],
+} as const
+
+/** `ownIssuers` issue service account tokens, and nobody else may claim to. */
+export async function parseAuthenticationConfiguration(
+  text: string,
+  path: string,
+  ownIssuers: readonly string[],
+): Promise<AuthenticationConfiguration> {
+  const { document, root } = await ConfigDocument.read(text, path, 'AuthenticationConfiguration', versions, ['jwt', 'anonymous'])
+  const check = new Check()
+  const jwt = document.list(root['jwt'], 'jwt', (item, at) => jwtConfiguration(document, item, at, check.at(at), ownIssuers))
+  if (jwt.length > 64) check.at('jwt').tooMany(jwt.length, 64)
+  for (const [index, { issuer, discoveryUrl }] of jwt.entries()) {
+    const place = check.at('jwt').at(index).at('issuer')
+    const earlier = jwt.slice(0, index)
+    if (earlier.some((one) => one.issuer === issuer)) place.at('url').duplicate(issuer)
+    if (discoveryUrl !== undefined && earlier.some((one) => one.discoveryUrl === discoveryUrl))
+      place.at('discoveryURL').duplicate(discoveryUrl)
+  }
+  const anonymous = root['anonymous'] === undefined ? undefined : anonymousConfiguration(document, root['anonymous'], check)
+  document.mustBeSound(check.errors)
+  return { jwt, ...(anonymous === undefined ? {} : { anonymous }) }
+}
+
+function anonymousConfiguration(document: ConfigDocument, value: unknown, check: Check): { enabled: boolean; paths: string[] } {
+  const map = document.map(value, 'anonymous', ['enabled', 'conditions'])
+  const paths = document.list(map['conditions'], 'anonymous.conditions', (item, at) =>
+    document.text(document.map(item, at, ['path'])['path'], `${at}.path`),
+  )
+  const enabled = document.flag(map['enabled'], 'anonymous.enabled', false)
+  if (!enabled && paths.length > 0) {
+    check.at('anonymous.conditions').invalid(paths, 'enabled should be set to true when conditions are defined')
+  }
+  return { enabled, paths }
+}
+
+function jwtConfiguration(
+  document: ConfigDocument,
+  value: unknown,
+  at: string,
+  check: Check,
+  ownIssuers: readonly string[],
+): JwtConfiguration {
+  const map = document.map(value, at, fields.jwt)
+  const issuer = document.optionalMap(map['issuer'], `${at}.issuer`, fields.issuer)
+  const mappings = document.optionalMap(map['claimMappings'], `${at}.claimMappings`, fields.mappings)
+  const text = (from: Record<string, unknown>, name: string, where: string) => document.text(from[name], `${at}.${where}.${name}`)
+  const mapping = (name: 'username' | 'groups' | 'uid') => {
+    const one = document.optionalMap(mappings[name], `${at}.claimMappings.${name}`, fields.mapping)
+    refuseExpression(text(one, 'expression', `claimMappings.${name}`), check.at(`claimMappings.${name}.expression`))
+    return {
+      claim: text(one, 'claim', `claimMappings.${name}`),
+      prefix: document.optionalText(one['prefix'], `${at}.claimMappings.${name}.prefix`),
+    }
+  }
+  if (mappings['extra'] !== undefined) refuseExpression('extra', check.at('claimMappings.extra'))
+  if (document.list(map['userValidationRules'], `${at}.userValidationRules`, (rule) => rule).length > 0) {
+    refuseExpression('rules', check.at('userValidationRules'))
+  }
+  const [username, groups, uid] = [mapping('username'), mapping('groups'), mapping('uid')]
+  const discoveryUrl = text(issuer, 'discoveryURL', 'issuer')
+  const certificateAuthority = text(issuer, 'certificateAuthority', 'issuer')
+  const configuration: JwtConfiguration = {
+    issuer: text(issuer, 'url', 'issuer'),
+    ...(discoveryUrl === '' ? {} : { discoveryUrl }),
+    ...(certificateAuthority === '' ? {} : { certificateAuthority }),
+    audiences: document.list(issuer['audiences'], `${at}.issuer.audiences`, (item, where) => document.text(item, where)),
+    requiredClaims: requiredClaims(document, map['claimValidationRules'], `${at}.claimValidationRules`, check.at('claimValidationRules')),
+    username: { claim: username.claim, prefix: username.prefix ?? '' },
+    ...(groups.claim === '' ? {} : { groups: { claim: groups.claim, prefix: groups.prefix ?? '' } }),
+    ...(uid.claim === '' ? {} : { uidClaim: uid.claim }),
+  }
+  validateIssuer(configuration, text(issuer, 'audienceMatchPolicy', 'issuer'), check.at('issuer'), ownIssuers)
+  if (username.claim === '') check.at('claimMappings.username').required('claim or expression is required')
+  // A prefix that is forgotten lets an issuer name users of others: to have none must be said.
+  else if (username.prefix === undefined) {
+    check
+      .at('claimMappings.username.prefix')
+      .required('prefix is required when claim is set. It can be set to an empty string to disable prefixing')
+  }
+  if (groups.claim !== '' && groups.prefix === undefined) {
+    check
+      .at('claimMappings.groups.prefix')
+      .required('prefix is required when claim is set. It can be set to an empty string to disable prefixing')
+  }
+  return configuration
+}
+
+function requiredClaims(document: ConfigDocument, value: unknown, at: string, check: Check): Record<string, string> {
+  const required: Record<string, string> = {}
+  document.list(value, at, (item, where) => {
+    const rule = document.map(item, where, fields.rule)
+    const claim = document.text(rule['claim'], `${where}.claim`)
+    const expression = document.text(rule['expression'], `${where}.expression`)
+    if (expression !== '') refuseExpression(expression, check)
+    else if (claim === '') check.required('claim or expression is required')
+    else if (Object.hasOwn(required, claim)) check.duplicate(claim)
+    else required[claim] = document.text(rule['requiredValue'], `${where}.requiredValue`)
+  })
+  return required
+}
+
+function refuseExpression(expression: string, check: Check): void {
+  if (expression !== '') check.forbidden('CEL is not available yet: use claims and prefixes')
+}
+
+function validateIssuer(
+  { issuer, discoveryUrl, audiences }: JwtConfiguration,
+  matchPolicy: string,
+  check: Check,
+  ownIssuers: readonly string[],
+): void {
+  if (issuer === '') check.at('url').required()
+  else validateUrl(issuer, check.at('url'), ownIssuers)
+  if (discoveryUrl !== undefined) {
+    if (issuer.replace(/\/+$/, '') === discoveryUrl.replace(/\/+$/, '')) {
+      check.at('discoveryURL').invalid(discoveryUrl, 'discoveryURL must be different from URL')
+    }
+    validateUrl(discoveryUrl, check.at('discoveryURL'), [])
+  }
+  if (audiences.length === 0) check.at('audiences').required('at least one audiences is required')
+  for (const [index, audience] of audiences.entries()) {
+    if (audience === '') check.at('audiences').at(index).required()
+    if (audiences.indexOf(audience) < index) check.at('audiences').at(index).duplicate(audience)
+  }
+  if (audiences.length > 1 && matchPolicy !== 'MatchAny') {
+    check.at('audienceMatchPolicy').invalid(matchPolicy, 'audienceMatchPolicy must be MatchAny for multiple audiences')
+  } else if (matchPolicy !== '' && matchPolicy !== 'MatchAny') {
+    check.at('audienceMatchPolicy').invalid(matchPolicy, 'audienceMatchPolicy must be empty or MatchAny for single audience')
+  }
+}
+
+function validateUrl(text: string, check: Check, ownIssuers: readonly string[]): void {
+  if (ownIssuers.includes(text)) check.invalid(text, `URL must not overlap with disallowed issuers: [${ownIssuers.join(' ')}]`)
+  if (!URL.canParse(text)) {
+    check.invalid(text, 'is not a URL')
+    return
+  }
+  const { protocol, username, password, search, hash } = new URL(text)
+  if (protocol !== 'https:') check.invalid(text, 'URL scheme must be https')
+  if (username !== '' || password !== '') check.invalid(text, 'URL must not contain a username or password')
+  if (search !== '') check.invalid(text, 'URL must not contain a query')
+  if (hash !== '') check.invalid(text, 'URL must not contain a fragment')
+}
+
+export type OidcFlags = {
+  issuerUrl: string
+  clientId: string
+  certificateAuthority?: string
+  usernameClaim?: string
+  usernamePrefix?: string
+  groupsClaim?: string
+  groupsPrefix?: string
+  requiredClaims?: Record<string, string>
+}
+
+/** What the flags --oidc-… say, which know one issuer only. */
+export function jwtConfigurationOfFlags(flags: OidcFlags): JwtConfiguration {
+  const { issuerUrl: issuer, usernameClaim: claim = 'sub', usernamePrefix, groupsClaim, groupsPrefix = '' } = flags
+  // Names other than mail addresses are told apart by their issuer unless a prefix is given; "-" stands for none.
+  const prefix = usernamePrefix === '-' ? '' : usernamePrefix || (claim === 'email' ? '' : `${issuer}#`)
+  return {
+    issuer,
+    audiences: [flags.clientId],
+    ...(flags.certificateAuthority === undefined ? {} : { certificateAuthority: flags.certificateAuthority }),
+    requiredClaims: flags.requiredClaims ?? {},
+    username: { claim, prefix },
+    ...(groupsClaim === undefined || groupsClaim === '' ? {} : { groups: { claim: groupsClaim, prefix: groupsPrefix } }),
+  }
+}

@@ -1,0 +1,123 @@
+import { isAbsolute } from 'node:path'
+import { Check } from '#api/meta/check.ts'
+import { dns1123Subdomain } from '#api/meta/names.ts'
+import { ConfigDocument } from '#apiserver/config-document.ts'
+
+/** AuthorizationConfiguration of apiserver.config.k8s.io/v1, as far as it goes without expressions. */
+export type AuthorizationConfiguration = { authorizers: AuthorizerConfiguration[] }
+
+export type AuthorizerConfiguration = { type: AuthorizerType; name: string; webhook?: WebhookConfiguration }
+
+export type AuthorizerType = (typeof authorizerTypes)[number]
+const authorizerTypes = ['ABAC', 'AlwaysAllow', 'AlwaysDeny', 'Node', 'RBAC', 'Webhook'] as const
+
+export type WebhookConfiguration = {
+  timeoutMs: number
+  /** Zero: not remembered. */
+  allowedTtlMs: number
+  refusedTtlMs: number
+  version: 'v1' | 'v1beta1'
+  onError: 'deny' | 'noOpinion'
+  kubeconfigFile: string
+}
+
+const webhookFields = [
+  ...['timeout', 'authorizedTTL', 'cacheAuthorizedRequests', 'unauthorizedTTL', 'cacheUnauthorizedRequests', 'subjectAccessReviewVersion'],
+  ...['matchConditionSubjectAccessReviewVersion', 'failurePolicy', 'connectionInfo', 'matchConditions'],
+]
+
+export async function parseAuthorizationConfiguration(text: string, path: string): Promise<AuthorizationConfiguration> {
+  const versions = ['apiserver.config.k8s.io/v1', 'apiserver.config.k8s.io/v1beta1']
+  const { document, root } = await ConfigDocument.read(text, path, 'AuthorizationConfiguration', versions, ['authorizers'])
+  const check = new Check()
+  const authorizers = document.list(root['authorizers'], 'authorizers', (item, at) => authorizer(document, item, at, check.at(at)))
+  if (authorizers.length === 0) check.at('authorizers').required('at least one authorization mode must be defined')
+  for (const [index, { type, name }] of authorizers.entries()) {
+    const earlier = authorizers.slice(0, index)
+    const place = check.at('authorizers').at(index)
+    if (type !== 'Webhook' && earlier.some((other) => other.type === type)) place.at('type').duplicate(type)
+    if (name !== '' && earlier.some((other) => other.name === name)) place.at('name').duplicate(name)
+  }
+  document.mustBeSound(check.errors)
+  return { authorizers }
+}
+
+/** What --authorization-mode says, in the form of the file. */
+export function configurationOfModes(modes: readonly string[], webhook?: WebhookConfiguration): AuthorizationConfiguration {
+  return {
+    authorizers: modes.map((mode) => {
+      const type = authorizerTypes.find((known) => known === mode)
+      if (type === undefined) throw new Error(`--authorization-mode: there is no mode ${mode}; there are ${authorizerTypes.join(', ')}`)
+      if (type !== 'Webhook') return { type, name: mode.toLowerCase() }
+      if (webhook === undefined) throw new Error('--authorization-webhook-config-file is required with the mode Webhook')
+      return { type, name: mode.toLowerCase(), webhook }
+    }),
+  }
+}
+
+function authorizer(document: ConfigDocument, value: unknown, at: string, check: Check): AuthorizerConfiguration {
+  const map = document.map(value, at, ['type', 'name', 'webhook'])
+  const type = document.text(map['type'], `${at}.type`)
+  const name = document.text(map['name'], `${at}.name`)
+  const known = authorizerTypes.find((one) => one === type)
+  if (type === '') check.at('type').required()
+  else if (known === undefined) check.at('type').notSupported(type, authorizerTypes)
+  if (name === '') check.at('name').required()
+  else {
+    const flaws = dns1123Subdomain(name)
+    if (flaws.length > 0) check.at('name').invalid(name, `authorizer name is invalid: ${flaws.join(', ')}`)
+  }
+  if (known !== 'Webhook') {
+    if (map['webhook'] !== undefined) check.at('webhook').invalid('non-null', 'may only be specified when type=Webhook')
+    return { type: known ?? 'AlwaysDeny', name }
+  }
+  if (map['webhook'] === undefined) {
+    check.at('webhook').required('required when type=Webhook')
+    return { type: known, name }
+  }
+  return { type: known, name, webhook: webhook(document, map['webhook'], `${at}.webhook`, check) }
+}
+
+function webhook(document: ConfigDocument, value: unknown, at: string, check: Check): WebhookConfiguration {
+  const map = document.map(value, at, webhookFields)
+  const timeoutMs = document.duration(map['timeout'], `${at}.timeout`, 0)
+  if (timeoutMs === 0) check.at('timeout').required()
+  else if (timeoutMs > 30_000) check.at('timeout').invalid(map['timeout'], 'must be > 0s and <= 30s')
+  const version = oneOf(
+    document.text(map['subjectAccessReviewVersion'], `${at}.subjectAccessReviewVersion`),
+    ['v1', 'v1beta1'],
+    check.at('subjectAccessReviewVersion'),
+  )
+  const policy = oneOf(document.text(map['failurePolicy'], `${at}.failurePolicy`), ['NoOpinion', 'Deny'], check.at('failurePolicy'))
+  if (document.list(map['matchConditions'], `${at}.matchConditions`, (condition) => condition).length > 0) {
+    check.at('matchConditions').forbidden('CEL is not available yet: leave the conditions to the webhook')
+  }
+  const remembered = (ttl: string, cache: string, absentMs: number) =>
+    document.flag(map[cache], `${at}.${cache}`, true) ? document.duration(map[ttl], `${at}.${ttl}`, absentMs) || absentMs : 0
+  return {
+    timeoutMs,
+    allowedTtlMs: remembered('authorizedTTL', 'cacheAuthorizedRequests', 5 * 60_000),
+    refusedTtlMs: remembered('unauthorizedTTL', 'cacheUnauthorizedRequests', 30_000),
+    version: version === 'v1beta1' ? 'v1beta1' : 'v1',
+    onError: policy === 'Deny' ? 'deny' : 'noOpinion',
+    kubeconfigFile: kubeconfigFile(document, map['connectionInfo'], `${at}.connectionInfo`, check.at('connectionInfo')),
+  }
+}
+
+function kubeconfigFile(document: ConfigDocument, value: unknown, at: string, check: Check): string {
+  const map = document.optionalMap(value, at, ['type', 'kubeConfigFile'])
+  const type = document.text(map['type'], `${at}.type`)
+  const file = document.text(map['kubeConfigFile'], `${at}.kubeConfigFile`)
+  if (type === '') check.at('type').required()
+  else if (type === 'InClusterConfig') check.at('type').forbidden('this server does not run in a pod: use KubeConfigFile')
+  else if (type !== 'KubeConfigFile') check.at('type').notSupported(type, ['InClusterConfig', 'KubeConfigFile'])
+  else if (file === '') check.at('kubeConfigFile').required()
+  else if (!isAbsolute(file)) check.at('kubeConfigFile').invalid(file, 'must be an absolute path')
+  return file
+}
+
+function oneOf(value: string, supported: readonly string[], check: Check): string {
+  if (value === '') check.required()
+  else if (!supported.includes(value)) check.notSupported(value, supported)
+  return value
+}
