@@ -27,7 +27,9 @@ export const CSIDriver = defineResource<V1CSIDriver>({
     spec.requiresRepublish ??= false
     spec.seLinuxMount ??= false
   },
-  prepareForCreate({ spec }, context) {
+  prepareForCreate({ metadata, spec }, context) {
+    // Changes are counted, but from none.
+    delete metadata.generation
     dropDisabled(spec, undefined, context)
   },
   prepareForUpdate(next, prev, context) {

@@ -1,0 +1,5 @@
+import { MutatingAdmissionPolicy } from '#api/admissionregistration/v1beta1/mutating-admission-policy.ts'
+import { MutatingAdmissionPolicyBinding } from '#api/admissionregistration/v1beta1/mutating-admission-policy-binding.ts'
+import type { ResourceDefinition } from '#api/resource.ts'
+
+export const admissionregistrationV1beta1: readonly ResourceDefinition[] = [MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding]

@@ -1,0 +1,5 @@
+import { ClusterTrustBundle } from '#api/certificates/v1beta1/cluster-trust-bundle.ts'
+import { PodCertificateRequest } from '#api/certificates/v1beta1/pod-certificate-request.ts'
+import type { ResourceDefinition } from '#api/resource.ts'
+
+export const certificatesV1beta1: readonly ResourceDefinition[] = [ClusterTrustBundle, PodCertificateRequest]

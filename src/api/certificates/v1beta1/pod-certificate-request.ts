@@ -1,0 +1,109 @@
+import type { V1beta1PodCertificateRequest, V1beta1PodCertificateRequestSpec } from '#api/certificates/v1beta1/types.gen.ts'
+import { validateIssue } from '#api/certificates/v1beta1/validate-issue.ts'
+import { validateKey } from '#api/certificates/v1beta1/validate-key.ts'
+import { isKubernetesSigner, validateUserAnnotations } from '#api/core/v1/pod-spec/validate-projected-volume.ts'
+import { validateSignerName } from '#api/core/v1/signer-names.ts'
+import type { Check } from '#api/meta/check.ts'
+import { nameColumn } from '#api/meta/columns.ts'
+import { mustNotChange } from '#api/meta/immutable.ts'
+import { byteLength, dns1123Subdomain, mustBe } from '#api/meta/names.ts'
+import { putBack } from '#api/meta/put-back.ts'
+import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
+import { labelsText } from '#api/meta/selector.ts'
+import { defineResource } from '#api/resource.ts'
+
+/** A node asks a signer for a certificate of one of its pods. */
+export const PodCertificateRequest = defineResource<V1beta1PodCertificateRequest>({
+  group: 'certificates.k8s.io',
+  version: 'v1beta1',
+  kind: 'PodCertificateRequest',
+  plural: 'podcertificaterequests',
+  scope: 'Namespaced',
+  schema: 'io.k8s.api.certificates.v1beta1.PodCertificateRequest',
+  stability: 'beta',
+  featureGate: 'PodCertificateRequest',
+  generation: false,
+
+  defaults({ spec }) {
+    if (spec != null) spec.maxExpirationSeconds ??= 24 * 60 * 60
+  },
+  prepareForCreate(request) {
+    request.status = {}
+  },
+  prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
+  validate: ({ spec }, check) => validateSpec(spec ?? ({} as V1beta1PodCertificateRequestSpec), check.at('spec')),
+  validateUpdate: (next, prev, check) => mustNotChange(next.spec, prev.spec, check.at('spec'), 'certificates.PodCertificateRequestSpec'),
+
+  subresources: {
+    status: {
+      resetFields: ['spec'],
+      prepareForUpdate(next, prev) {
+        putBack(next, prev, 'spec')
+        resetObjectMetaForStatus(next.metadata, prev.metadata)
+      },
+      validateUpdate(next, prev, check, { now }) {
+        if (!check.failed) validateIssue(next, prev, check.at('status'), now)
+      },
+    },
+  },
+
+  fieldSelectors: {
+    'spec.signerName': ({ spec }) => spec?.signerName ?? '',
+    'spec.podName': ({ spec }) => spec?.podName ?? '',
+    'spec.nodeName': ({ spec }) => spec?.nodeName ?? '',
+  },
+  columns: [
+    nameColumn,
+    specColumn('PodName', 'podName'),
+    specColumn('ServiceAccountName', 'serviceAccountName'),
+    specColumn('NodeName', 'nodeName'),
+    specColumn('SignerName', 'signerName'),
+    {
+      name: 'State',
+      type: 'string',
+      description: 'Is the request Pending, Issued, Denied, or Failed?',
+      cell: ({ status }) => status?.conditions?.findLast(({ type }) => ['Issued', 'Denied', 'Failed'].includes(type))?.type ?? 'Pending',
+    },
+    {
+      name: 'UnverifiedUserAnnotations',
+      type: 'string',
+      description: { field: 'PodCertificateRequestSpec.unverifiedUserAnnotations' },
+      cell: ({ spec }) => labelsText(spec?.unverifiedUserAnnotations),
+    },
+  ],
+})
+
+function specColumn(name: string, field: 'podName' | 'serviceAccountName' | 'nodeName' | 'signerName') {
+  return {
+    name,
+    type: 'string' as const,
+    description: { field: `PodCertificateRequestSpec.${field}` },
+    cell: ({ spec }: V1beta1PodCertificateRequest) => spec?.[field] ?? '',
+  }
+}
+
+const maxUidBytes = 128
+const minSeconds = 60 * 60
+const maxSeconds = 91 * 24 * 60 * 60
+const maxKubernetesSeconds = 24 * 60 * 60
+
+function validateSpec(spec: V1beta1PodCertificateRequestSpec, check: Check): void {
+  const { signerName = '', unverifiedUserAnnotations, maxExpirationSeconds: seconds } = spec
+  validateSignerName(signerName, check.at('signerName'))
+  if (unverifiedUserAnnotations != null) validateUserAnnotations(unverifiedUserAnnotations, check.at('unverifiedUserAnnotations'))
+  for (const owner of ['pod', 'serviceAccount', 'node'] as const) {
+    mustBe(dns1123Subdomain, spec[`${owner}Name`] ?? '', check.at(`${owner}Name`))
+    const uid = spec[`${owner}UID`] ?? ''
+    if (uid === '') check.at(`${owner}UID`).invalid(uid, 'must not be empty')
+    if (byteLength(uid) > maxUidBytes) check.at(`${owner}UID`).tooLong(maxUidBytes)
+  }
+  if (seconds == null) {
+    check.at('maxExpirationSeconds').required('must be set')
+    return
+  }
+  const limit = isKubernetesSigner(signerName) ? maxKubernetesSeconds : maxSeconds
+  if (seconds < minSeconds || seconds > limit) {
+    check.at('maxExpirationSeconds').invalid(seconds, `must be in the range [${minSeconds}, ${limit}]`)
+  }
+  validateKey(spec, check)
+}
