@@ -2,6 +2,8 @@
 import { admissionregistrationV1 } from '#api/admissionregistration/v1/admissionregistration.ts'
 import { apiregistrationV1 } from '#api/apiregistration/v1/apiregistration.ts'
 import { appsV1 } from '#api/apps/v1/apps.ts'
+import { authenticationV1 } from '#api/authentication/v1/authentication.ts'
+import { authorizationV1 } from '#api/authorization/v1/authorization.ts'
 import { autoscalingV1 } from '#api/autoscaling/v1/autoscaling.ts'
 import { autoscalingV2 } from '#api/autoscaling/v2/autoscaling.ts'
 import { batchV1 } from '#api/batch/v1/batch.ts'
@@ -22,6 +24,8 @@ import { storageV1 } from '#api/storage/v1/storage.ts'
 export const builtInKinds: readonly ResourceDefinition[] = [
   ...apiregistrationV1,
   ...appsV1,
+  ...authenticationV1,
+  ...authorizationV1,
   ...autoscalingV2,
   ...autoscalingV1,
   ...batchV1,

@@ -15,6 +15,8 @@ import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import { registryHooks } from '#apiserver/registry/registry-hooks.ts'
 import { servedKinds } from '#apiserver/served-kinds.ts'
 import { ApiServer } from '#apiserver/server.ts'
+import { specialSubresources } from '#apiserver/subresources/special-subresources.ts'
+import { virtualResources } from '#apiserver/subresources/virtual-resources.ts'
 import type { Clock } from '#base/clock.ts'
 import { type HttpListener, listenHttp } from '#base/http-server.ts'
 import type { Logger } from '#base/log.ts'
@@ -81,6 +83,8 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
         { cluster, authorizer, clock, random, logger, isEnabled, configuration: undefined },
       ),
     hooks: (registries) => registryHooks(serviceHooks(new ClusterIps(registries, random, options.serviceCidrs), nodePorts)),
+    specialSubresources: (parts) => specialSubresources(parts, options),
+    virtualResources: (parts) => virtualResources(parts, options),
     version: options.version,
     serverAddress: () => `${options.advertiseAddress}:${port}`,
     ttlSeconds: { '/events': 3600 },

@@ -77,7 +77,8 @@ function anchorsOf(keys: ClusterKeys, name: 'ca' | 'front-proxy-ca') {
   }
 }
 
-function clusterLookups(cluster: ClusterView): ClusterLookups {
+/** The cluster as authenticators look things up in it. */
+export function clusterLookups(cluster: ClusterView): ClusterLookups {
   return {
     lookupServiceAccount: (namespace, name) =>
       cluster.get('', 'serviceaccounts', namespace, name) as V1ServiceAccount as ServiceAccountLike | undefined,

@@ -1,6 +1,7 @@
 /** Bodies as objects of a kind, whatever their media type, refused in upstream's words. */
 import { DecodeError } from '#api/codec/decode-error.ts'
 import { type Decoded, decodeValue, type JsonDocument, readJson } from '#api/codec/json.ts'
+import { typeMetaOf } from '#api/codec/type-meta.ts'
 import { apiVersionOf } from '#api/meta/gvk.ts'
 import { badRequest } from '#api/meta/status-error.ts'
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
@@ -33,26 +34,12 @@ function parsed(body: Uint8Array, media: Media, target: DecodeTarget): JsonDocum
 
 /** Kind and version as upstream finds them out before anything else; what is left out is taken from the endpoint. */
 function typeOf(value: unknown, body: Uint8Array, target: DecodeTarget): { apiVersion: string; kind: string } {
-  const refuse = (what: string, where: string) =>
-    unrecognized(target, `couldn't get version/kind; json parse error: json: cannot unmarshal ${what} into Go ${where}`, body)
-  if (typeof value !== 'object' || Array.isArray(value)) {
-    throw refuse(
-      jsonType(value),
-      'value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }',
-    )
+  try {
+    const { apiVersion, kind } = typeMetaOf(value)
+    return { apiVersion: apiVersion || apiVersionOf(target), kind: kind || target.kind }
+  } catch (error) {
+    throw error instanceof DecodeError ? unrecognized(target, error.message, body) : error
   }
-  const { apiVersion = '', kind = '' } = (value ?? {}) as { apiVersion?: unknown; kind?: unknown }
-  for (const [name, given] of [
-    ['apiVersion', apiVersion],
-    ['kind', kind],
-  ] as const) {
-    if (given !== null && typeof given !== 'string') throw refuse(jsonType(given), `struct field .${name} of type string`)
-  }
-  return { apiVersion: (apiVersion as string | null) || apiVersionOf(target), kind: (kind as string | null) || target.kind }
-}
-
-function jsonType(value: unknown): string {
-  return Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value
 }
 
 function isSameGroup(apiVersion: string, { group }: DecodeTarget): boolean {

@@ -3,7 +3,6 @@
 import { quoted } from '#api/meta/check.ts'
 import { applyPatch, type PatchKind, unknownOperationFields } from '#api/meta/patch/apply-patch.ts'
 import { goPrint } from '#api/meta/patch/go-print.ts'
-import { PatchError } from '#api/meta/patch/patch-error.ts'
 import { badRequest, conflict, invalid, notFound } from '#api/meta/status-error.ts'
 import type { KubernetesObject, UpdateRules } from '#api/resource.ts'
 import { schemaOf } from '#api/schema/schema.ts'
@@ -11,7 +10,7 @@ import type { RequestContext } from '#apiserver/http/context.ts'
 import { toStoredWithDefaults } from '#apiserver/http/decode-body.ts'
 import { decodePatched, parsePatchBody } from '#apiserver/http/decode-object.ts'
 import { type WriteOptions, writeOptions } from '#apiserver/http/query-options.ts'
-import { failure, patchRefused, unknownPatchType } from '#apiserver/http/refusals.ts'
+import { failure, unknownPatchType } from '#apiserver/http/refusals.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
 import { checkName, type WriteServices, type Written, writeContext } from '#apiserver/http/write-verbs.ts'
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.ts'
@@ -95,13 +94,8 @@ function patched(
   if (prev === undefined) throw notFound(subjectOf(resource), context.info.name)
   const { definition } = resource
   const { patch, strictErrors = [] } = parsed ?? {}
-  let result: Record<string, unknown>
-  try {
-    const schema = definition.schema === '' ? undefined : schemaOf(definition.schema)
-    result = applyPatch(kind, resource.fromStored(prev), patch, schema)
-  } catch (error) {
-    throw error instanceof PatchError ? patchRefused(error) : error
-  }
+  const schema = definition.schema === '' ? undefined : schemaOf(definition.schema)
+  const result: Record<string, unknown> = applyPatch(kind, resource.fromStored(prev), patch, schema)
   const shown = () => (kind === 'strategic' ? goPrint(patch) : JSON.stringify(result))
   const refuse = (why: string) =>
     invalid({ group: '', kind: '' }, '', [{ type: 'FieldValueInvalid', field: 'patch', body: `Invalid value: ${quoted(shown())}: ${why}` }])

@@ -1,6 +1,5 @@
 /** Refusals that only the HTTP edge gives, in upstream's words. */
 
-import type { PatchError } from '#api/meta/patch/patch-error.ts'
 import { forbidden, StatusError } from '#api/meta/status-error.ts'
 import type { V1Status } from '#api/meta/v1/types.gen.ts'
 import type { Forbidden } from '#apiserver/authz/forbidden.ts'
@@ -48,14 +47,6 @@ export function watchNotAcceptable(): StatusError {
 
 export function failure(code: number, message: string): StatusError {
   return refusal(code, message)
-}
-
-export function patchRefused(error: PatchError): StatusError {
-  return refusal(
-    error.code,
-    error.answer,
-    error.reason === undefined ? {} : { reason: error.reason, ...(error.failure === 'unprocessable' ? { details: {} } : {}) },
-  )
 }
 
 export function denied(error: Forbidden): StatusError {

@@ -1,6 +1,5 @@
 /** Field ownership by managedFields: one field manager for each version and endpoint of a resource. */
 import type { V1Scale } from '#api/autoscaling/v1/types.gen.ts'
-import { ApplyConflictError } from '#api/meta/apply/conflict.ts'
 import { allBut } from '#api/meta/apply/field-filter.ts'
 import { FieldManager, keepTimesOfNoop } from '#api/meta/apply/field-manager.ts'
 import { deducedType } from '#api/meta/apply/merge-type.ts'
@@ -9,13 +8,11 @@ import { emptyObject, mergeTypeOf } from '#api/meta/apply/schema-merge-type.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { apiVersionOf } from '#api/meta/gvk.ts'
 import type { JsonObject } from '#api/meta/patch/json-value.ts'
-import { PatchError } from '#api/meta/patch/patch-error.ts'
-import { applyConflict, badRequest } from '#api/meta/status-error.ts'
+import { badRequest } from '#api/meta/status-error.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { KubernetesObject, ResourceDefinition, UpdateRules } from '#api/resource.ts'
 import { schemaOf } from '#api/schema/schema.ts'
 import { yamlToJson } from '#apiserver/http/other-media.ts'
-import { patchRefused } from '#apiserver/http/refusals.ts'
 import type { FieldOwnership, ServedVersion } from '#apiserver/registry/field-ownership.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
 import type { Clock } from '#base/clock.ts'
@@ -42,17 +39,13 @@ export function managedFieldsOwnership({ clock }: { clock: Clock }): FieldOwners
     apply(prev, configuration, context, { force = false, fieldValidation, warn }) {
       const { served, fieldManager, subresource } = context
       const { object: config, duplicates } = readConfiguration(configuration)
-      try {
-        const live = prev && served.fromStored(prev)
-        const result = managers.of(served, subresource).applied(live, config, { manager: fieldManager, time: now(), force })
-        if (duplicates !== undefined) {
-          if (fieldValidation === 'Strict') throw badRequest(`error strict decoding YAML: ${duplicates}`)
-          if (fieldValidation === 'Warn') warn(duplicates)
-        }
-        return result
-      } catch (error) {
-        throw refusedApply(error)
+      const live = prev && served.fromStored(prev)
+      const result = managers.of(served, subresource).applied(live, config, { manager: fieldManager, time: now(), force })
+      if (duplicates !== undefined) {
+        if (fieldValidation === 'Strict') throw badRequest(`error strict decoding YAML: ${duplicates}`)
+        if (fieldValidation === 'Warn') warn(duplicates)
       }
+      return result
     },
     afterScale(prev, next, scale, context) {
       const paths = replicasPaths(context.served)
@@ -68,11 +61,7 @@ export function managedFieldsOwnership({ clock }: { clock: Clock }): FieldOwners
     applyScale(current, configuration, context, { force = false }) {
       const { object: config } = readConfiguration(configuration)
       const live = deepCopy(current)
-      try {
-        return managers.scale().applied(live, config, { manager: context.fieldManager, time: now(), force }) as V1Scale
-      } catch (error) {
-        throw refusedApply(error)
-      }
+      return managers.scale().applied(live, config, { manager: context.fieldManager, time: now(), force }) as V1Scale
     },
     keepTimesOfUnchanged: (next, prev) => keepTimesOfNoop(prev, next),
   }
@@ -138,12 +127,6 @@ function readConfiguration(configuration: Uint8Array): { object: JsonObject; dup
   } catch (error) {
     throw badRequest(`error decoding YAML: ${error instanceof Error ? error.message : String(error)}`)
   }
-}
-
-function refusedApply(error: unknown): unknown {
-  if (error instanceof PatchError) return patchRefused(error)
-  if (error instanceof ApplyConflictError) return applyConflict([...error.causes], error.message)
-  return error
 }
 
 function replicasPaths({ definition }: ServedVersion) {

@@ -3,7 +3,6 @@
 import type { V1Scale } from '#api/autoscaling/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { applyPatch } from '#api/meta/patch/apply-patch.ts'
-import { PatchError } from '#api/meta/patch/patch-error.ts'
 import { badRequest, conflict, invalid } from '#api/meta/status-error.ts'
 import type { KubernetesObject, ResourceDefinition, ScaleRules } from '#api/resource.ts'
 import { schemaOf } from '#api/schema/schema.ts'
@@ -14,7 +13,7 @@ import { decodePatched, parsePatchBody } from '#apiserver/http/decode-object.ts'
 import { addWarnings, type Endpoint } from '#apiserver/http/handler.ts'
 import { patchKindOf } from '#apiserver/http/patch-verb.ts'
 import { writeOptions } from '#apiserver/http/query-options.ts'
-import { methodNotAllowed, patchRefused } from '#apiserver/http/refusals.ts'
+import { methodNotAllowed } from '#apiserver/http/refusals.ts'
 import { type EndpointServices, formOf } from '#apiserver/http/resource-endpoints.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
 import { bodyOptions, writeContext } from '#apiserver/http/write-verbs.ts'
@@ -65,14 +64,10 @@ async function patchScale(services: EndpointServices, resource: ServedResource, 
   await changeScale(services, resource, rules, context, options, (current) => {
     if (kind === 'apply')
       return services.ownership.applyScale(current, body, writeContext(context, resource, options, 'PatchOptions'), options)
-    try {
-      const patched = applyPatch(kind, current, parsePatchBody(body).value, schemaOf(scaleDefinition.schema))
-      const decoded = decodePatched(patched, scaleDefinition)
-      if ('error' in decoded) throw badRequest(decoded.error)
-      return decoded.object as V1Scale
-    } catch (error) {
-      throw error instanceof PatchError ? patchRefused(error) : error
-    }
+    const patched = applyPatch(kind, current, parsePatchBody(body).value, schemaOf(scaleDefinition.schema))
+    const decoded = decodePatched(patched, scaleDefinition)
+    if ('error' in decoded) throw badRequest(decoded.error)
+    return decoded.object as V1Scale
   })
 }
 

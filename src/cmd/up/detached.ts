@@ -4,8 +4,8 @@ import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
 import { thisProcess } from '#base/machine.ts'
 import { nodeProcesses } from '#base/processes.ts'
-import { readyText } from '#cmd/up/command.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
+import { readyText } from '#cmd/up/ready-text.ts'
 
 const patienceMs = 60_000
 

@@ -1,0 +1,71 @@
+/** Binding: a scheduler's word that a pod belongs to a node. */
+import type { V1Binding, V1Pod } from '#api/core/v1/types.gen.ts'
+import { deepCopy } from '#api/meta/deep-copy.ts'
+import { badRequest, conflict, type StatusError, unknownFailure } from '#api/meta/status-error.ts'
+import { formatTime } from '#api/meta/time.ts'
+import type { ResourceDefinition } from '#api/resource.ts'
+import type { RequestContext } from '#apiserver/http/context.ts'
+import { decodeBody } from '#apiserver/http/decode-body.ts'
+import { writeOptions } from '#apiserver/http/query-options.ts'
+import type { EndpointServices } from '#apiserver/http/resource-endpoints.ts'
+import { bodyOptions } from '#apiserver/http/write-verbs.ts'
+import type { Registries } from '#apiserver/registry/registries.ts'
+import { serverContext } from '#apiserver/registry/registries.ts'
+import { respondSuccess } from '#apiserver/subresources/respond-value.ts'
+
+export const bindingDefinition: ResourceDefinition = {
+  group: '',
+  version: 'v1',
+  kind: 'Binding',
+  plural: 'bindings',
+  scope: 'Namespaced',
+  verbs: ['create'],
+  schema: 'io.k8s.api.core.v1.Binding',
+}
+
+/** Serves `pods/NAME/binding`, and `bindings`, where the name is in the object alone. */
+export async function bind(context: RequestContext, registries: Registries, services: EndpointServices): Promise<void> {
+  const options = writeOptions('CreateOptions', context.query)
+  const body = await context.exchange.readBody(services.bodyLimitBytes)
+  const binding = decodeBody(body, bindingDefinition, { ...bodyOptions(context), fieldValidation: options.fieldValidation }) as V1Binding
+  const name = context.info.name || (binding.metadata?.name ?? '')
+  if (binding.metadata?.name && binding.metadata.name !== name) throw badRequest('name in URL does not match name in Binding object')
+  const { kind = '', name: node = '' } = binding.target
+  if (kind !== '' && kind !== 'Node')
+    throw unknownFailure(`target.kind: Unsupported value: ${JSON.stringify(kind)}: supported values: "Node", "<empty>"`)
+  if (node === '') throw unknownFailure('target.name: Required value')
+  const pods = registries.of('', 'pods')
+  const write = { ...serverContext(pods.definition, context.info.namespace, 'binding'), isDryRun: options.dryRun.includes('All') }
+  await pods.update(name, write, {
+    retriesConflicts: true,
+    rules: {},
+    transform: (prev) => boundPod(prev as V1Pod, binding, node, formatTime(services.clock.now())),
+  })
+  respondSuccess(context, 201)
+}
+
+function boundPod(prev: V1Pod, binding: V1Binding, node: string, now: string): V1Pod {
+  const refuse = (why: string): StatusError => conflict({ group: '', resource: 'pods/binding' }, prev.metadata.name ?? '', why)
+  const { name = '', uid, deletionTimestamp } = prev.metadata
+  const askedUid = binding.metadata?.uid
+  if (askedUid && askedUid !== uid) {
+    const precondition = `Precondition failed: UID in precondition: ${askedUid}, UID in object meta: ${uid}`
+    throw conflict(
+      { group: '', resource: 'pods' },
+      name,
+      `StorageError: invalid object, Code: 4, Key: /registry/pods/${prev.metadata.namespace}/${name}, ResourceVersion: 0, AdditionalErrorMsg: ${precondition}`,
+    )
+  }
+  if (deletionTimestamp !== undefined) throw refuse(`pod ${name} is being deleted, cannot be assigned to a host`)
+  if (prev.spec.nodeName) throw refuse(`pod ${name} is already assigned to node ${JSON.stringify(prev.spec.nodeName)}`)
+  if (prev.spec.schedulingGates?.length) throw refuse(`pod ${name} has non-empty .spec.schedulingGates`)
+  const pod = deepCopy(prev)
+  pod.spec.nodeName = node
+  if (binding.metadata?.annotations) pod.metadata.annotations = { ...pod.metadata.annotations, ...binding.metadata.annotations }
+  if (binding.metadata?.labels) pod.metadata.labels = { ...binding.metadata.labels, ...pod.metadata.labels }
+  pod.status ??= {}
+  const others = (pod.status.conditions ?? []).filter(({ type }) => type !== 'PodScheduled')
+  const generation = pod.metadata.generation === undefined ? {} : { observedGeneration: pod.metadata.generation }
+  pod.status.conditions = [...others, { type: 'PodScheduled', status: 'True', ...generation, lastTransitionTime: now }]
+  return pod
+}

@@ -1,0 +1,118 @@
+/** Eviction: a deletion that asks the pod's disruption budget first. */
+import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { deepCopy } from '#api/meta/deep-copy.ts'
+import { labelSelectorFrom } from '#api/meta/selector.ts'
+import { badRequest, forbidden, StatusError, unknownFailure } from '#api/meta/status-error.ts'
+import { formatTime } from '#api/meta/time.ts'
+import type { V1DeleteOptions } from '#api/meta/v1/types.gen.ts'
+import type { V1Eviction, V1PodDisruptionBudget } from '#api/policy/v1/types.gen.ts'
+import type { RequestContext } from '#apiserver/http/context.ts'
+import { contentMedia } from '#apiserver/http/decode-body.ts'
+import { decodeObject } from '#apiserver/http/decode-object.ts'
+import type { EndpointServices } from '#apiserver/http/resource-endpoints.ts'
+import type { ServedResource } from '#apiserver/http/served-resource.ts'
+import { deleteContext } from '#apiserver/http/write-verbs.ts'
+import { type Registries, serverContext } from '#apiserver/registry/registries.ts'
+import { respondSuccess } from '#apiserver/subresources/respond-value.ts'
+
+const evictionType = { group: 'policy', version: 'v1', kind: 'Eviction', schema: 'io.k8s.api.policy.v1.Eviction' }
+/** A budget that remembers more disrupted pods than this is not being looked after. */
+const mostDisruptedPods = 2000
+
+export async function evict(
+  context: RequestContext,
+  resource: ServedResource,
+  registries: Registries,
+  services: EndpointServices,
+): Promise<void> {
+  const body = await context.exchange.readBody(services.bodyLimitBytes)
+  const { object } = decodeObject(body, contentMedia(context.headers['content-type']), evictionType)
+  const eviction = object as V1Eviction
+  const { name, namespace } = context.info
+  if (eviction.metadata?.name !== name) throw badRequest('name in URL does not match name in Eviction object')
+  const options: V1DeleteOptions = deepCopy(eviction.deleteOptions ?? {})
+  const dryRun = context.query.getAll('dryRun')
+  if (dryRun.length > 0) options.dryRun = dryRun
+  const { object: found } = await resource.registry.get(namespace, name)
+  const pod = found as V1Pod
+  if (!needsNoBudget(pod)) await spendBudget(pod, registries, services, (options.dryRun ?? []).includes('All'))
+  await resource.registry.delete(name, options, { ...deleteContext(context, resource, options), subresource: '' })
+  respondSuccess(context, 201)
+}
+
+/** Pods that run no more, or not yet, disrupt nothing. */
+function needsNoBudget({ metadata, status }: V1Pod): boolean {
+  const phase = status?.phase ?? 'Pending'
+  return metadata.deletionTimestamp !== undefined || phase === 'Succeeded' || phase === 'Failed' || phase === 'Pending'
+}
+
+function isReady({ status }: V1Pod): boolean {
+  return status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false
+}
+
+async function spendBudget(pod: V1Pod, registries: Registries, services: EndpointServices, isDryRun: boolean): Promise<void> {
+  const registry = registries.of('policy', 'poddisruptionbudgets')
+  const budgets = registry.cache.list(pod.metadata.namespace ?? '').map(({ object }) => object as V1PodDisruptionBudget)
+  const matching = budgets.filter(({ spec }) => labelSelectorFrom(spec?.selector).matches(pod.metadata.labels ?? {}))
+  if (matching.length > 1)
+    throw unknownFailure('This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.')
+  const [budget] = matching
+  if (budget === undefined) return
+  if (!isReady(pod)) {
+    const { status, spec } = budget
+    if (spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return
+    if ((status?.currentHealthy ?? 0) >= (status?.desiredHealthy ?? 0) && (status?.desiredHealthy ?? 0) > 0) return
+  }
+  const write = { ...serverContext(registry.definition, pod.metadata.namespace ?? '', 'status'), isDryRun }
+  await registry.update(budget.metadata?.name ?? '', write, {
+    retriesConflicts: true,
+    rules: {},
+    transform: (prev) => spent(prev as V1PodDisruptionBudget, pod, formatTime(services.clock.now())),
+  })
+}
+
+function spent(prev: V1PodDisruptionBudget, pod: V1Pod, now: string): V1PodDisruptionBudget {
+  const budget = deepCopy(prev)
+  const { name = '', generation = 0 } = budget.metadata ?? {}
+  const { status } = budget
+  if (status === undefined || (status.observedGeneration ?? 0) < generation) {
+    throw tooManyDisruptions(`The disruption budget ${name} is still being processed by the server.`, 10)
+  }
+  const subject = { group: 'policy', resource: 'poddisruptionbudgets' }
+  const allowed = status.disruptionsAllowed ?? 0
+  if (allowed < 0) throw forbidden(subject, name, 'pdb disruptions allowed is negative')
+  if (Object.keys(status.disruptedPods ?? {}).length > mostDisruptedPods) {
+    throw forbidden(subject, name, 'DisruptedPods map too big - too many evictions not confirmed by PDB controller')
+  }
+  if (allowed === 0) {
+    throw tooManyDisruptions(
+      `The disruption budget ${name} needs ${status.desiredHealthy} healthy pods and has ${status.currentHealthy} currently`,
+    )
+  }
+  status.disruptionsAllowed = allowed - 1
+  status.disruptedPods = { ...status.disruptedPods, [pod.metadata.name ?? '']: now }
+  if (status.disruptionsAllowed === 0) {
+    const others = (status.conditions ?? []).filter(({ type }) => type !== 'DisruptionAllowed')
+    const condition = {
+      type: 'DisruptionAllowed',
+      reason: 'InsufficientPods',
+      status: 'False',
+      observedGeneration: status.observedGeneration ?? 0,
+    }
+    status.conditions = [...others, { ...condition, lastTransitionTime: now, message: '' }]
+  }
+  return budget
+}
+
+function tooManyDisruptions(message: string, retryAfterSeconds?: number): StatusError {
+  return new StatusError({
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message: "Cannot evict pod as it would violate the pod's disruption budget.",
+    reason: 'TooManyRequests',
+    details: { causes: [{ reason: 'DisruptionBudget', message }], ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) },
+    code: 429,
+  })
+}

@@ -1,0 +1,63 @@
+/** Subresources that are more than a write of their object, by `group/plural/subresource`. */
+import type { V1Namespace } from '#api/core/v1/types.gen.ts'
+import { deepCopy } from '#api/meta/deep-copy.ts'
+import type { KubernetesObject, UpdateRules } from '#api/resource.ts'
+import { TokenRequests } from '#apiserver/authn/service-account/token-request.ts'
+import { TokenSigner } from '#apiserver/authn/service-account/token-signer.ts'
+import { clusterLookups, serviceAccountIssuer } from '#apiserver/authn/standard-authenticator.ts'
+import { formOf, respondObject, type SpecialSubresource } from '#apiserver/http/resource-endpoints.ts'
+import { replaceObject } from '#apiserver/http/write-verbs.ts'
+import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
+import type { ServerParts } from '#apiserver/server.ts'
+import { bind } from '#apiserver/subresources/binding.ts'
+import { evict } from '#apiserver/subresources/eviction.ts'
+import { podLog, podStream } from '#apiserver/subresources/pod-connect.ts'
+import { requestToken } from '#apiserver/subresources/token-request.ts'
+import type { Clock } from '#base/clock.ts'
+import type { Random } from '#base/random.ts'
+
+/** Only the finalizers of a namespace's spec change. */
+const finalizeRules: UpdateRules<KubernetesObject> = {
+  prepareForUpdate(next, prev) {
+    const { spec } = next as V1Namespace
+    const kept = deepCopy(prev) as V1Namespace
+    Object.assign(next, kept, {
+      metadata: { ...kept.metadata, ...(next.metadata?.finalizers ? { finalizers: next.metadata.finalizers } : {}) },
+      spec: { ...kept.spec, finalizers: spec?.finalizers ?? [] },
+    })
+  },
+}
+
+export function specialSubresources(
+  { registries, services, cluster }: ServerParts,
+  { keys, clock, random }: { keys: ClusterKeys; clock: Clock; random: Random },
+): ReadonlyMap<string, SpecialSubresource> {
+  const signer = new TokenSigner({ issuer: serviceAccountIssuer, privateKey: () => keys.serviceAccountKeys.privateKey, clock, random })
+  const tokens = new TokenRequests({
+    signer,
+    serverAudiences: [serviceAccountIssuer],
+    clock,
+    lookups: clusterLookups(cluster),
+    extendsExpiration: true,
+  })
+  const stream: SpecialSubresource = { methods: ['GET', 'POST'], handle: podStream }
+  return new Map<string, SpecialSubresource>([
+    ['/pods/binding', { methods: ['POST'], handle: (context) => bind(context, registries, services) }],
+    ['/pods/eviction', { methods: ['POST'], handle: (context, resource) => evict(context, resource, registries, services) }],
+    ['/pods/log', { methods: ['GET'], handle: podLog }],
+    ['/pods/exec', stream],
+    ['/pods/attach', stream],
+    ['/pods/portforward', stream],
+    ['/serviceaccounts/token', { methods: ['POST'], handle: (context, resource) => requestToken(context, resource, services, tokens) }],
+    [
+      '/namespaces/finalize',
+      {
+        methods: ['PUT'],
+        async handle(context, resource) {
+          const { status, object } = await replaceObject(context, resource, services, finalizeRules)
+          respondObject(services, context, resource, object, formOf(context), status)
+        },
+      },
+    ],
+  ])
+}

@@ -1,0 +1,49 @@
+/** `serviceaccounts/NAME/token` over HTTP. */
+import { defaultTokenRequest, validateTokenRequest } from '#api/authentication/v1/token-request.ts'
+import type { V1TokenRequest } from '#api/authentication/v1/types.gen.ts'
+import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { TokenRequests } from '#apiserver/authn/service-account/token-request.ts'
+import type { RequestContext } from '#apiserver/http/context.ts'
+import { decodeBody } from '#apiserver/http/decode-body.ts'
+import { writeOptions } from '#apiserver/http/query-options.ts'
+import type { EndpointServices } from '#apiserver/http/resource-endpoints.ts'
+import type { ServedResource } from '#apiserver/http/served-resource.ts'
+import { bodyOptions, writeContext } from '#apiserver/http/write-verbs.ts'
+import { respondValue } from '#apiserver/subresources/respond-value.ts'
+
+const tokenRequestDefinition: ResourceDefinition = {
+  group: 'authentication.k8s.io',
+  version: 'v1',
+  kind: 'TokenRequest',
+  plural: 'tokenrequests',
+  scope: 'Namespaced',
+  schema: 'io.k8s.api.authentication.v1.TokenRequest',
+}
+
+const same = (object: KubernetesObject): KubernetesObject => object
+const served = { definition: tokenRequestDefinition, fromStored: same, toStored: same }
+
+export async function requestToken(
+  context: RequestContext,
+  resource: ServedResource,
+  services: EndpointServices,
+  tokens: TokenRequests,
+): Promise<void> {
+  const options = writeOptions('CreateOptions', context.query)
+  const body = await context.exchange.readBody(services.bodyLimitBytes)
+  const asked = decodeBody(body, tokenRequestDefinition, {
+    ...bodyOptions(context),
+    fieldValidation: options.fieldValidation,
+  }) as V1TokenRequest
+  defaultTokenRequest(asked)
+  services.ownership.afterUpdate(undefined, asked as KubernetesObject, {
+    ...writeContext(context, resource, options, 'CreateOptions'),
+    served,
+  })
+  await resource.registry.cache.fresh()
+  const { name, namespace } = context.info
+  const { request, warnings, auditAnnotations } = tokens.answer(tokens.prepare(asked, namespace, name, validateTokenRequest))
+  for (const warning of warnings) context.warn(warning)
+  for (const [key, value] of Object.entries(auditAnnotations)) context.annotateAudit(key, value)
+  respondValue(context, request as KubernetesObject, tokenRequestDefinition.schema, 201)
+}

@@ -1,0 +1,27 @@
+import { join } from 'node:path'
+import { systemClock } from '#base/clock.ts'
+import { nodeFiles } from '#base/files.ts'
+import { Lifecycle, processSignals, runUntilSignal } from '#base/lifecycle.ts'
+import type { LogLevel } from '#base/log.ts'
+import { thisProcess } from '#base/machine.ts'
+import { pinoLogger } from '#base/pino-logger.ts'
+import { systemRandom } from '#base/random.ts'
+import { addClusterComponents } from '#cmd/up/cluster.ts'
+import type { UpOptions } from '#cmd/up/options.ts'
+import { readyText } from '#cmd/up/ready-text.ts'
+
+/** Runs a cluster until a signal ends it. */
+export async function up(options: UpOptions): Promise<void> {
+  const logger = pinoLogger({ level: options.logLevel as LogLevel })
+  const lifecycle = new Lifecycle({ clock: systemClock, logger })
+  const cluster = addClusterComponents(lifecycle, options, { clock: systemClock, random: systemRandom, files: nodeFiles, logger })
+  await runUntilSignal(lifecycle, processSignals, () => {
+    thisProcess.print(readyText(cluster.kubeconfigPath, cluster.url()))
+    // A parent that waits for us (up -d) learns it from this file.
+    return nodeFiles.write(
+      join(options.dataDir, 'ready'),
+      JSON.stringify({ pid: thisProcess.pid, url: cluster.url(), kubeconfig: cluster.kubeconfigPath }),
+    )
+  })
+  await nodeFiles.remove(join(options.dataDir, 'ready'))
+}
