@@ -1,5 +1,8 @@
 /** Every built-in kind, in the order in which groups are preferred. */
 import { admissionregistrationV1 } from '#api/admissionregistration/v1/admissionregistration.ts'
+import { admissionregistrationV1alpha1 } from '#api/admissionregistration/v1alpha1/admissionregistration.ts'
+import { admissionregistrationV1beta1 } from '#api/admissionregistration/v1beta1/admissionregistration.ts'
+import { apiextensionsV1 } from '#api/apiextensions/v1/apiextensions.ts'
 import { apiregistrationV1 } from '#api/apiregistration/v1/apiregistration.ts'
 import { appsV1 } from '#api/apps/v1/apps.ts'
 import { authenticationV1 } from '#api/authentication/v1/authentication.ts'
@@ -8,18 +11,22 @@ import { autoscalingV1 } from '#api/autoscaling/v1/autoscaling.ts'
 import { autoscalingV2 } from '#api/autoscaling/v2/autoscaling.ts'
 import { batchV1 } from '#api/batch/v1/batch.ts'
 import { certificatesV1 } from '#api/certificates/v1/certificates.ts'
+import { certificatesV1alpha1 } from '#api/certificates/v1alpha1/certificates.ts'
+import { certificatesV1beta1 } from '#api/certificates/v1beta1/certificates.ts'
 import { coordinationV1 } from '#api/coordination/v1/coordination.ts'
 import { coordinationV1alpha2 } from '#api/coordination/v1alpha2/coordination.ts'
 import { coordinationV1beta1 } from '#api/coordination/v1beta1/coordination.ts'
 import { coreV1 } from '#api/core/v1/core.ts'
 import { discoveryV1 } from '#api/discovery/v1/discovery.ts'
 import { networkingV1 } from '#api/networking/v1/networking.ts'
+import { networkingV1beta1 } from '#api/networking/v1beta1/networking.ts'
 import { nodeV1 } from '#api/node/v1/node.ts'
 import { policyV1 } from '#api/policy/v1/policy.ts'
 import { rbacV1 } from '#api/rbac/v1/rbac.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 import { schedulingV1 } from '#api/scheduling/v1/scheduling.ts'
 import { storageV1 } from '#api/storage/v1/storage.ts'
+import { storageV1beta1 } from '#api/storage/v1beta1/storage.ts'
 
 export const builtInKinds: readonly ResourceDefinition[] = [
   ...apiregistrationV1,
@@ -30,11 +37,18 @@ export const builtInKinds: readonly ResourceDefinition[] = [
   ...autoscalingV1,
   ...batchV1,
   ...certificatesV1,
+  ...certificatesV1beta1,
+  ...certificatesV1alpha1,
   ...networkingV1,
+  ...networkingV1beta1,
   ...policyV1,
   ...rbacV1,
   ...storageV1,
+  ...storageV1beta1,
   ...admissionregistrationV1,
+  ...admissionregistrationV1beta1,
+  ...admissionregistrationV1alpha1,
+  ...apiextensionsV1,
   ...schedulingV1,
   ...coordinationV1,
   ...coordinationV1beta1,
