@@ -1,36 +1,21 @@
 /** An apply that would change what others own. */
 import { quoted } from '#api/meta/check.ts'
-import { type FieldSet, hasPath, pathsOf, setOfPaths } from './field-set.ts'
+import { applyConflict, StatusError } from '#api/meta/status-error.ts'
+import type { V1StatusCause } from '#api/meta/v1/types.gen.ts'
+import { type FieldSet, hasPath, pathsOf } from './field-set.ts'
 import { identityOf, type ManagedEntry } from './managed-entries.ts'
 import { compareTexts, type PathElement, printedPath } from './path-element.ts'
 
-export type ConflictCause = { readonly reason: 'FieldManagerConflict'; readonly message: string; readonly field: string }
-
 export type Conflict = { readonly owner: ManagedEntry; readonly path: readonly PathElement[] }
 
-/** Answered with 409 and the causes. Owners in order of their names, the fields of each in order of their paths. */
-export class ApplyConflictError extends Error {
-  readonly code = 409
-  readonly reason = 'Conflict'
+/** Owners in order of their names, the fields of each in order of their paths. */
+export class ApplyConflictError extends StatusError {
+  override name = 'ApplyConflictError'
   readonly conflicts: readonly Conflict[]
 
   constructor(conflicts: readonly Conflict[]) {
-    super(conflictMessage(conflicts))
-    this.name = 'ApplyConflictError'
+    super(applyConflict(conflicts.map(causeOf), conflictMessage(conflicts)).status)
     this.conflicts = conflicts
-  }
-
-  get causes(): ConflictCause[] {
-    return this.conflicts.map(({ owner, path }) => ({
-      reason: 'FieldManagerConflict',
-      message: `conflict with ${shownOwner(owner)}`,
-      field: printedPath(path),
-    }))
-  }
-
-  /** The fields in question. */
-  get set(): FieldSet {
-    return setOfPaths(this.conflicts.map(({ path }) => path))
   }
 
   /** What is left of it when these fields may be taken. */
@@ -43,6 +28,10 @@ export class ApplyConflictError extends Error {
 export function conflictError(owned: readonly { owner: ManagedEntry; fields: FieldSet }[]): ApplyConflictError {
   const sorted = [...owned].sort((left, right) => compareTexts(identityOf(left.owner), identityOf(right.owner)))
   return new ApplyConflictError(sorted.flatMap(({ owner, fields }) => pathsOf(fields).map((path) => ({ owner, path }))))
+}
+
+function causeOf({ owner, path }: Conflict): V1StatusCause {
+  return { reason: 'FieldManagerConflict', message: `conflict with ${shownOwner(owner)}`, field: printedPath(path) }
 }
 
 function conflictMessage(conflicts: readonly Conflict[]): string {

@@ -1,4 +1,5 @@
 /** Keeps managedFields: who last set which field of an object, and what an applier may change. */
+import { semanticEqual } from '#api/meta/equality.ts'
 import { equalJson, isObject, type JsonObject } from '#api/meta/patch/json-value.ts'
 import { PatchError } from '#api/meta/patch/patch-error.ts'
 import type { KubernetesObject } from '#api/resource.ts'
@@ -240,5 +241,5 @@ export function keepTimesOfNoop(live: KubernetesObject, next: KubernetesObject):
     return
   if (after.every((entry, index) => entry.time === before[index]?.time)) return
   const sameOwners = after.every((entry, index) => equalJson({ ...entry, time: '' }, { ...before[index], time: '' }))
-  if (sameOwners && equalJson(withoutManagedFields(live), withoutManagedFields(next))) next.metadata.managedFields = before
+  if (sameOwners && semanticEqual(withoutManagedFields(live), withoutManagedFields(next))) next.metadata.managedFields = before
 }

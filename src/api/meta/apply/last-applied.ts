@@ -1,5 +1,6 @@
 /** Moving from client-side apply to server-side apply: the annotation in which kubectl keeps what it applied last. */
-import { cloneJson, isObject, type JsonObject } from '#api/meta/patch/json-value.ts'
+import { deepCopy } from '#api/meta/deep-copy.ts'
+import { isObject, type JsonObject } from '#api/meta/patch/json-value.ts'
 import { compareObjects } from './compare.ts'
 import { differenceOf, type FieldSet } from './field-set.ts'
 import { fieldSetOf } from './field-set-of.ts'
@@ -38,7 +39,7 @@ export function refreshLastApplied(object: JsonObject, config: JsonObject): void
   const annotations = annotationsOf(object)
   const last = annotations?.[lastAppliedAnnotation]
   if (annotations === undefined || typeof last !== 'string' || last === '') return
-  const copy = cloneJson(config)
+  const copy = deepCopy(config)
   const own = annotationsOf(copy)
   if (own !== undefined) delete own[lastAppliedAnnotation]
   annotations[lastAppliedAnnotation] = `${goJson(copy)}\n`

@@ -1,5 +1,4 @@
 /** The name under which a client owns fields. */
-import type { Check } from '#api/meta/check.ts'
 
 const maxBytes = 128
 
@@ -15,19 +14,6 @@ export function managerName(fieldManager: string | undefined, userAgent: string 
     name += char
   }
   return name
-}
-
-/** Judges the `fieldManager` of a request; `check` stands at that field. */
-export function checkManagerName(name: string, check: Check): void {
-  if (Buffer.byteLength(name) > maxBytes) check.tooLong(maxBytes)
-  let position = 0
-  for (const char of name) {
-    if (!isPrintable(char)) {
-      const code = (char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
-      check.invalid(name, `invalid character U+${code} (at position ${position})`)
-    }
-    position += Buffer.byteLength(char)
-  }
 }
 
 /** As Go has it: letters, marks, numbers, punctuation, symbols, and of the spaces the plain one only. */

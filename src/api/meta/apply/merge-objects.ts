@@ -1,5 +1,6 @@
 /** Lays an applied configuration over the live object. */
-import { cloneJson, fieldOf, isObject, type JsonObject, type JsonValue, setField } from '#api/meta/patch/json-value.ts'
+import { deepCopy } from '#api/meta/deep-copy.ts'
+import { fieldOf, isObject, type JsonObject, type JsonValue, setField } from '#api/meta/patch/json-value.ts'
 import { itemElement, type ListForm, type MapForm, type MergeType, typeOfKey, untypedAtomic } from './merge-type.ts'
 import type { PathElement } from './path-element.ts'
 
@@ -12,15 +13,15 @@ export function mergeObjects(live: JsonObject, config: JsonObject, type: MergeTy
 /** The configuration passed its type check: where its form differs from that of the live value, it replaces it. */
 function mergeValues(live: JsonValue, config: JsonValue, type: MergeType): JsonValue {
   const form = type.formOf(config)
-  if (form === undefined || form.atomic) return cloneJson(config)
+  if (form === undefined || form.atomic) return deepCopy(config)
   if (form.kind === 'map') {
-    if (!isObject(live)) return cloneJson(config)
+    if (!isObject(live)) return deepCopy(config)
     // Null speaks of nothing that is inside.
-    if (!isObject(config)) return isEmpty(live) ? cloneJson(config) : cloneJson(live)
+    if (!isObject(config)) return isEmpty(live) ? deepCopy(config) : deepCopy(live)
     return isEmpty(live) && isEmpty(config) ? {} : mergeMaps(live, config, form)
   }
-  if (!Array.isArray(live)) return cloneJson(config)
-  if (!Array.isArray(config)) return live.length === 0 ? cloneJson(config) : cloneJson(live)
+  if (!Array.isArray(live)) return deepCopy(config)
+  if (!Array.isArray(config)) return live.length === 0 ? deepCopy(config) : deepCopy(live)
   return live.length === 0 && config.length === 0 ? [] : mergeLists(live, config, form)
 }
 
@@ -35,11 +36,11 @@ function mergeMaps(live: JsonObject, config: JsonObject, map: MapForm): JsonObje
     const ours = live[key]
     if (ours === undefined) continue
     const theirs = fieldOf(config, key)
-    setField(merged, key, theirs === undefined ? cloneJson(ours) : mergeValues(ours, theirs, typeOfKey(map, key) ?? untypedAtomic))
+    setField(merged, key, theirs === undefined ? deepCopy(ours) : mergeValues(ours, theirs, typeOfKey(map, key) ?? untypedAtomic))
   }
   for (const key in config) {
     const theirs = config[key]
-    if (theirs !== undefined && fieldOf(live, key) === undefined) setField(merged, key, cloneJson(theirs))
+    if (theirs !== undefined && fieldOf(live, key) === undefined) setField(merged, key, deepCopy(theirs))
   }
   return merged
 }
@@ -67,7 +68,7 @@ function mergeLists(live: readonly JsonValue[], config: readonly JsonValue[], li
   const placeTheirs = (): void => {
     const { element, value } = theirs[their] as Item
     const counterpart = counterparts.get(element) ?? null
-    merged.push(counterpart === null ? cloneJson(value) : mergeValues(counterpart, value, list.element))
+    merged.push(counterpart === null ? deepCopy(value) : mergeValues(counterpart, value, list.element))
     placed.add(element)
     if (shared[nextShared] === element) nextShared++
     their++
@@ -77,7 +78,7 @@ function mergeLists(live: readonly JsonValue[], config: readonly JsonValue[], li
     const awaited = shared[nextShared]
     if (mine === undefined) placeTheirs()
     else if (!wanted.has(mine.element)) {
-      merged.push(cloneJson(mine.value))
+      merged.push(deepCopy(mine.value))
       our++
     } else if (their < theirs.length && theirs[their]?.element === mine.element) {
       placeTheirs()

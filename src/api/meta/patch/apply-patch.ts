@@ -1,8 +1,9 @@
 /** Patches of the three kinds that need no field ownership: JSON Patch, JSON merge patch, strategic merge patch. */
+import { deepCopy } from '#api/meta/deep-copy.ts'
 import type { TypeSchema } from '#api/schema/type-schema.ts'
 import { goTypeOf } from './go-print.ts'
 import { applyJsonPatch } from './json-patch.ts'
-import { cloneJson, fieldOf, isDeeperThan, isObject, type JsonObject, maxDepth } from './json-value.ts'
+import { fieldOf, isDeeperThan, isObject, type JsonObject, maxDepth } from './json-value.ts'
 import { applyMergePatch } from './merge-patch.ts'
 import { PatchError } from './patch-error.ts'
 import { asValue } from './patch-schema.ts'
@@ -29,9 +30,9 @@ export function applyPatch(kind: PatchKind, current: object, patch: unknown, sch
 function copyFor(kind: PatchKind, current: JsonObject, patch: unknown): JsonObject {
   const metadata = fieldOf(current, 'metadata')
   const owners = isObject(metadata) ? metadata['managedFields'] : undefined
-  if (!isObject(metadata) || owners === undefined || speaksOfOwners(kind, patch)) return cloneJson(current)
+  if (!isObject(metadata) || owners === undefined || speaksOfOwners(kind, patch)) return deepCopy(current)
   const { managedFields: _, ...rest } = metadata
-  const copy = cloneJson({ ...current, metadata: rest })
+  const copy = deepCopy({ ...current, metadata: rest })
   return { ...copy, metadata: { ...(copy['metadata'] as JsonObject), managedFields: owners } }
 }
 

@@ -1,6 +1,8 @@
 /** JSON Patch (RFC 6902) with the habits of the library upstream uses: `-1` counts from the end, `replace` may add. */
+
 import { quoted } from '#api/meta/check.ts'
-import { cloneJson, equalJson, fieldOf, isDeeperThan, isObject, type JsonObject, type JsonValue, maxDepth, setField } from './json-value.ts'
+import { deepCopy } from '#api/meta/deep-copy.ts'
+import { equalJson, fieldOf, isDeeperThan, isObject, type JsonObject, type JsonValue, maxDepth, setField } from './json-value.ts'
 import { PatchError } from './patch-error.ts'
 
 const maxOperations = 10_000
@@ -53,7 +55,7 @@ class PatchedDocument {
     const path = pathOf(operation, 'path', () => `add operation failed to decode path: ${missing}`)
     const place = this.#place(path)
     if (place === undefined) throw refused(`add operation does not apply: doc is missing path: ${quoted(path)}: ${missing}`)
-    inContext(`error in add for path: '${path}'`, () => this.#insert(place, cloneJson(fieldOf(operation, 'value') ?? null)))
+    inContext(`error in add for path: '${path}'`, () => this.#insert(place, deepCopy(fieldOf(operation, 'value') ?? null)))
   }
 
   #remove(operation: JsonObject): void {
@@ -65,7 +67,7 @@ class PatchedDocument {
 
   #replace(operation: JsonObject): void {
     const path = pathOf(operation, 'path', (why) => `replace operation failed to decode path: ${why}`)
-    const value = cloneJson(fieldOf(operation, 'value') ?? null)
+    const value = deepCopy(fieldOf(operation, 'value') ?? null)
     if (path === '') {
       if (typeof value !== 'object' || value === null) throw refused('replace operation value must be object or array')
       this.root = value
@@ -107,7 +109,7 @@ class PatchedDocument {
       const size = `the accumulated size increase of copy is ${this.#copiedBytes}, exceeding the limit ${maxCopiedBytes}`
       throw refused(`Unable to complete the copy, ${size}`)
     }
-    inContext('error while adding value during copy', () => this.#insert(place, cloneJson(value)))
+    inContext('error while adding value during copy', () => this.#insert(place, deepCopy(value)))
   }
 
   #test(operation: JsonObject): void {

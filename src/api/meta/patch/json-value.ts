@@ -1,4 +1,4 @@
-/** JSON as it comes out of the parser: reading, copying, comparing, and a bound on its depth. */
+/** JSON as it comes out of the parser: reading, comparing, and a bound on its depth. */
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject
 export type JsonObject = { [key: string]: JsonValue }
@@ -20,26 +20,6 @@ export function fieldOf(object: JsonObject, key: string): JsonValue | undefined 
 export function setField(object: JsonObject, key: string, value: JsonValue): void {
   if (key === '__proto__') Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
   else object[key] = value
-}
-
-/** A private copy, fields that are `undefined` left out. */
-export function cloneJson<T extends JsonValue>(value: T): T
-export function cloneJson(value: JsonValue): JsonValue {
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) {
-    const items: JsonValue[] = new Array(value.length)
-    for (let index = 0; index < value.length; index++) items[index] = cloneJson(value[index] as JsonValue)
-    return items
-  }
-  const copy: JsonObject = {}
-  for (const key in value) {
-    const field = value[key]
-    if (field === undefined) continue
-    const copied = typeof field === 'object' && field !== null ? cloneJson(field) : field
-    if (key === '__proto__') setField(copy, key, copied)
-    else copy[key] = copied
-  }
-  return copy
 }
 
 /** Deep equality; a field that is `undefined` is absent, one that is null is not. */

@@ -1,5 +1,6 @@
 /** JSON merge patches (RFC 7386): nulls delete, objects merge, everything else replaces. */
-import { cloneJson, equalJson, fieldOf, isObject, type JsonObject, type JsonValue, setField } from './json-value.ts'
+import { deepCopy } from '#api/meta/deep-copy.ts'
+import { equalJson, fieldOf, isObject, type JsonObject, type JsonValue, setField } from './json-value.ts'
 
 /** Merges into `target`, which it changes; nothing of the patch is shared with the result. */
 export function applyMergePatch(target: JsonObject, patch: JsonObject): JsonObject {
@@ -12,7 +13,7 @@ export function applyMergePatch(target: JsonObject, patch: JsonObject): JsonObje
     }
     const current = fieldOf(target, key)
     // Only what replaces an object keeps its nulls: upstream's library forgets to prune there.
-    if (isObject(current)) setField(target, key, isObject(value) ? applyMergePatch(current, value) : cloneJson(value))
+    if (isObject(current)) setField(target, key, isObject(value) ? applyMergePatch(current, value) : deepCopy(value))
     else setField(target, key, withoutNulls(value))
   }
   return target
@@ -40,7 +41,7 @@ export function createMergePatch(original: JsonObject, modified: JsonObject): Js
     if (isObject(before) && isObject(after)) {
       const changes = createMergePatch(before, after)
       if (Object.keys(changes).length > 0) setField(patch, key, changes)
-    } else if (before === undefined || !equalJson(before, after)) setField(patch, key, cloneJson(after))
+    } else if (before === undefined || !equalJson(before, after)) setField(patch, key, deepCopy(after))
   }
   for (const key in original) if (fieldOf(modified, key) === undefined) setField(patch, key, null)
   return patch

@@ -103,8 +103,9 @@ export function sortedLike(items: readonly JsonValue[], order: readonly JsonValu
 
 function inOrder(items: readonly JsonValue[], order: ReadonlyMap<unknown, number>, identity: Identity): JsonValue[] {
   const kept = items.filter((item) => !isDeletion(item))
-  kept.sort((a, b) => (order.get(identity(a)) ?? 0) - (order.get(identity(b)) ?? 0))
-  return kept.length === items.length ? kept : [...kept, ...items.filter(isDeletion)]
+  const places = kept.map((item) => ({ item, place: order.get(identity(item)) ?? 0 }))
+  const sorted = places.sort((a, b) => a.place - b.place).map(({ item }) => item)
+  return kept.length === items.length ? sorted : [...sorted, ...items.filter(isDeletion)]
 }
 
 function positions(items: readonly JsonValue[], identity: Identity): Map<unknown, number> {

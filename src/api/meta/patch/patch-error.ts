@@ -1,37 +1,26 @@
-/** What a client did wrong with a patch, in the terms the HTTP edge answers in. */
-export type PatchFailure = 'badRequest' | 'unprocessable' | 'tooLarge' | 'internal'
+/** What is wrong with a patch. */
+import { genericServerResponse } from '#api/meta/server-response.ts'
+import { badRequest, requestEntityTooLarge, StatusError, unknownFailure } from '#api/meta/status-error.ts'
+import type { V1Status } from '#api/meta/v1/types.gen.ts'
 
-type Answer = { code: number; reason: string | undefined }
+/** `internal` is what upstream answers with 500 and no reason: directives and keys that no schema allows. */
+export type PatchFailure = 'badRequest' | 'tooLarge' | 'unprocessable' | 'internal'
 
-const answers: Readonly<Record<PatchFailure, Answer>> = {
-  badRequest: { code: 400, reason: 'BadRequest' },
-  tooLarge: { code: 413, reason: 'RequestEntityTooLarge' },
-  unprocessable: { code: 422, reason: 'Invalid' },
-  // Patches that no directive or schema allows are answered with 500 and no reason, as upstream does.
-  internal: { code: 500, reason: undefined },
+const statuses: Readonly<Record<PatchFailure, (detail: string) => V1Status>> = {
+  badRequest: (detail) => badRequest(detail).status,
+  tooLarge: (detail) => requestEntityTooLarge(detail).status,
+  unprocessable: (message) =>
+    genericServerResponse({ code: 422, verb: '', resource: { group: '', resource: '' }, name: '', message }).status,
+  internal: (detail) => unknownFailure(detail).status,
 }
 
-export class PatchError extends Error {
-  readonly failure: PatchFailure
+export class PatchError extends StatusError {
+  override name = 'PatchError'
+  /** In full. A client whose patch does not fit the object is refused without the particulars. */
+  readonly detail: string
 
-  constructor(failure: PatchFailure, message: string) {
-    super(message)
-    this.name = 'PatchError'
-    this.failure = failure
-  }
-
-  get code(): number {
-    return answers[this.failure].code
-  }
-
-  get reason(): string | undefined {
-    return answers[this.failure].reason
-  }
-
-  /** What the Status says. A patch that does not fit its object is refused without the particulars. */
-  get answer(): string {
-    if (this.failure === 'unprocessable') return 'the server rejected our request due to an error in our request'
-    if (this.failure === 'tooLarge') return `Request entity too large: ${this.message}`
-    return this.message
+  constructor(failure: PatchFailure, detail: string) {
+    super(statuses[failure](detail))
+    this.detail = detail
   }
 }

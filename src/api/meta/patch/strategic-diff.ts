@@ -1,7 +1,8 @@
 /** The strategic merge patch between two objects, as kubectl computes it. */
+import { deepCopy } from '#api/meta/deep-copy.ts'
 import type { TypeSchema, ValueSchema } from '#api/schema/type-schema.ts'
 import { goPrint } from './go-print.ts'
-import { cloneJson, equalJson, fieldOf, isObject, type JsonObject, type JsonValue, setField } from './json-value.ts'
+import { equalJson, fieldOf, isObject, type JsonObject, type JsonValue, setField } from './json-value.ts'
 import { asObject, holdObjects, identityBy, mergeKeyOf, sortedLike } from './merged-list.ts'
 import { PatchError } from './patch-error.ts'
 import { asValue, listField, objectField, type PatchField } from './patch-schema.ts'
@@ -49,7 +50,7 @@ function diffObjects(original: JsonObject, modified: JsonObject, type: ValueSche
     if (before !== undefined && equalJson(before, after) && !Array.isArray(before)) continue
     if (isObject(before) && isObject(after)) diffField(patch, key, before, after, type, wanted)
     else if (Array.isArray(before) && Array.isArray(after)) diffList(patch, key, before, after, type, wanted)
-    else if (wanted.additions) setField(patch, key, cloneJson(after))
+    else if (wanted.additions) setField(patch, key, deepCopy(after))
   }
   if (wanted.deletions) {
     for (const key in original) if (original[key] !== undefined && fieldOf(modified, key) === undefined) setField(patch, key, null)
@@ -68,7 +69,7 @@ function listRetainedKeys(patch: JsonObject, original: JsonObject, modified: Jso
 function diffField(patch: JsonObject, key: string, before: JsonObject, after: JsonObject, type: ValueSchema, wanted: Differences): void {
   const field = objectField(type, key)
   if (field.strategy === 'replace') {
-    if (wanted.additions) setField(patch, key, cloneJson(after))
+    if (wanted.additions) setField(patch, key, deepCopy(after))
     return
   }
   const changes = diffObjects(before, after, field.value, wanted, field.retainKeys)
@@ -87,13 +88,13 @@ function diffList(patch: JsonObject, key: string, before: JsonValue[], after: Js
     throw error
   }
   if (field.strategy !== 'merge') {
-    if (wanted.additions && !same) setField(patch, key, cloneJson(after))
+    if (wanted.additions && !same) setField(patch, key, deepCopy(after))
     return
   }
   const { changes, deletions, order } = diffMergedList(before, after, field, wanted)
-  if (changes.length > 0) setField(patch, key, cloneJson(changes))
+  if (changes.length > 0) setField(patch, key, deepCopy(changes))
   if (deletions.length > 0) patch[`${deleteFromList}/${key}`] = deletions
-  if (order.length > 0) patch[`${elementOrder}/${key}`] = cloneJson(order)
+  if (order.length > 0) patch[`${elementOrder}/${key}`] = deepCopy(order)
 }
 
 type ListChanges = { changes: JsonValue[]; deletions: JsonValue[]; order: JsonValue[] }

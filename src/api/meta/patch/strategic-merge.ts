@@ -1,7 +1,8 @@
 /** Strategic merge patches: JSON merge patches that know which lists are maps, and take directives. */
+import { deepCopy } from '#api/meta/deep-copy.ts'
 import type { ValueSchema } from '#api/schema/type-schema.ts'
 import { goPrint, goString } from './go-print.ts'
-import { cloneJson, equalJson, fieldOf, isObject, type JsonObject, type JsonValue, setField } from './json-value.ts'
+import { equalJson, fieldOf, isObject, type JsonObject, type JsonValue, setField } from './json-value.ts'
 import {
   asList,
   asObject,
@@ -37,7 +38,7 @@ export function mergeObject(target: JsonObject, patch: JsonObject, type: ValueSc
     if (value === undefined || patchKey === retainKeys || done.has(patchKey)) continue
     const deletes = patchKey.startsWith(deleteFromList)
     if (deletes && mode === 'combine') {
-      setField(target, patchKey, cloneJson(value))
+      setField(target, patchKey, deepCopy(value))
       continue
     }
     const key = deletes ? listOf(patchKey, deleteFromList) : patchKey
@@ -47,7 +48,7 @@ export function mergeObject(target: JsonObject, patch: JsonObject, type: ValueSc
     const current = fieldOf(target, key)
     if (isObject(current) && isObject(value)) {
       const field = objectField(type, key)
-      setField(target, key, field.strategy === 'replace' ? cloneJson(value) : mergeObject(current, value, field.value, mode))
+      setField(target, key, field.strategy === 'replace' ? deepCopy(value) : mergeObject(current, value, field.value, mode))
     } else if (Array.isArray(current) && Array.isArray(value)) {
       setField(target, key, mergeList(current, value, listField(type, key), mode, deletes))
     } else if (!deletes || (current !== undefined && typeof current === typeof value && typeof value !== 'object')) {
@@ -64,7 +65,7 @@ function replacement(patch: JsonObject): JsonObject {
   const wanted = fieldOf(patch, directive) ?? null
   if (wanted === 'delete') return {}
   if (wanted !== 'replace') throw unknownDirective(wanted, patch)
-  const copy = cloneJson(patch)
+  const copy = deepCopy(patch)
   delete copy[directive]
   return copy
 }
@@ -83,7 +84,7 @@ function clearUnlisted(target: JsonObject, patch: JsonObject, mode: MergeMode): 
       const both = `${goPrint(earlier)} and ${goPrint(list)}`
       throw new PatchError('internal', `${both} are not deep equal: this may happen when calculating the 3-way diff patch`)
     }
-    setField(target, retainKeys, cloneJson(list))
+    setField(target, retainKeys, deepCopy(list))
     return
   }
   if (!Array.isArray(list)) throw new PatchError('badRequest', 'invalid patch format of retainKeys')
@@ -104,7 +105,7 @@ function mergeOrderedLists(target: JsonObject, patch: JsonObject, type: ValueSch
     if (mode === 'combine') {
       const earlier = fieldOf(target, patchKey)
       if (earlier !== undefined && !equalJson(earlier, given)) throw badElementOrder()
-      setField(target, patchKey, cloneJson(given))
+      setField(target, patchKey, deepCopy(given))
     }
     done.add(patchKey)
     const order = asList(given)
@@ -156,7 +157,7 @@ function requireOrder(changes: readonly JsonValue[], order: readonly JsonValue[]
 }
 
 function mergeList(current: JsonValue[], patch: JsonValue[], field: PatchField, mode: MergeMode, deletes: boolean): JsonValue[] {
-  if (field.strategy !== 'merge' && !deletes) return cloneJson(patch)
+  if (field.strategy !== 'merge' && !deletes) return deepCopy(patch)
   if (current.length === 0 && patch.length === 0) return current
   const identity = identityBy(field.mergeKey)
   if (!holdObjects(current, patch)) {
@@ -189,7 +190,7 @@ function withoutSpecialItems(current: JsonValue[], patch: JsonValue[], mergeKey:
     else if (wanted === 'merge') throw new PatchError('internal', 'merging lists cannot yet be specified in the patch')
     else throw unknownDirective(wanted, change)
   }
-  if (replaces) return { kept: cloneJson(changes), changes: [] }
+  if (replaces) return { kept: deepCopy(changes), changes: [] }
   if (deleted.size === 0) return { kept: current, changes }
   const identity = identityBy(mergeKey)
   const kept = current.filter((item) => {
@@ -212,7 +213,7 @@ function mergeItems(current: readonly JsonValue[], changes: readonly JsonValue[]
     const place = places.get(key)
     if (place === undefined) {
       places.set(key, merged.length)
-      merged.push(cloneJson(change))
+      merged.push(deepCopy(change))
     } else merged[place] = mergeObject(asObject(merged[place] ?? null), change, field.value, mode)
   }
   return merged
