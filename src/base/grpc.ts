@@ -1,4 +1,6 @@
 /** gRPC, both sides. Messages are bytes here; their meaning is above. */
+import { isIP } from 'node:net'
+import { checkServerIdentity, type PeerCertificate } from 'node:tls'
 import type { ClientDuplexStream, ServiceError } from '@grpc/grpc-js'
 
 export type GrpcChannel = Disposable & {
@@ -7,8 +9,8 @@ export type GrpcChannel = Disposable & {
 }
 
 export type GrpcStreamChannel = GrpcChannel & {
-  /** Messages both ways, for as long as both sides like. */
-  stream(method: string, receiver: GrpcReceiver): GrpcStream
+  /** Messages both ways, for as long as both sides like. Headers are for the service's eyes. */
+  stream(method: string, receiver: GrpcReceiver, headers?: Record<string, string>): GrpcStream
 }
 
 export type GrpcReceiver = {
@@ -61,11 +63,17 @@ const windowBytes = 4 * 1024 * 1024
 /** `unix:///path` or `host:port`; TLS where it is given. Connects when it is first used, and again when cut off. */
 export async function grpcChannel(target: string, { tls }: { tls?: GrpcTls } = {}): Promise<GrpcStreamChannel> {
   // A tenth of a second to load: only for those who need it.
-  const { Client, credentials } = await import('@grpc/grpc-js')
-  const security = tls ? credentials.createSsl(pem(tls.authority), pem(tls.key), pem(tls.certificate)) : credentials.createInsecure()
+  const { Client, credentials, Metadata } = await import('@grpc/grpc-js')
+  // Names of servers must not be addresses (RFC 6066), which the library does not heed; the certificate is held against the address.
+  const address = tls && !tls.serverName ? ipOf(target) : undefined
+  const identity = address ? { checkServerIdentity: (_: string, peer: PeerCertificate) => checkServerIdentity(address, peer) } : {}
+  const serverName = address ? 'localhost' : tls?.serverName
+  const security = tls
+    ? credentials.createSsl(pem(tls.authority), pem(tls.key), pem(tls.certificate), identity)
+    : credentials.createInsecure()
   const client = new Client(target.replace(/^unix:\/{2}(?=\/)/, 'unix:'), security, {
     ...(tls ? {} : { 'grpc.default_authority': 'localhost' }),
-    ...(tls?.serverName ? { 'grpc.ssl_target_name_override': tls.serverName, 'grpc.default_authority': tls.serverName } : {}),
+    ...(serverName ? { 'grpc.ssl_target_name_override': serverName, 'grpc.default_authority': serverName } : {}),
     'grpc.initial_reconnect_backoff_ms': 200,
     'grpc.max_reconnect_backoff_ms': 5000,
     'grpc.max_receive_message_length': -1,
@@ -83,8 +91,10 @@ export async function grpcChannel(target: string, { tls }: { tls?: GrpcTls } = {
           else resolve(response ?? Buffer.alloc(0))
         })
       }),
-    stream(method, receiver) {
-      const call = client.makeBidiStreamRequest(method, bufferOf, bytesOf)
+    stream(method, receiver, headers = {}) {
+      const metadata = new Metadata()
+      for (const [name, value] of Object.entries(headers)) metadata.set(name, value)
+      const call = client.makeBidiStreamRequest(method, bufferOf, bytesOf, metadata)
       return streamOf(call, receiver)
     },
     [Symbol.dispose]: () => client.close(),
@@ -232,6 +242,11 @@ function statusOf(error: unknown): Partial<ServiceError> {
 
 function errorOf({ code, details }: ServiceError): GrpcError {
   return new GrpcError(code, details)
+}
+
+function ipOf(target: string): string | undefined {
+  const host = target.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')
+  return isIP(host) ? host : undefined
 }
 
 function pem(text: string | undefined): Buffer | null {

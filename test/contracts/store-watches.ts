@@ -219,9 +219,13 @@ export function describeStoreWatches({ open }: StoreBackend): void {
     await store.revokeLease(77n)
     assert.equal(store.revision, before + 1)
     assert.deepEqual([await stored(store, '/l/a'), await stored(store, '/l/b')], [undefined, '1'])
-    for (const missing of [store.revokeLease(77n), store.keepLeaseAlive(77n), store.leaseKeys(77n), put(store, '/l/a', '1', 77n)]) {
-      await assert.rejects(missing, { name: 'LeaseNotFoundError' })
-    }
+    const onGone = [
+      () => store.revokeLease(77n),
+      () => store.keepLeaseAlive(77n),
+      () => store.leaseKeys(77n),
+      () => put(store, '/l/a', '1', 77n),
+    ]
+    for (const ask of onGone) await assert.rejects(ask, { name: 'LeaseNotFoundError' })
     assert.ok((await store.keepLeaseAlive(other.id)).ttlSeconds >= 99)
   })
 }

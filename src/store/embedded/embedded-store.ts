@@ -60,6 +60,9 @@ export class EmbeddedStore implements Store, JournalListener {
       get revision() {
         return mvcc.revision
       },
+      get newest() {
+        return mvcc.revision
+      },
       get compacted() {
         return mvcc.compacted
       },

@@ -6,10 +6,13 @@ import { WatcherIndex } from '#store/watch/watcher-index.ts'
 
 /** Where the past can be read from. */
 export type Past = {
+  /** Everything up to here was given to `deliver`. */
   readonly revision: number
+  /** The newest revision anybody can know of; above `revision` where changes are still on their way here. */
+  readonly newest: number
   readonly compacted: number
-  /** Up to `limit` changes from `revision` on, oldest first, none above the visible revision. */
-  from(revision: number, limit: number): Change[]
+  /** Up to `limit` changes from `revision` on, oldest first, none above the delivered revision; fewer only at the end. */
+  from(revision: number, limit: number): Change[] | Promise<Change[]>
 }
 
 const progressPeriodMs = 5_000
@@ -38,12 +41,12 @@ export class WatchHub {
   }
 
   watch(request: WatchRequest): Watch {
-    const { revision, compacted } = this.#past
-    const next = request.fromRevision || revision + 1
+    const { revision, newest, compacted } = this.#past
+    const next = request.fromRevision || newest + 1
     if (next <= compacted) throw new CompactedError(next, compacted)
-    if (next > revision + 1) throw new FutureRevisionError(next, revision)
+    if (next > newest + 1) throw new FutureRevisionError(next, newest)
     const watcher: Watcher = new Watcher(request, next, (error) => this.#end(watcher, error))
-    if (next === revision + 1) {
+    if (next > revision) {
       this.#live.add(watcher)
     } else {
       this.#catchingUp.add(watcher)
@@ -88,6 +91,10 @@ export class WatchHub {
         return
       }
       const changes = this.#past.from(watcher.next, changesPerSlice)
+      if (changes instanceof Promise) {
+        this.#deliverLater(watcher, changes)
+        return
+      }
       for (const change of changes) watcher.deliver(change)
       if (changes.length === changesPerSlice) {
         this.#clock.soon(() => this.#catchUp(watcher))
@@ -100,6 +107,17 @@ export class WatchHub {
     this.#catchingUp.delete(watcher)
     this.#live.add(watcher)
     watcher.caughtUp(this.#past.revision)
+  }
+
+  #deliverLater(watcher: Watcher, coming: Promise<Change[]>): void {
+    coming.then(
+      (changes) => {
+        for (const change of changes) watcher.deliver(change)
+        // What comes next may be at hand by now.
+        this.#catchUp(watcher)
+      },
+      (error: Error) => this.#end(watcher, error),
+    )
   }
 
   #end(watcher: Watcher, error?: Error): void {
