@@ -2,6 +2,8 @@ import type { V1ControllerRevision } from '#api/apps/v1/types.gen.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { nonNegative } from '#api/meta/formats.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
+import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
+import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
 import { defineResource } from '#api/resource.ts'
 
@@ -22,6 +24,7 @@ export const ControllerRevision = defineResource<V1ControllerRevision>({
     else if (typeof data !== 'object' || Array.isArray(data)) check.at('data').required('data must be a valid JSON object')
   },
   validateUpdate(next, prev, check) {
+    validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
     nonNegative(next.revision, check.at('revision'))
     mustNotChange(next.data, prev.data, check.at('data'), 'r')
   },

@@ -23,6 +23,7 @@ import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { nonNegative } from '#api/meta/formats.ts'
 import { dns1123Label, mustBe, nameIsDns1123Label } from '#api/meta/names.ts'
+import { validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
@@ -107,8 +108,13 @@ export const StatefulSet = defineResource<V1StatefulSet>({
   subresources: {
     status: {
       resetFields: ['spec'],
+      rejudgesMetadata: false,
       prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
-      validateUpdate: (next, prev, check) => validateStatus(next.status ?? { replicas: 0 }, prev.status, check.at('status')),
+      validateUpdate(next, prev, check) {
+        validateStatus(next.status ?? { replicas: 0 }, check.at('status'))
+        validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+        mustNotBeDecremented(next.status?.collisionCount, prev.status?.collisionCount, check.at('status.collisionCount'))
+      },
     },
     scale: {
       replicas: ({ spec }) => spec.replicas ?? 0,
@@ -245,7 +251,7 @@ function specWarnings(spec: V1StatefulSetSpec, claimPath: (index: number) => str
   return warnings
 }
 
-function validateStatus(status: V1StatefulSetStatus, prev: V1StatefulSetStatus | undefined, check: Check): void {
+function validateStatus(status: V1StatefulSetStatus, check: Check): void {
   const { replicas = 0, readyReplicas = 0, currentReplicas = 0, updatedReplicas = 0, availableReplicas = 0 } = status
   nonNegative(replicas, check.at('replicas'))
   nonNegative(readyReplicas, check.at('readyReplicas'))
@@ -257,5 +263,4 @@ function validateStatus(status: V1StatefulSetStatus, prev: V1StatefulSetStatus |
   mustNotExceedReplicas(replicas, { readyReplicas, currentReplicas, updatedReplicas, availableReplicas }, check)
   if (availableReplicas > readyReplicas)
     check.at('availableReplicas').invalid(availableReplicas, 'cannot be greater than status.readyReplicas')
-  mustNotBeDecremented(status.collisionCount, prev?.collisionCount, check.at('collisionCount'))
 }

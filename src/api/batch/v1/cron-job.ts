@@ -77,7 +77,7 @@ export const CronJob = defineResource<V1CronJob>({
   },
 
   subresources: {
-    status: { resetFields: ['spec'], prepareForUpdate: (next, prev) => putBack(next, prev, 'spec') },
+    status: { resetFields: ['spec'], rejudgesMetadata: false, prepareForUpdate: (next, prev) => putBack(next, prev, 'spec') },
   },
 
   columns: [

@@ -10,7 +10,8 @@ import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { humanDuration } from '#api/meta/human-duration.ts'
 import { hasInvalidLabelValue, validateLabelSelector } from '#api/meta/labels.ts'
-import { dns1123Label } from '#api/meta/names.ts'
+import { dns1123Label, nameIsDns1123Subdomain } from '#api/meta/names.ts'
+import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { defineResource } from '#api/resource.ts'
@@ -60,6 +61,7 @@ export const Job = defineResource<V1Job>({
   settle: shareTemplateLabels,
 
   generation: 'spec',
+  rejudgesMetadata: false,
   prepareForUpdate(next, prev, context) {
     putBack(next, prev, 'status')
     dropDisabledFields(next.spec.template, prev.spec.template, context)
@@ -72,7 +74,9 @@ export const Job = defineResource<V1Job>({
       requirePrefixedLabels: prevLabels?.[jobNameLabel] !== undefined && prevLabels[controllerUidLabel] !== undefined,
       allowInvalidValues: podOptions.allowInvalidLabelValueInSelector || hasInvalidLabelValue(prev.spec.selector),
     }
+    validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
     validateJob(next, check, rules)
+    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
     // Upstream judges the spec twice on updates, and reports it twice.
     validateSpec(next.spec, check.at('spec'), rules)
     validateJobUpdate(next, prev, check.at('spec'), context)

@@ -5,6 +5,8 @@ import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { warningsForIp } from '#api/meta/ip.ts'
+import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
+import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
 
 const addressTypes = ['FQDN', 'IPv4', 'IPv6']
@@ -39,8 +41,10 @@ export const EndpointSlice = defineResource<V1EndpointSlice>({
 
   generation: (next, prev) =>
     !semanticEqual(contentOf(next), contentOf(prev)) || !semanticEqual(next.metadata.labels, prev.metadata.labels),
+  rejudgesMetadata: false,
   prepareForUpdate: (next, prev) => dropTopology(next, prev),
   validateUpdate(next, prev, check, context) {
+    validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
     validateSlice(next, prev, check, context)
     mustNotChange(next.addressType, prev.addressType, check.at('addressType'))
   },

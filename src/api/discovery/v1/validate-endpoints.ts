@@ -1,5 +1,5 @@
 /** Rules for what an endpoint slice lists. */
-import { validateEndpointIp } from '#api/discovery/v1/endpoint-ip.ts'
+import { validateEndpointIp } from '#api/core/v1/endpoint-ip.ts'
 import type { V1Endpoint, V1EndpointHints, V1EndpointPort } from '#api/discovery/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { each } from '#api/meta/each.ts'

@@ -7,7 +7,8 @@ import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { each } from '#api/meta/each.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
-import { dns1123Subdomain, mustBe } from '#api/meta/names.ts'
+import { dns1123Subdomain, mustBe, nameIsDns1123Subdomain } from '#api/meta/names.ts'
+import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { defineResource } from '#api/resource.ts'
@@ -37,12 +38,17 @@ export const FlowSchema = defineResource<V1FlowSchema>({
   validate: validateFlowSchema,
 
   generation: 'spec',
+  rejudgesMetadata: false,
   prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
-  validateUpdate: (next, _prev, check) => validateFlowSchema(next, check),
+  validateUpdate(next, _prev, check) {
+    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
+    validateFlowSchema(next, check)
+  },
 
   subresources: {
     status: {
       resetFields: ['metadata', 'spec'],
+      rejudgesMetadata: false,
       prepareForUpdate(next, prev) {
         putBackMetadata(next, prev)
         putBack(next, prev, 'spec')

@@ -12,6 +12,8 @@ import type {
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
+import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
+import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { defineResource } from '#api/resource.ts'
@@ -55,12 +57,17 @@ export const PriorityLevelConfiguration = defineResource<V1PriorityLevelConfigur
   validate: validateLevel,
 
   generation: 'spec',
+  rejudgesMetadata: false,
   prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
-  validateUpdate: (next, _prev, check) => validateLevel(next, check),
+  validateUpdate(next, _prev, check) {
+    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
+    validateLevel(next, check)
+  },
 
   subresources: {
     status: {
       resetFields: ['spec', 'metadata'],
+      rejudgesMetadata: false,
       prepareForUpdate(next, prev) {
         putBackMetadata(next, prev)
         putBack(next, prev, 'spec')

@@ -31,11 +31,13 @@ export const StorageVersion = defineResource<V1alpha1StorageVersion>({
   prepareForCreate(storageVersion) {
     delete storageVersion.status
   },
+  rejudgesMetadata: false,
   prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
 
   subresources: {
     status: {
       resetFields: ['metadata', 'spec'],
+      rejudgesMetadata: false,
       prepareForUpdate(next, prev) {
         putBack(next, prev, 'spec')
         resetObjectMetaForStatus(next.metadata, prev.metadata)

@@ -7,7 +7,8 @@ import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { validateLabels } from '#api/meta/labels.ts'
-import { dns1123Label, mustBe } from '#api/meta/names.ts'
+import { dns1123Label, mustBe, nameIsDns1123Subdomain } from '#api/meta/names.ts'
+import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import type { V1RuntimeClass } from '#api/node/v1/types.gen.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
@@ -25,8 +26,12 @@ export const RuntimeClass = defineResource<V1RuntimeClass>({
 
   validate: validateRuntimeClass,
   warningsOnCreate: selectorWarnings,
+  rejudgesMetadata: false,
   validateUpdate(next, prev, check, context) {
+    const at = check.at('metadata')
+    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain, finalizers: 'any' }, at)
     validateRuntimeClass(next, check, context)
+    validateObjectMetaUpdate(next.metadata, prev.metadata, at, { finalizers: 'any' })
     mustNotChange(next.handler, prev.handler, check.at('handler'))
   },
   warningsOnUpdate: (next) => selectorWarnings(next),

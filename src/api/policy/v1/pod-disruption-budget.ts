@@ -38,6 +38,7 @@ export const PodDisruptionBudget = defineResource<V1PodDisruptionBudget>({
   validate: ({ spec }, check) => validateSpec(spec, check.at('spec'), false),
 
   generation: 'spec',
+  rejudgesMetadata: false,
   prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
   validateUpdate(next, prev, check) {
     const wasWrong = new Check('')
@@ -48,6 +49,7 @@ export const PodDisruptionBudget = defineResource<V1PodDisruptionBudget>({
   subresources: {
     status: {
       resetFields: ['spec'],
+      rejudgesMetadata: false,
       prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
       validateUpdate: ({ status }, _prev, check) => status && validateStatus(status, check.at('status')),
     },

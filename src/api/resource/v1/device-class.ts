@@ -2,7 +2,8 @@ import { isExtendedResource } from '#api/core/v1/resource-names.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
-import { longName } from '#api/meta/names.ts'
+import { longName, type NameRule } from '#api/meta/names.ts'
+import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { boundedList } from '#api/resource/v1/bounded.ts'
 import { validateDeviceConfiguration } from '#api/resource/v1/device-configuration.ts'
 import { validateDeviceSelectors } from '#api/resource/v1/device-selectors.ts'
@@ -11,6 +12,8 @@ import { defineResource, type RuleContext } from '#api/resource.ts'
 
 const maxConfigurations = 32
 
+const nameRule: NameRule = (name, isPrefix) => longName(isPrefix && name.endsWith('-') ? `${name.slice(0, -1)}a` : name)
+
 export const DeviceClass = defineResource<V1DeviceClass>({
   group: 'resource.k8s.io',
   version: 'v1',
@@ -18,7 +21,7 @@ export const DeviceClass = defineResource<V1DeviceClass>({
   plural: 'deviceclasses',
   scope: 'Cluster',
   schema: 'io.k8s.api.resource.v1.DeviceClass',
-  nameRule: (name, isPrefix) => longName(isPrefix && name.endsWith('-') ? `${name.slice(0, -1)}a` : name),
+  nameRule,
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
 
@@ -28,8 +31,13 @@ export const DeviceClass = defineResource<V1DeviceClass>({
   prepareForCreate: (deviceClass, context) => dropDisabledFields(deviceClass, undefined, context),
   validate: ({ spec }, check) => validateSpec(spec, undefined, check.at('spec')),
   generation: 'spec',
+  rejudgesMetadata: false,
   prepareForUpdate: dropDisabledFields,
-  validateUpdate: (next, prev, check) => validateSpec(next.spec, prev.spec, check.at('spec')),
+  validateUpdate(next, prev, check) {
+    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule }, check.at('metadata'))
+    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+    validateSpec(next.spec, prev.spec, check.at('spec'))
+  },
 
   columns: [nameColumn, ageColumn],
 })

@@ -2,6 +2,8 @@ import { validateTemplateMeta } from '#api/core/v1/persistent-volume-claim/claim
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
+import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
+import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { defaultClaimSpec, dropDisabledClaimFields, validateAdminAccess, validateClaimSpec } from '#api/resource/v1/claim-spec.ts'
 import type { V1ResourceClaimTemplate, V1ResourceClaimTemplateSpec } from '#api/resource/v1/types.gen.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
@@ -27,8 +29,11 @@ export const ResourceClaimTemplate = defineResource<V1ResourceClaimTemplate>({
     validateTemplate(template, check, context)
   },
   prepareForUpdate: (next, prev, context) => dropDisabledClaimFields(next.spec.spec, prev.spec.spec, context),
+  rejudgesMetadata: false,
   validateUpdate(next, prev, check, context) {
+    validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
     validateTemplate(next, check, context)
+    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
     mustNotChange(next.spec, prev.spec, check.at('spec'), 'resource.ResourceClaimTemplateSpec')
   },
 

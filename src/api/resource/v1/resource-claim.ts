@@ -1,5 +1,7 @@
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
+import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
+import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
 import {
@@ -41,11 +43,17 @@ export const ResourceClaim = defineResource<V1ResourceClaim>({
     putBack(next, prev, 'status')
     dropDisabledClaimFields(next.spec, prev.spec, context)
   },
-  validateUpdate: (next, prev, check) => mustNotChange(next.spec, prev.spec, check.at('spec'), 'resource.ResourceClaimSpec'),
+  rejudgesMetadata: false,
+  validateUpdate(next, prev, check) {
+    validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
+    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+    mustNotChange(next.spec, prev.spec, check.at('spec'), 'resource.ResourceClaimSpec')
+  },
 
   subresources: {
     status: {
       resetFields: ['metadata', 'spec'],
+      rejudgesMetadata: false,
       prepareForUpdate(next, prev, context) {
         putBack(next, prev, 'spec')
         resetObjectMetaForStatus(next.metadata, prev.metadata)
@@ -55,6 +63,7 @@ export const ResourceClaim = defineResource<V1ResourceClaim>({
       validateUpdate(next, prev, check, context) {
         const results = next.status?.allocation?.devices?.results
         validateGrantedAdminAccess(results, prev.status?.allocation?.devices?.results, next.metadata.namespace ?? '', check, context)
+        validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
         validateClaimStatus(next, prev, check.at('status'))
       },
     },

@@ -3,7 +3,8 @@ import { nameColumn } from '#api/meta/columns.ts'
 import { validateConditions } from '#api/meta/conditions.ts'
 import { groupResourceText } from '#api/meta/gvk.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
-import { dns1035Label, dns1123Subdomain } from '#api/meta/names.ts'
+import { dns1035Label, dns1123Subdomain, nameIsDns1123Subdomain } from '#api/meta/names.ts'
+import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
@@ -34,8 +35,11 @@ export const StorageVersionMigration = defineResource<V1beta1StorageVersionMigra
   },
   validate: ({ spec }, check) => validateSpec(spec, check.at('spec')),
   prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
+  rejudgesMetadata: false,
   validateUpdate(next, prev, check) {
+    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
     validateSpec(next.spec, check.at('spec'))
+    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
     mustNotChange(next.spec, prev.spec, check.at('spec'), 'storagemigration.StorageVersionMigrationSpec')
   },
 
