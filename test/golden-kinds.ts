@@ -6,6 +6,8 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { DecodeError } from '#api/codec/decode-error.ts'
+import { canonicalize, decodeValue } from '#api/codec/json.ts'
 import { StatusError } from '#api/meta/status-error.ts'
 import type { KubernetesObject, ResourceDefinition, RuleContext, UpdateRules } from '#api/resource.ts'
 import { beforeCreate } from '#apiserver/registry/before-create.ts'
@@ -31,7 +33,8 @@ export type Tally = { played: number; matched: number; skipped: number; differen
 const namespace = 'ns-0123456789'
 const prefix = 'id-0123456789'
 
-const context: RuleContext = { now: '2026-01-02T03:04:05Z', isEnabled: isOnByDefault }
+const now = '2026-01-02T03:04:05Z'
+const context: RuleContext = { now, isEnabled: isOnByDefault }
 
 const offByDefault = new Set([
   ...['ClusterTrustBundleProjection', 'ContainerStopSignals', 'CrossNamespaceVolumeDataSource', 'DRANodeAllocatableResources'],
@@ -64,6 +67,9 @@ function targetOf(path: string, definitions: readonly ResourceDefinition[]): Tar
   return definition && { definition, name, subresource }
 }
 
+/** Conflicts, refusals to decode and the like are the server's. */
+const unplayable = [400, 403, 404, 409, 500]
+
 /** Plays the steps that create or replace; others only tell what is stored, or are left out. */
 export function play(scenario: Scenario, definitions: readonly ResourceDefinition[], tally: Tally): void {
   const stored = new Map<string, Json>()
@@ -81,7 +87,7 @@ export function play(scenario: Scenario, definitions: readonly ResourceDefinitio
         isUntold ? (answer?.body ?? null) : expected,
       )
     }
-    if (answer === undefined || step.expect.status === 409 || step.expect.status === 400 || step.expect.status === 404) {
+    if (answer === undefined || unplayable.includes(step.expect.status)) {
       tally.skipped++
       continue
     }
@@ -101,8 +107,12 @@ function answerOf(step: Step, target: Target, stored: Json | undefined, names: R
   const { definition, name, subresource } = target
   const isStrange = typeof step.body !== 'object' || step.body === null || Array.isArray(step.body) || step.path.includes('dryRun')
   if (isStrange) return undefined
-  const object = filled(decoded(step.body as Json), names) as unknown as KubernetesObject
-  if (step.method === 'POST' && subresource === undefined && name === undefined) return created(definition, object, step)
+  const sent = filled(step.body as Json, names)
+  if (definition.schema === '') return undefined
+  if (step.method === 'POST' && subresource === undefined && name === undefined) {
+    const object = decoded(definition, sent)
+    return object && created(definition, object, step)
+  }
   const type = step.headers?.['Content-Type'] ?? ''
   const isPut = step.method === 'PUT'
   const isMerge = step.method === 'PATCH' && type === 'application/merge-patch+json'
@@ -110,8 +120,8 @@ function answerOf(step: Step, target: Target, stored: Json | undefined, names: R
   const rules = (subresource === undefined ? definition : definition.subresources?.[subresource]) as UpdateRules<KubernetesObject>
   if (rules === undefined || 'replicas' in rules) return undefined
   const prev = structuredClone(stored) as unknown as KubernetesObject
-  const next = isPut ? object : (merged(structuredClone(stored), step.body as Json, names) as unknown as KubernetesObject)
-  return updated(definition, rules, next, prev)
+  const next = decoded(definition, isPut ? sent : merged(structuredClone(stored), step.body as Json, names))
+  return next && updated(definition, rules, next, prev)
 }
 
 function created(definition: ResourceDefinition, object: KubernetesObject, step: Step): Answer | undefined {
@@ -150,18 +160,45 @@ function answered(status: number, definition: ResourceDefinition, object: Kubern
     const warnings = rules()
     const apiVersion = definition.group === '' ? definition.version : `${definition.group}/${definition.version}`
     if (object.metadata) object.metadata.resourceVersion ||= '1'
-    return { status, body: { ...object, kind: definition.kind, apiVersion } as unknown as Json, warnings }
+    const body = canonicalize(structuredClone({ ...object, kind: definition.kind, apiVersion }), definition.schema)
+    return { status, body: body as unknown as Json, warnings: [...deprecation(definition), ...warnings] }
   } catch (error) {
-    if (error instanceof StatusError) return { status: error.code, body: error.status as unknown as Json, warnings: [] }
+    if (error instanceof StatusError)
+      return { status: error.code, body: error.status as unknown as Json, warnings: deprecation(definition) }
     // Most often a body that the decoder would have refused.
     return { status: 0, body: String(error), warnings: [] }
   }
 }
 
-/** What the default admission plugins do to pods. */
+function deprecation({ version, kind, deprecated }: ResourceDefinition): string[] {
+  if (deprecated === undefined) return []
+  const instead = deprecated.replacement === undefined ? '' : `; use ${deprecated.replacement}`
+  return [`${version} ${kind} is deprecated in v${deprecated.deprecatedIn}+${instead}`]
+}
+
+const protections: Record<string, string> = {
+  PersistentVolume: 'kubernetes.io/pv-protection',
+  PersistentVolumeClaim: 'kubernetes.io/pvc-protection',
+}
+
+/** What the default admission plugins do. */
 function admit({ group, kind }: ResourceDefinition, object: KubernetesObject, isCreate: boolean): void {
-  if (group !== '' || kind !== 'Pod') return
-  const spec = (object as unknown as { spec: Fields }).spec
+  if (group !== '') return
+  const { metadata = {} } = object
+  const protection = protections[kind]
+  if (isCreate && protection) metadata.finalizers = [...new Set([...(metadata.finalizers ?? []), protection])]
+  if (isCreate && kind === 'Node') taintUntilReady((object as unknown as { spec: Fields }).spec)
+  if (kind === 'Pod') admitPod((object as unknown as { spec: Fields }).spec, isCreate)
+}
+
+function taintUntilReady(spec: Fields): void {
+  const taints = (spec['taints'] ?? []) as Fields[]
+  const taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }
+  if (!taints.some(({ key, effect }) => key === taint.key && effect === taint.effect)) taints.push(taint)
+  spec['taints'] = taints
+}
+
+function admitPod(spec: Fields, isCreate: boolean): void {
   if (isCreate) {
     spec['serviceAccountName'] ||= 'default'
     spec['serviceAccount'] = spec['serviceAccountName']
@@ -218,11 +255,14 @@ const withNumbers = (value: Json): Json => {
   return Array.isArray(value) ? value.map(withNumbers) : value
 }
 
-/** As a decoder does: null is nothing, and a null item an empty one. */
-function decoded(value: Json): Json {
-  if (Array.isArray(value)) return value.map((each) => (each === null ? {} : decoded(each)))
-  if (value === null || typeof value !== 'object') return value
-  return Object.fromEntries(Object.entries(value).flatMap(([key, each]) => (each === null ? [] : [[key, decoded(each)]])))
+/** Undefined for what the decoder refuses: that is not the kinds' business. */
+function decoded({ schema }: ResourceDefinition, value: Json): KubernetesObject | undefined {
+  try {
+    return decodeValue(structuredClone(value), schema).object as KubernetesObject
+  } catch (error) {
+    if (error instanceof DecodeError) return undefined
+    throw error
+  }
 }
 
 function filled(value: Json, names: Record<string, Json>): Json {
@@ -231,6 +271,7 @@ function filled(value: Json, names: Record<string, Json>): Json {
     if (whole !== undefined && names[whole] !== undefined) return names[whole]
     return value
       .replaceAll('-<suffix>', '-abcde')
+      .replaceAll('<time>', now)
       .replace(/\$\{REPEAT:(.):(\d+)\}/g, (_, char: string, count: string) => char.repeat(Number(count)))
       .replace(/\$\{(\w+)\}/g, (text, name: string) => (names[name] === undefined ? text : String(names[name])))
   }
@@ -269,27 +310,22 @@ function warningsOf(step: Step, names: Record<string, Json>): string[] {
 
 const ofServer = ['uid', 'resourceVersion', 'creationTimestamp', 'managedFields', 'selfLink']
 
-/** Without what only a server adds, and without what an encoder would leave out. */
+/** Without what only a server adds. */
 function comparable(value: Json): Json {
   const plain = JSON.parse(JSON.stringify(value ?? null)) as Json
   if (plain === null || typeof plain !== 'object' || Array.isArray(plain)) return plain
   const metadata = plain['metadata'] as Fields | undefined
   if (plain['kind'] !== 'Status' && metadata) for (const field of ofServer) delete metadata[field]
-  return pruned(plain) ?? {}
+  return normalized(plain)
 }
 
-function pruned(value: Json): Json | undefined {
-  if (value === null || value === '' || value === 0 || value === false) return undefined
+/** Values that differ from run to run look as they do in the recording. */
+function normalized(value: Json): Json {
   if (typeof value === 'string') return value === '10.96.1.2' ? '<ip>' : value.replaceAll('-<suffix>', '-abcde')
   if (value === 30000) return '<port>'
-  if (typeof value !== 'object') return value
-  if (Array.isArray(value)) {
-    const items = value.map((each) => pruned(each) ?? {})
-    return items.length === 0 ? undefined : items
-  }
-  const entries = Object.entries(value).map(([key, each]) => [key, pruned(each)] as const)
-  const kept = entries.filter(([, each]) => each !== undefined)
-  return kept.length === 0 ? undefined : (Object.fromEntries(kept) as Json)
+  if (value === null || typeof value !== 'object') return value
+  if (Array.isArray(value)) return value.map(normalized)
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, normalized(each)]))
 }
 
 function firstDifference(expected: unknown, actual: unknown, at: string): Omit<Difference, 'scenario' | 'step'> | undefined {
@@ -307,8 +343,7 @@ function firstDifference(expected: unknown, actual: unknown, at: string): Omit<D
     }
     return undefined
   }
-  const isTime = expected === '<time>' && typeof actual === 'string'
-  return Object.is(expected, actual) || isTime ? undefined : { at, expected, actual }
+  return Object.is(expected, actual) ? undefined : { at, expected, actual }
 }
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -5,7 +5,7 @@ import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { configMapKey } from '#api/meta/formats.ts'
 import { byteLength, mustBe, nameIsDns1123Subdomain } from '#api/meta/names.ts'
-import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { defineResource } from '#api/resource.ts'
 
 /** Also of secrets. */
@@ -23,7 +23,6 @@ export const ConfigMap = defineResource<V1ConfigMap>({
 
   validate: validateConfigMap,
   validateUpdate(next, prev, check) {
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
     if (prev.immutable) {
       if (!next.immutable) check.at('immutable').forbidden(immutableMessage)
       for (const field of ['data', 'binaryData'] as const) {

@@ -6,7 +6,7 @@ import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { ipForLegacyField, warningsForIp } from '#api/meta/ip.ts'
 import { dns1123Label, dns1123Subdomain, mustBe, nameIsDns1123Subdomain, qualifiedName } from '#api/meta/names.ts'
-import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { defineResource } from '#api/resource.ts'
 
 export const Endpoints = defineResource<V1Endpoints>({
@@ -31,7 +31,6 @@ export const Endpoints = defineResource<V1Endpoints>({
   warningsOnCreate: endpointsWarnings,
 
   validateUpdate(next, prev, check) {
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
     validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
     // What was stored under older rules may stay, as long as nobody touches it.
     if (!semanticEqual(next.subsets, prev.subsets)) validateSubsets(next.subsets ?? [], check.at('subsets'))

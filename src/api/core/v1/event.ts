@@ -20,6 +20,7 @@ export const Event = defineResource<V1Event>({
   defaultPropagation: 'Unsupported',
 
   validate: (event, check, { requestVersion }) => validateEvent(event, check, requestVersion),
+  rejudgesMetadata: false,
   validateUpdate: (next, prev, check, { requestVersion }) => validateEventUpdate(next, prev, check, requestVersion),
 
   columns: [

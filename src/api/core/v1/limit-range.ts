@@ -28,6 +28,7 @@ export const LimitRange = defineResource<V1LimitRange>({
     if (!metadata.name && metadata.uid) metadata.name = metadata.uid
   },
   validate: validateLimits,
+  rejudgesMetadata: false,
   validateUpdate(next, _prev, check) {
     validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
     validateLimits(next, check)

@@ -46,6 +46,8 @@ export const Namespace = defineResource<V1Namespace>({
     putBack(next, prev, 'status')
     labelWithName(next)
   },
+  // Metadata is judged in between, hence not before.
+  rejudgesMetadata: false,
   validateUpdate(next, prev, check) {
     validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Label }, check.at('metadata'))
     validateSpec(next, check)
@@ -63,8 +65,7 @@ export const Namespace = defineResource<V1Namespace>({
     status: {
       resetFields: ['spec'],
       prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
-      validateUpdate(next, prev, check) {
-        validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+      validateUpdate(next, _prev, check) {
         const phase = next.status?.phase ?? ''
         const [expected, when] = next.metadata.deletionTimestamp ? ['Terminating', 'is not empty'] : ['Active', 'is empty']
         if (phase !== expected) {
@@ -75,8 +76,7 @@ export const Namespace = defineResource<V1Namespace>({
     finalize: {
       resetFields: ['status'],
       prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
-      validateUpdate(next, prev, check) {
-        validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+      validateUpdate(next, _prev, check) {
         for (const [index, finalizer] of (next.spec.finalizers ?? []).entries()) {
           validateFinalizer(finalizer, check.at('spec.finalizers').at(index))
         }

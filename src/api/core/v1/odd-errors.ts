@@ -1,13 +1,13 @@
 /** Errors of a shape that few fields have. */
 import { type Check, quoted } from '#api/meta/check.ts'
 
-/** Reported at no field at all, not even at the object. */
+/** Reported at no field: this is how upstream writes a path that has none. */
 export function forbiddenNowhere(detail: string, check: Check): void {
-  check.errors.push({ type: 'FieldValueForbidden', field: '', body: `Forbidden: ${detail}` })
+  check.errors.push({ type: 'FieldValueForbidden', field: '[]', body: `Forbidden: ${detail}` })
 }
 
 export function tooLongNowhere(maxBytes: number, check: Check): void {
-  check.errors.push({ type: 'FieldValueTooLong', field: '', body: `Too long: may not be more than ${maxBytes} bytes` })
+  check.errors.push({ type: 'FieldValueTooLong', field: '[]', body: `Too long: may not be more than ${maxBytes} bytes` })
 }
 
 export function notFoundBecause(name: string, detail: string, check: Check): void {

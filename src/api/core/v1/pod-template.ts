@@ -7,7 +7,6 @@ import { podTemplateWarnings } from '#api/core/v1/pod-spec/warnings.ts'
 import type { V1PodTemplate } from '#api/core/v1/types.gen.ts'
 import { nameColumn } from '#api/meta/columns.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
-import { validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { defineResource } from '#api/resource.ts'
 
 export const PodTemplate = defineResource<V1PodTemplate>({
@@ -34,7 +33,6 @@ export const PodTemplate = defineResource<V1PodTemplate>({
   generation: (next, prev) => !semanticEqual(next.template, prev.template),
   prepareForUpdate: (next, prev, context) => dropDisabledFields(next.template, prev.template, context),
   validateUpdate(next, prev, check, context) {
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
     const { template } = next
     if (template) validatePodTemplate(template, check.at('template'), podValidationOptions(template, prev.template, context))
   },

@@ -10,7 +10,6 @@ import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { nonNegative } from '#api/meta/formats.ts'
 import { dns1123Label } from '#api/meta/names.ts'
-import { validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { defineResource } from '#api/resource.ts'
@@ -59,7 +58,6 @@ export const ReplicationController = defineResource<V1ReplicationController>({
     dropDisabledFields(next.spec.template, prev.spec.template, context)
   },
   validateUpdate(next, prev, check, context) {
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
     validateSpec(next.spec, check.at('spec'), podValidationOptions(next.spec.template, prev.spec.template, context))
   },
   // The old template is looked at, not the new one: so does upstream.
@@ -117,8 +115,7 @@ export const ReplicationController = defineResource<V1ReplicationController>({
     status: {
       resetFields: ['spec'],
       prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
-      validateUpdate(next, prev, check) {
-        validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+      validateUpdate(next, _prev, check) {
         validateStatus(next, check.at('status'))
       },
     },

@@ -3,7 +3,6 @@ import { isStandardQuotaResource, validateQuotaResourceName } from '#api/core/v1
 import type { V1ResourceQuota, V1ResourceQuotaSpec, V1ResourceQuotaStatus } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { canonicalQuantity, compareQuantities } from '#api/meta/quantity.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
@@ -38,7 +37,6 @@ export const ResourceQuota = defineResource<V1ResourceQuota>({
 
   prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
   validateUpdate(next, prev, check) {
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
     validateSpec(next.spec ?? {}, check.at('spec'))
     const [now, then] = [new Set(next.spec?.scopes), new Set(prev.spec?.scopes)]
     if (now.symmetricDifference(then).size > 0) {
@@ -67,8 +65,7 @@ export const ResourceQuota = defineResource<V1ResourceQuota>({
     status: {
       resetFields: ['spec'],
       prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
-      validateUpdate(next, prev, check) {
-        validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+      validateUpdate(next, _prev, check) {
         if (!next.metadata.resourceVersion) check.at('resourceVersion').required()
         validateStatus(next.status ?? {}, check.at('status'))
       },

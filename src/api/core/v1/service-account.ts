@@ -1,7 +1,7 @@
 import type { V1ServiceAccount } from '#api/core/v1/types.gen.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
-import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { defineResource } from '#api/resource.ts'
 
 const mountableSecretsAnnotation = 'kubernetes.io/enforce-mountable-secrets'
@@ -21,8 +21,7 @@ export const ServiceAccount = defineResource<V1ServiceAccount>({
   warningsOnCreate: (account) => annotationWarnings(account),
 
   prepareForUpdate: keepOnlyNames,
-  validateUpdate(next, prev, check) {
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+  validateUpdate(next, _prev, check) {
     validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
   },
   warningsOnUpdate: annotationWarnings,

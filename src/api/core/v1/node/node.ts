@@ -42,6 +42,8 @@ export const Node = defineResource<V1Node>({
     if (prev.spec.configSource === undefined) delete next.spec.configSource
     dropDeclaredFeatures(next, prev, context)
   },
+  // Metadata is judged in between, hence not before.
+  rejudgesMetadata: false,
   validateUpdate(next, prev, check) {
     validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
     validateNode(next, check)
@@ -61,7 +63,6 @@ export const Node = defineResource<V1Node>({
         if (prev.status?.config === undefined) delete next.status?.config
       },
       validateUpdate(next, prev, check) {
-        validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
         validateNodeUpdate(next, prev, check)
       },
     },

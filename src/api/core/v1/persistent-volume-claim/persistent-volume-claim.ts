@@ -8,7 +8,7 @@ import { roundUpToMillis } from '#api/core/v1/quantities.ts'
 import type { V1PersistentVolumeClaim } from '#api/core/v1/types.gen.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
-import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { canonicalQuantity } from '#api/meta/quantity.ts'
 import { defineResource } from '#api/resource.ts'
@@ -54,7 +54,6 @@ export const PersistentVolumeClaim = defineResource<V1PersistentVolumeClaim>({
     mirrorDataSources(next.spec)
   },
   validateUpdate(next, prev, check) {
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
     validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
     validateClaimSpec(next.spec, check.at('spec'), optionsForStoredClaim(prev.spec))
     validateClaimUpdate(next, prev, check)
@@ -113,8 +112,7 @@ export const PersistentVolumeClaim = defineResource<V1PersistentVolumeClaim>({
     status: {
       resetFields: ['spec'],
       prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
-      validateUpdate(next, prev, check) {
-        validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+      validateUpdate(next, _prev, check) {
         validateClaimStatusUpdate(next, check)
       },
     },

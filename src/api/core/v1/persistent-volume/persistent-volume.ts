@@ -12,7 +12,7 @@ import { roundUpToMillis } from '#api/core/v1/quantities.ts'
 import type { V1PersistentVolume, V1PersistentVolumeSpec } from '#api/core/v1/types.gen.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
-import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { canonicalQuantity } from '#api/meta/quantity.ts'
 import { defineResource } from '#api/resource.ts'
@@ -43,6 +43,7 @@ export const PersistentVolume = defineResource<V1PersistentVolume>({
   warningsOnCreate: volumeWarnings,
 
   prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
+  rejudgesMetadata: false,
   validateUpdate(next, prev, check, context) {
     const options = volumeOptions(prev)
     validateMetaAgain(next, check)
@@ -125,8 +126,7 @@ export const PersistentVolume = defineResource<V1PersistentVolume>({
           if (time === undefined && oldTime !== undefined) next.status.lastPhaseTransitionTime = oldTime
         } else if (time === undefined || time === oldTime) next.status.lastPhaseTransitionTime = now
       },
-      validateUpdate(next, prev, check) {
-        validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+      validateUpdate(next, _prev, check) {
         if (!next.metadata.resourceVersion) check.at('resourceVersion').required()
       },
     },

@@ -31,7 +31,7 @@ export function validateEphemeralContainersUpdate(next: V1Pod, prev: V1Pod, chec
     return
   }
   const options = podOptionsForUpdate(prev, context)
-  validateWholePodAgain(next, prev, check, options)
+  validateWholePodAgain(next, check, options)
   const { spec = noSpec, metadata } = next
   validatePodAnnotationsUpdate(metadata.annotations, prev.metadata.annotations, spec, check.at('metadata.annotations'), options)
   const byName = new Map((spec.ephemeralContainers ?? []).map((container) => [container.name, container]))

@@ -58,7 +58,7 @@ export function validatePodResize(next: V1Pod, prev: V1Pod, check: Check, contex
     return
   }
   const options = podOptionsForUpdate(prev, context)
-  validateWholePodAgain(next, prev, check, options)
+  validateWholePodAgain(next, check, options)
   const at = check.at('spec')
   if (podQosClass(prev) !== computeQosClass(next.spec)) {
     at.invalid(next.status?.qosClass ?? '', 'Pod QOS Class may not change as a result of resizing')

@@ -17,7 +17,6 @@ import type { Check } from '#api/meta/check.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { ipForLegacyField, isIpv4, parseIp } from '#api/meta/ip.ts'
 import { dns1123Label, dns1123Subdomain, mustBe, qualifiedName } from '#api/meta/names.ts'
-import { validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { parseQuantity } from '#api/meta/quantity.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import type { RuleContext } from '#api/resource.ts'
@@ -26,7 +25,6 @@ export function validatePodStatusUpdate(next: V1Pod, prev: V1Pod, check: Check, 
   const options = podOptionsForUpdate(prev, context)
   const { spec = noSpec, status = {}, metadata } = next
   const { status: prevStatus = {} } = prev
-  validateObjectMetaUpdate(metadata, prev.metadata, check.at('metadata'))
   validatePodAnnotationsUpdate(metadata.annotations, prev.metadata.annotations, spec, check.at('metadata.annotations'), options)
   const at = check.at('status')
   validateConditions(status.conditions ?? [], at.at('conditions'))

@@ -8,7 +8,7 @@ import { internalDiff } from '#api/core/v1/unified-diff.ts'
 import type { Check } from '#api/meta/check.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { nameIsDns1123Subdomain, rangeError } from '#api/meta/names.ts'
-import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import type { RuleContext } from '#api/resource.ts'
 
@@ -23,8 +23,7 @@ const updatable = [
 ].join(',')
 
 /** What every endpoint of a pod asks of its metadata and spec. */
-export function validateWholePodAgain(next: V1Pod, prev: V1Pod, check: Check, options: PodValidationOptions): void {
-  validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+export function validateWholePodAgain(next: V1Pod, check: Check, options: PodValidationOptions): void {
   validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
   validatePodMetadataAndSpec(next, check, options)
 }
@@ -33,7 +32,7 @@ export function validatePodUpdate(next: V1Pod, prev: V1Pod, check: Check, contex
   const options = podOptionsForUpdate(prev, context)
   const { spec = noSpec } = next
   const { spec: prevSpec = noSpec } = prev
-  validateWholePodAgain(next, prev, check, options)
+  validateWholePodAgain(next, check, options)
   const atAnnotations = check.at('metadata.annotations')
   validatePodAnnotationsUpdate(next.metadata.annotations, prev.metadata.annotations, spec, atAnnotations, options)
   const at = check.at('spec')

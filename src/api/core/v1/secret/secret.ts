@@ -8,7 +8,7 @@ import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { configMapKey } from '#api/meta/formats.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { mustBe, nameIsDns1123Subdomain } from '#api/meta/names.ts'
-import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { defineResource } from '#api/resource.ts'
 
 const serviceAccountAnnotation = 'kubernetes.io/service-account.name'
@@ -41,7 +41,6 @@ export const Secret = defineResource<V1Secret>({
     if (!next.type && prev.type) next.type = prev.type
   },
   validateUpdate(next, prev, check) {
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
     mustNotChange(next.type ?? '', prev.type ?? '', check.at('type'))
     if (prev.immutable) {
       if (!next.immutable) check.at('immutable').forbidden(immutableMessage)

@@ -8,7 +8,6 @@ import { serviceWarnings } from '#api/core/v1/service/warnings.ts'
 import type { V1Service, V1ServiceSpec } from '#api/core/v1/types.gen.ts'
 import { warningsForIp } from '#api/meta/ip.ts'
 import { nameIsDns1123Label } from '#api/meta/names.ts'
-import { validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { defineResource } from '#api/resource.ts'
 
@@ -58,7 +57,6 @@ export const Service = defineResource<V1Service>({
     dropFieldsOfOldType(next, prev)
   },
   validateUpdate(next, prev, check) {
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
     validateClusterIpsUpdate(next, prev, check)
     validateIpFamiliesUpdate(next, prev, check)
     const atClass = check.at('spec.loadBalancerClass')
@@ -85,7 +83,6 @@ export const Service = defineResource<V1Service>({
       resetFields: ['spec'],
       prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
       validateUpdate(next, prev, check) {
-        validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
         const { loadBalancer = {} } = next.status ?? {}
         validateLoadBalancerStatus(loadBalancer, prev.status?.loadBalancer ?? {}, next.spec ?? {}, check.at('status.loadBalancer'))
       },
