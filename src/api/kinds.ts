@@ -18,19 +18,30 @@ import { coordinationV1alpha2 } from '#api/coordination/v1alpha2/coordination.ts
 import { coordinationV1beta1 } from '#api/coordination/v1beta1/coordination.ts'
 import { coreV1 } from '#api/core/v1/core.ts'
 import { discoveryV1 } from '#api/discovery/v1/discovery.ts'
+import { eventsV1 } from '#api/events/v1/events.ts'
+import { flowcontrolV1 } from '#api/flowcontrol/v1/flowcontrol.ts'
+import { internalV1alpha1 } from '#api/internal/v1alpha1/internal.ts'
 import { networkingV1 } from '#api/networking/v1/networking.ts'
 import { networkingV1beta1 } from '#api/networking/v1beta1/networking.ts'
 import { nodeV1 } from '#api/node/v1/node.ts'
 import { policyV1 } from '#api/policy/v1/policy.ts'
 import { rbacV1 } from '#api/rbac/v1/rbac.ts'
+import { resourceV1 } from '#api/resource/v1/resource.ts'
+import { resourceV1alpha3 } from '#api/resource/v1alpha3/resource.ts'
+import { resourceV1beta1 } from '#api/resource/v1beta1/resource.ts'
+import { resourceV1beta2 } from '#api/resource/v1beta2/resource.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 import { schedulingV1 } from '#api/scheduling/v1/scheduling.ts'
+import { schedulingV1alpha2 } from '#api/scheduling/v1alpha2/scheduling.ts'
 import { storageV1 } from '#api/storage/v1/storage.ts'
 import { storageV1beta1 } from '#api/storage/v1beta1/storage.ts'
+import { storagemigrationV1beta1 } from '#api/storagemigration/v1beta1/storagemigration.ts'
 
 export const builtInKinds: readonly ResourceDefinition[] = [
+  ...coreV1,
   ...apiregistrationV1,
   ...appsV1,
+  ...eventsV1,
   ...authenticationV1,
   ...authorizationV1,
   ...autoscalingV2,
@@ -50,10 +61,17 @@ export const builtInKinds: readonly ResourceDefinition[] = [
   ...admissionregistrationV1alpha1,
   ...apiextensionsV1,
   ...schedulingV1,
+  ...schedulingV1alpha2,
   ...coordinationV1,
   ...coordinationV1beta1,
   ...coordinationV1alpha2,
   ...nodeV1,
   ...discoveryV1,
-  ...coreV1,
+  ...resourceV1,
+  ...resourceV1beta2,
+  ...resourceV1beta1,
+  ...resourceV1alpha3,
+  ...flowcontrolV1,
+  ...internalV1alpha1,
+  ...storagemigrationV1beta1,
 ]

@@ -37,7 +37,8 @@ export async function bootstrap(server: ApiServer, options: BootstrapOptions): P
     inParallel([...bootstrapEntries(options), ...defaultFlowControl()], (entry) => createIfMissing(server, entry)),
   ])
   await createIfMissing(server, { group: '', resource: 'services', object: kubernetesService(options) })
-  await inParallel(kubernetesEndpoints(options), (entry) => replaceIfDifferent(server, entry))
+  // A machine without any address but loopback has nothing to tell.
+  if (options.advertiseAddress !== '') await inParallel(kubernetesEndpoints(options), (entry) => replaceIfDifferent(server, entry))
   if (!options.aggregatesClusterRoles) return { [Symbol.dispose]() {} }
   return await aggregateClusterRoles(server, options.logger)
 }

@@ -66,6 +66,10 @@ export class Registries {
     return registry
   }
 
+  #find(group: string, plural: string): ResourceRegistry | undefined {
+    return this.#byResource.get(`${group}/${plural}`)
+  }
+
   *definitions(): Iterable<ResourceDefinition> {
     for (const { definition } of this.#served.values()) yield definition
   }
@@ -87,14 +91,14 @@ export class Registries {
   view(): ClusterView {
     return {
       get: (group, resource, namespace, name) => {
-        const registry = this.of(group, resource)
-        return registry.cache.get(registry.key(namespace, name))?.object
+        const registry = this.#find(group, resource)
+        return registry?.cache.get(registry.key(namespace, name))?.object
       },
       list: (group, resource, namespace = '') =>
-        this.of(group, resource)
-          .cache.list(namespace)
-          .map(({ object }) => object),
-      getFresh: async (group, resource, namespace, name) => (await this.of(group, resource).find(namespace, name))?.object,
+        this.#find(group, resource)
+          ?.cache.list(namespace)
+          .map(({ object }) => object) ?? [],
+      getFresh: async (group, resource, namespace, name) => (await this.#find(group, resource)?.find(namespace, name))?.object,
       replaceStatus: async (group, resource, object) => {
         const registry = this.of(group, resource)
         const context = serverContext(registry.definition, object.metadata?.namespace ?? '', 'status')
@@ -105,7 +109,8 @@ export class Registries {
         return (await registry.create(object, serverContext(registry.definition, object.metadata?.namespace ?? ''))).object
       },
       onChange: (group, resource, callback) => {
-        const { cache } = this.of(group, resource)
+        const cache = this.#find(group, resource)?.cache
+        if (cache === undefined) return { [Symbol.dispose]() {} }
         for (const { object } of cache.list('')) callback(object, false)
         return cache.watch(cache.revision, {
           onChange: (change) => callback(change.object.object, change.type === 'DELETED'),

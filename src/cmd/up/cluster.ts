@@ -10,7 +10,7 @@ import type { Clock } from '#base/clock.ts'
 import type { Files } from '#base/files.ts'
 import type { Lifecycle } from '#base/lifecycle.ts'
 import type { Logger } from '#base/log.ts'
-import { thisMachine, thisProcess } from '#base/machine.ts'
+import { thisMachine } from '#base/machine.ts'
 import type { Random } from '#base/random.ts'
 import { openStore } from '#cmd/up/open-store.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
@@ -106,9 +106,10 @@ function urlHost(listen: string): string {
   return listen.includes(':') ? `[${listen}]` : listen
 }
 
+/** What pods are told to call: an address of this machine, since a loopback address means something else to each of them. */
 function advertised(listen: string): string {
-  if (listen !== '0.0.0.0' && listen !== '::') return listen
-  return thisMachine().addresses()[0] ?? '127.0.0.1'
+  const isPlace = listen !== '0.0.0.0' && listen !== '::' && listen !== '::1' && !listen.startsWith('127.')
+  return isPlace ? listen : (thisMachine().addresses()[0] ?? '')
 }
 
 function portRange(text: string): readonly [number, number] {
@@ -127,5 +128,3 @@ function explainedListenError(error: unknown, { listen, apiPort }: UpOptions): u
   }
   return error
 }
-
-export { thisProcess }
