@@ -1,6 +1,6 @@
 /** Rules for events. Upstream judges the stored form, so that messages name the fields of the core group. */
 import type { V1Event as CoreEvent } from '#api/core/v1/types.gen.ts'
-import { Check } from '#api/meta/check.ts'
+import type { Check } from '#api/meta/check.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { byteLength, dns1123Subdomain, mustBe, nameIsDns1123Subdomain, qualifiedName } from '#api/meta/names.ts'
@@ -65,13 +65,11 @@ function validateModernEvent(event: CoreEvent, check: Check): void {
   if (event.source?.component || event.source?.host) check.at('source').invalid('', 'needs to be unset')
 }
 
-/** Events of the core group may have any name; the stricter rules add to what was reported already. */
+/** Events of the core group may have any name; what was said about their metadata gives way to the stricter judgement. */
 function validateNewMetadata({ metadata }: CoreEvent, check: Check): void {
-  const found = new Check('metadata')
-  validateObjectMeta(metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, found)
-  for (const error of found.errors) {
-    if (!check.errors.some(({ field, body }) => field === error.field && body === error.body)) check.errors.push(error)
-  }
+  const others = check.errors.filter(({ field }) => !field.startsWith('metadata.'))
+  check.errors.splice(0, check.errors.length, ...others)
+  validateObjectMeta(metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
 }
 
 /** An event is history: only its series may go on. */
