@@ -80,7 +80,10 @@ export const DaemonSet = defineResource<V1DaemonSet>({
   subresources: {
     status: {
       resetFields: ['spec'],
-      prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
+      prepareForUpdate(next, prev) {
+        putBack(next, prev, 'spec')
+        setTemplateGeneration(next, templateGeneration(prev))
+      },
       validateUpdate: ({ status }, prev, check) => status && validateStatus(status, prev.status, check.at('status')),
     },
   },
