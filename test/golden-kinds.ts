@@ -8,6 +8,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { DecodeError } from '#api/codec/decode-error.ts'
 import { canonicalize, decodeValue } from '#api/codec/json.ts'
+import { builtInKinds } from '#api/kinds.ts'
+import { FeatureGates } from '#api/meta/feature-gates.ts'
 import { StatusError } from '#api/meta/status-error.ts'
 import type { KubernetesObject, ResourceDefinition, RuleContext, UpdateRules } from '#api/resource.ts'
 import { beforeCreate } from '#apiserver/registry/before-create.ts'
@@ -34,17 +36,8 @@ const namespace = 'ns-0123456789'
 const prefix = 'id-0123456789'
 
 const now = '2026-01-02T03:04:05Z'
-const context: RuleContext = { now, isEnabled: isOnByDefault }
-
-const offByDefault = new Set([
-  ...['ClusterTrustBundleProjection', 'ContainerStopSignals', 'CrossNamespaceVolumeDataSource', 'DRANodeAllocatableResources'],
-  ...['GenericWorkload', 'ImageVolumeWithDigest', 'MutablePVNodeAffinity', 'PodCertificateRequest', 'SELinuxMount'],
-  ...['TaintTolerationComparisonOperators', 'UserNamespacesHostNetworkSupport', 'DeclarativeValidationTakeover'],
-])
-
-function isOnByDefault(gate: string): boolean {
-  return !offByDefault.has(gate)
-}
+const gates = new FeatureGates()
+const context: RuleContext = { now, isEnabled: gates.isEnabled }
 
 export function readScenarios(file: string): Scenario[] {
   return readFileSync(file, 'utf8')
@@ -354,31 +347,7 @@ function deepFreeze(value: unknown): void {
   for (const each of Object.values(value)) deepFreeze(each)
 }
 
-/** Every kind there is: the lists `appsV1`, `coreV1`, … of the files named after their group. */
-export async function allDefinitions(root = new URL('../src/api/', import.meta.url)): Promise<ResourceDefinition[]> {
-  const found: ResourceDefinition[] = []
-  for (const group of readdirSync(root, { withFileTypes: true })) {
-    if (!group.isDirectory()) continue
-    for (const version of readdirSync(new URL(`${group.name}/`, root), { withFileTypes: true })) {
-      const file = new URL(`${group.name}/${version.name}/${group.name}.ts`, root)
-      if (!version.isDirectory() || !readdirSync(new URL('.', file)).includes(`${group.name}.ts`)) continue
-      for (const list of Object.values(await exportsOf(file))) if (Array.isArray(list)) found.push(...(list as ResourceDefinition[]))
-    }
-  }
-  return found
-}
-
-/** A group that does not load must not keep the others from being tried. */
-async function exportsOf(file: URL): Promise<Record<string, unknown>> {
-  try {
-    return (await import(file.href)) as Record<string, unknown>
-  } catch (error) {
-    console.error(`${file.pathname} does not load: ${error instanceof Error ? error.message : error}`)
-    return {}
-  }
-}
-
-async function main(): Promise<void> {
+function main(): void {
   const { values } = parseArgs({
     options: {
       golden: { type: 'string' },
@@ -389,8 +358,7 @@ async function main(): Promise<void> {
     },
   })
   const directory = values.golden ?? process.env['GOLDEN'] ?? '../shared/golden'
-  const definitions = await allDefinitions()
-  const chosen = values.group === undefined ? definitions : definitions.filter(({ group }) => groupIs(group, values.group ?? ''))
+  const chosen = values.group === undefined ? builtInKinds : builtInKinds.filter(({ group }) => groupIs(group, values.group ?? ''))
   for (const file of readdirSync(directory).sort()) {
     if (!file.endsWith('.jsonl') || (values.area !== undefined && file !== `${values.area}.jsonl`)) continue
     const tally: Tally = { played: 0, matched: 0, skipped: 0, differences: [] }
@@ -406,4 +374,4 @@ async function main(): Promise<void> {
 const shown = (value: unknown): string => (JSON.stringify(value) ?? 'nothing').slice(0, 1500)
 const groupIs = (group: string, asked: string): boolean => (asked === 'core' ? group === '' : group.split('.')[0] === asked.split('.')[0])
 
-if (process.argv[1] === new URL(import.meta.url).pathname) await main()
+if (process.argv[1] === new URL(import.meta.url).pathname) main()

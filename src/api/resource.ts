@@ -79,6 +79,9 @@ export type Column<T> = {
   cell(object: T, moment: { nowMs: number }): Cell
 }
 
+/** What a row of the table tells beside its cells. */
+export type RowCondition = { type: string; status: string; reason?: string; message?: string }
+
 /** How the scale subresource reads and writes the object. */
 export type ScaleRules<T> = {
   replicas(object: T): number
@@ -177,6 +180,8 @@ export type ResourceDefinition<T extends KubernetesObject = KubernetesObject> = 
   prepareForDelete?(object: T, requestedSeconds: number | undefined): number
 
   columns?: readonly Column<T>[]
+  /** Clients grey out what has completed. */
+  rowConditions?(object: T): readonly RowCondition[]
   /** Beyond `metadata.name` and `metadata.namespace`. */
   fieldSelectors?: Readonly<Record<string, { of(object: T): string }['of']>>
   /** Field selectors that are accepted under another name, or fields of another version. */

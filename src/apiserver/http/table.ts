@@ -50,8 +50,10 @@ export function tableRow(
   options: { nowMs: number; include: IncludeObject; metaVersion: string },
 ): unknown {
   const cells = columnsOf(definition).map((column) => column.cell(cached.object, options))
-  if (options.include === 'None') return { cells, object: null }
-  return { cells, object: options.include === 'Object' ? shown : partialMetadata(shown, options.metaVersion) }
+  const conditions = definition.rowConditions?.(cached.object) ?? []
+  const row = conditions.length === 0 ? { cells } : { cells, conditions }
+  if (options.include === 'None') return { ...row, object: null }
+  return { ...row, object: options.include === 'Object' ? shown : partialMetadata(shown, options.metaVersion) }
 }
 
 /** Kind and metadata alone. */

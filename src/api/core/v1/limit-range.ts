@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { type ResourceList, roundUpToMillis } from '#api/core/v1/quantities.ts'
 import { isOvercommitAllowed, validateAnyResourceName, validateContainerResourceName } from '#api/core/v1/resource-names.ts'
 import type { V1LimitRange, V1LimitRangeItem } from '#api/core/v1/types.gen.ts'
@@ -24,8 +25,8 @@ export const LimitRange = defineResource<V1LimitRange>({
   },
 
   prepareForCreate({ metadata }) {
-    // Of no use to anyone but upstream's oldest clients: a range without a name gets some identifier.
-    if (!metadata.name && metadata.uid) metadata.name = metadata.uid
+    // Upstream's oldest clients named nothing: a range without a name gets some identifier, other than its uid.
+    if (!metadata.name && metadata.uid) metadata.name = identifierFrom(metadata.uid)
   },
   validate: validateLimits,
   rejudgesMetadata: false,
@@ -36,6 +37,11 @@ export const LimitRange = defineResource<V1LimitRange>({
 
   columns: defaultColumns,
 })
+
+function identifierFrom(uid: string): string {
+  const hex = createHash('sha256').update(uid).digest('hex')
+  return [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join('-')
+}
 
 const lists = ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio'] as const
 

@@ -8,6 +8,7 @@ import { usesIndivisibleHugePages } from '#api/core/v1/pod-spec/validate-resourc
 import { hostNamespaceOf } from '#api/core/v1/pod-spec/validate-security-context.ts'
 import { hasInvalidSpreadSelector, violatesMatchLabelKeys } from '#api/core/v1/pod-spec/validate-topology-spread.ts'
 import type { V1PodSpec } from '#api/core/v1/types.gen.ts'
+import { FeatureGates } from '#api/meta/feature-gates.ts'
 import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
 import type { RuleContext } from '#api/resource.ts'
 
@@ -42,14 +43,8 @@ export type PodValidationOptions = {
 
 export type Gates = Pick<RuleContext, 'isEnabled'>
 
-const offByDefault = new Set([
-  ...['ClusterTrustBundleProjection', 'ContainerStopSignals', 'CrossNamespaceVolumeDataSource', 'DRANodeAllocatableResources'],
-  ...['GenericWorkload', 'ImageVolumeWithDigest', 'MutablePVNodeAffinity', 'PodCertificateRequest', 'SELinuxMount'],
-  ...['TaintTolerationComparisonOperators', 'UserNamespacesHostNetworkSupport'],
-])
-
-/** The gates that the rules of core kinds ask for, as they stand when nobody sets them. */
-export const defaultGates: Gates = { isEnabled: (gate) => !offByDefault.has(gate) }
+/** For callers that ask outside of any server. */
+export const defaultGates: Gates = new FeatureGates()
 
 // The options of a create depend on the gates alone.
 const ofCreate = new WeakMap<Gates['isEnabled'], PodValidationOptions>()

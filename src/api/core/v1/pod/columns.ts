@@ -3,7 +3,7 @@ import { podStatusSummary } from '#api/core/v1/pod/status-summary.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { humanDuration } from '#api/meta/human-duration.ts'
-import type { Column } from '#api/resource.ts'
+import type { Column, RowCondition } from '#api/resource.ts'
 
 export const podColumns: readonly Column<V1Pod>[] = [
   nameColumn,
@@ -69,3 +69,11 @@ export const podColumns: readonly Column<V1Pod>[] = [
     },
   },
 ]
+
+const ended: Record<string, string> = { Succeeded: 'The pod has completed successfully.', Failed: 'The pod failed.' }
+
+export function podRowConditions({ status }: V1Pod): readonly RowCondition[] {
+  const reason = status?.phase ?? ''
+  const message = ended[reason]
+  return message === undefined ? [] : [{ type: 'Completed', status: 'True', reason, message }]
+}

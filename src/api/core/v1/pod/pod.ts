@@ -1,4 +1,4 @@
-import { podColumns } from '#api/core/v1/pod/columns.ts'
+import { podColumns, podRowConditions } from '#api/core/v1/pod/columns.ts'
 import { prepareEphemeralContainers, validateEphemeralContainersUpdate } from '#api/core/v1/pod/ephemeral-containers.ts'
 import { appArmorWarnings, preparePodForCreate } from '#api/core/v1/pod/prepare-for-create.ts'
 import { preparePodResize, validatePodResize } from '#api/core/v1/pod/resize.ts'
@@ -65,6 +65,7 @@ export const Pod = defineResource<V1Pod>({
   },
 
   columns: podColumns,
+  rowConditions: podRowConditions,
   fieldSelectors: {
     'spec.nodeName': ({ spec }) => spec?.nodeName ?? '',
     'spec.restartPolicy': ({ spec }) => spec?.restartPolicy ?? '',
