@@ -34,6 +34,7 @@ export type Tally = { played: number; matched: number; skipped: number; differen
 
 const namespace = 'ns-0123456789'
 const prefix = 'id-0123456789'
+const uid = '11111111-1111-4111-8111-111111111111'
 
 const now = '2026-01-02T03:04:05Z'
 const gates = new FeatureGates()
@@ -121,6 +122,7 @@ function created(definition: ResourceDefinition, object: KubernetesObject, step:
   const metadata = { ...object.metadata }
   if (!metadata.name && metadata.generateName) metadata.name = `${metadata.generateName}abcde`
   if (definition.scope === 'Namespaced') metadata.namespace = namespace
+  metadata.uid = uid
   object.metadata = metadata
   return answered(201, definition, object, () => {
     definition.defaults?.(object)
@@ -265,6 +267,7 @@ function filled(value: Json, names: Record<string, Json>): Json {
     return value
       .replaceAll('-<suffix>', '-abcde')
       .replaceAll('<time>', now)
+      .replaceAll('<uid:1>', uid)
       .replace(/\$\{REPEAT:(.):(\d+)\}/g, (_, char: string, count: string) => char.repeat(Number(count)))
       .replace(/\$\{(\w+)\}/g, (text, name: string) => (names[name] === undefined ? text : String(names[name])))
   }
