@@ -23,7 +23,9 @@ export function beforeCreate(definition: ResourceDefinition, object: KubernetesO
   definition.validate?.(object, check, context)
   if (!check.failed) checkPathSegment(metadata, check.at('metadata'))
   if (check.failed) throw invalid(definition, metadata.name ?? '', check.errors)
-  return definition.warningsOnCreate?.(object) ?? []
+  const warnings = definition.warningsOnCreate?.(object) ?? []
+  definition.settle?.(object)
+  return warnings
 }
 
 /** Whatever a kind's own rule allows, a name must fit into a URL. */

@@ -3,6 +3,7 @@
 import { quoted } from '#api/meta/check.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { generatedName } from '#api/meta/generate-name.ts'
+import { apiVersionOf } from '#api/meta/gvk.ts'
 import { alreadyExists, badRequest, conflict, generatedNameTaken, invalid, notFound, unknownFailure } from '#api/meta/status-error.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { V1DeleteOptions } from '#api/meta/v1/types.gen.ts'
@@ -120,7 +121,7 @@ export class ResourceRegistry {
     let wasWritten = false
     const finish = await hooks?.beginCreate?.(object, context)
     try {
-      for (const warning of beforeCreate(this.definition, object, this.#rules())) context.warn(warning)
+      for (const warning of beforeCreate(this.definition, object, this.#rules(context))) context.warn(warning)
       if (!context.skipsAdmission) await this.#options.admission.validate({ ...request, name: metadata.name ?? '' })
       const created = await this.#write(object, undefined, context)
       wasWritten = !context.isDryRun
@@ -192,7 +193,7 @@ export class ResourceRegistry {
     let wasWritten = false
     const finish = await hooks?.beginUpdate?.(next, prev.object, context)
     try {
-      for (const warning of beforeUpdate(this.definition, rules, next, prev.object, this.#rules())) context.warn(warning)
+      for (const warning of beforeUpdate(this.definition, rules, next, prev.object, this.#rules(context))) context.warn(warning)
       ownership.keepTimesOfUnchanged(next, prev.object)
       if (!context.skipsAdmission) await admission.validate(request)
       if (isReleased(next, prev.object) && (hooks?.mayDeleteOnUpdate?.(next) ?? true)) {
@@ -347,8 +348,9 @@ export class ResourceRegistry {
     return (await this.find(prev.namespace, prev.name))?.revision === prev.revision
   }
 
-  #rules(): RuleContext {
-    return { now: formatTime(this.#options.clock.now()), isEnabled: this.#options.isEnabled }
+  #rules({ resource, user }: WriteContext): RuleContext {
+    const { clock, isEnabled } = this.#options
+    return { now: formatTime(clock.now()), isEnabled, requestVersion: apiVersionOf(resource), user }
   }
   #subject() {
     return { group: this.definition.group, resource: this.definition.plural }
