@@ -73,7 +73,7 @@ test('the common name is the user, organizations are the groups, and the fingerp
   const result = authenticator().authenticate(credentials(certificate))
   assert.ok(result !== undefined && !(result instanceof Promise))
   const { extra, ...user } = result.user
-  assert.deepEqual(user, { name: 'jane', uid: undefined, groups: ['devs', 'ops'] })
+  assert.deepEqual(user, { name: 'jane', uid: undefined, groups: ['ops', 'devs'] })
   const fingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase()
   assert.deepEqual(extra, { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${fingerprint}`] })
 })
