@@ -1,0 +1,56 @@
+/** Runs the rules of a kind without a server: for tests, and for tools that judge manifests where no cluster is. */
+import { Check } from '#api/meta/check.ts'
+import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
+import { validateObjectMeta } from '#api/meta/object-meta.ts'
+import type { Cell, KubernetesObject, ResourceDefinition, RuleContext, UpdateRules } from '#api/resource.ts'
+
+export type Tried<T> = {
+  /** The object as it would be stored. */
+  object: T
+  /** `spec.group: Required value`, in the order clients see. */
+  errors: string[]
+  warnings: string[]
+}
+
+export type TryOptions = Partial<RuleContext> & { now?: string }
+
+function contextOf({ now = '2026-01-02T03:04:05Z', isEnabled = () => false, ...rest }: TryOptions): RuleContext {
+  return { ...rest, now, isEnabled }
+}
+
+const shownErrors = (check: Check): string[] => check.errors.map(({ field, body }) => `${field}: ${body}`)
+
+/** What a create makes of the object, which is left alone. */
+export function tryCreate<T extends KubernetesObject>(definition: ResourceDefinition<T>, given: T, options: TryOptions = {}): Tried<T> {
+  const object = structuredClone(given)
+  const context = contextOf(options)
+  const { scope, nameRule = nameIsDns1123Subdomain, finalizers = 'qualified' } = definition
+  const check = new Check()
+  definition.defaults?.(object)
+  definition.prepareForCreate?.(object, context)
+  validateObjectMeta(object.metadata ?? {}, { scope, nameRule, finalizers }, check.at('metadata'))
+  definition.validate?.(object, check, context)
+  return { object, errors: shownErrors(check), warnings: definition.warningsOnCreate?.(object) ?? [] }
+}
+
+/** What going from one object to the other means, through the object itself or through a subresource. Metadata is not judged twice. */
+export function tryUpdate<T extends KubernetesObject>(
+  definition: ResourceDefinition<T>,
+  prev: T,
+  given: T,
+  { subresource, ...options }: TryOptions & { subresource?: string } = {},
+): Tried<T> {
+  const object = structuredClone(given)
+  const context = contextOf(options)
+  const rules: UpdateRules<T> = subresource === undefined ? definition : ((definition.subresources?.[subresource] ?? {}) as UpdateRules<T>)
+  const check = new Check()
+  definition.defaults?.(object)
+  rules.prepareForUpdate?.(object, prev, context)
+  rules.validateUpdate?.(object, prev, check, context)
+  return { object, errors: [...new Set(shownErrors(check))], warnings: rules.warningsOnUpdate?.(object, prev) ?? [] }
+}
+
+/** The cells of the object's row, by the names of their columns. */
+export function tryRow<T extends KubernetesObject>(definition: ResourceDefinition<T>, object: T, nowMs = 0): Record<string, Cell> {
+  return Object.fromEntries((definition.columns ?? []).map(({ name, cell }) => [name, cell(object, { nowMs })]))
+}
