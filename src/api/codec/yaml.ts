@@ -1,0 +1,70 @@
+/** Objects from YAML and to YAML. */
+
+import type { JsonObject } from './canonical-walk.ts'
+import { DecodeError } from './decode-error.ts'
+import { type Decoded, decodeValue, type TypeReference } from './json.ts'
+import { countKeys } from './scan-json.ts'
+import { readYamlValue, readYamlValues, type YamlValue } from './yaml-reader.ts'
+import { YamlWriter } from './yaml-writer.ts'
+
+/** The first document, as JSON. Throws `DecodeError`. */
+export function readYaml(bytes: Uint8Array): YamlDocument {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()
+  const json = asJson(bytes, text)
+  return new YamlDocument(json ?? readYamlValue(text))
+}
+
+/** All documents of a file of manifests. Throws `DecodeError`. */
+export function readYamlDocuments(bytes: Uint8Array): YamlDocument[] {
+  return readYamlValues(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()).map((value) => new YamlDocument(value))
+}
+
+export class YamlDocument {
+  readonly value: unknown
+  /** Upstream's complaint about keys that come twice. */
+  readonly duplicateError: string | undefined
+
+  constructor({ value, duplicates }: YamlValue) {
+    this.value = value
+    this.duplicateError = duplicates.length === 0 ? undefined : `yaml: unmarshal errors:\n  ${duplicates.join('\n  ')}`
+  }
+
+  /** Takes `value` over. Throws `DecodeError`. */
+  decode<T = JsonObject>(type: TypeReference): Decoded<T> {
+    const { object, strictErrors } = decodeValue<T>(this.value, type)
+    return { object, strictErrors: this.duplicateError === undefined ? strictErrors : [this.duplicateError, ...strictErrors] }
+  }
+}
+
+export function decodeYaml<T = JsonObject>(bytes: Uint8Array, type: TypeReference): Decoded<T> {
+  return readYaml(bytes).decode<T>(type)
+}
+
+/** Of any JSON value; the keys come out sorted. */
+export function encodeYaml(value: unknown): Buffer {
+  return Buffer.from(yamlText(value))
+}
+
+export function yamlText(value: unknown): string {
+  return new YamlWriter().write(value)
+}
+
+/** Most of what is called YAML on the wire is JSON, which is read much faster as such. Undefined where it is none, or has keys twice. */
+function asJson(bytes: Uint8Array, text: string): YamlValue | undefined {
+  if (!/^\s*\{/.test(text)) return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    const keys = countKeys(bytes)
+    return keys === keysIn(value, 0) ? { value, duplicates: [] } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function keysIn(value: unknown, depth: number): number {
+  if (typeof value !== 'object' || value === null) return 0
+  if (depth > 500) throw new DecodeError('yaml: exceeded max depth')
+  let keys = 0
+  for (const child of Object.values(value)) keys += keysIn(child, depth + 1)
+  return Array.isArray(value) ? keys : keys + Object.keys(value).length
+}
