@@ -35,19 +35,20 @@ function randomField(field: FieldSchema, random: Random, depth: number): JsonVal
   const { value } = field
   if (value.kind !== 'list') return randomOf(value, random, depth)
   const items = Array.from({ length: 1 + random.int(3) }, () => randomOf(value.items, random, depth)).filter((item) => item !== undefined)
-  const keys = field.listMapKeys ?? []
-  const merge = field.patchMergeKey
+  const keys = field.patchMergeKey === undefined ? (field.listMapKeys ?? []) : [field.patchMergeKey, ...(field.listMapKeys ?? [])]
   const seen = new Set<string>()
-  const distinct = items.filter((item, index) => {
-    if (typeof item === 'object' && item !== null && !Array.isArray(item)) {
-      for (const key of keys) item[key] ??= `x${index}`
-      if (merge !== undefined) item[merge] = typeof item[merge] === 'number' ? random.int(5) : `m${random.int(5)}`
-      const identity = JSON.stringify(merge !== undefined ? item[merge] : keys.length > 0 ? keys.map((key) => item[key]) : index)
-      return seen.size < seen.add(identity).size
-    }
-    return seen.size < seen.add(JSON.stringify(item)).size
+  const distinct = items.filter((item) => {
+    if (typeof item !== 'object' || item === null || Array.isArray(item)) return seen.size < seen.add(JSON.stringify(item)).size
+    for (const key of keys) item[key] ??= keyOf(value.items, key, random)
+    // The first key alone must tell items apart: patches know no other.
+    return keys[0] === undefined || seen.size < seen.add(JSON.stringify(item[keys[0]])).size
   })
   return distinct.length > 0 ? distinct : undefined
+}
+
+function keyOf(items: ValueSchema, key: string, random: Random): JsonValue {
+  const field = items.kind === 'message' ? items.type.fieldsByName.get(key) : undefined
+  return (field === undefined ? undefined : randomOf(field.value, random, 1)) ?? `v${random.int(5)}`
 }
 
 function randomOf(value: ValueSchema, random: Random, depth: number): JsonValue | undefined {
