@@ -170,8 +170,10 @@ export type ResourceDefinition<T extends KubernetesObject = KubernetesObject> = 
   allowUnconditionalUpdate?: boolean
   /** What happens to dependents when the deleter does not say; kinds that never have any do not support a choice. */
   defaultPropagation?: 'Background' | 'Orphan' | 'Unsupported'
-  /** Why this object can never be deleted, for the few of which that is so: the reason of a 403. */
-  deletionForbidden?(object: T): string | undefined
+  /** What those are told who delete without saying what becomes of dependents. */
+  unspecifiedPropagationWarning?: string
+  /** Why the object of this name can never be deleted, for the few of which that is so: the reason of a 403. */
+  deletionForbidden?(name: string): string | undefined
   /** A delete answers with the object as it was, not with a Status. */
   returnsDeletedObject?: boolean
   /** Seconds of grace a delete without gracePeriodSeconds gets, for kinds that are deleted gracefully (pods). */

@@ -22,6 +22,7 @@ import {
   replaceObject,
   type WriteServices,
   type Written,
+  warnOfUnspecifiedPropagation,
 } from '#apiserver/http/write-verbs.ts'
 import { scaleEndpoint } from '#apiserver/subresources/scale.ts'
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
@@ -241,6 +242,7 @@ async function deleteMany(services: EndpointServices, context: RequestContext, r
     services.clock.sleep(listPatienceMs),
   )
   const write = deleteContext(context, resource, options)
+  warnOfUnspecifiedPropagation(resource, options, write)
   for (const { namespace, name } of page.items) {
     await resource.registry.delete(name, options, { ...write, namespace }).catch((error: unknown) => {
       if (!isNotFound(error)) throw error

@@ -1,7 +1,7 @@
 /** Creating, replacing and deleting objects over HTTP. Patching has a file of its own. */
 
 import { managerName } from '#api/meta/apply/manager-name.ts'
-import { badRequest } from '#api/meta/status-error.ts'
+import { badRequest, forbidden } from '#api/meta/status-error.ts'
 import type { V1DeleteOptions } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject, UpdateRules } from '#api/resource.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
@@ -62,9 +62,18 @@ export async function deleteObject(
 ): Promise<Written & { wasDeleted: boolean }> {
   const options = await readDeleteOptions(context, services)
   const write = deleteContext(context, resource, options)
+  const { definition } = resource
+  const refusal = definition.deletionForbidden?.(context.info.name)
+  if (refusal !== undefined) throw forbidden({ group: definition.group, resource: definition.plural }, context.info.name, refusal)
+  warnOfUnspecifiedPropagation(resource, options, write)
   const { object, wasDeleted } = await resource.registry.delete(context.info.name, options, write)
   const isAccepted = !wasDeleted && options.orphanDependents === false
   return { status: isAccepted ? 202 : 200, object, wasDeleted }
+}
+
+export function warnOfUnspecifiedPropagation({ definition }: ServedResource, options: V1DeleteOptions, { warn }: WriteContext): void {
+  const warning = definition.unspecifiedPropagationWarning
+  if (warning !== undefined && options.propagationPolicy === undefined && options.orphanDependents === undefined) warn(warning)
 }
 
 export async function readDeleteOptions(context: RequestContext, services: WriteServices): Promise<V1DeleteOptions> {

@@ -32,6 +32,8 @@ export const Job = defineResource<V1Job>({
   allowUnconditionalUpdate: true,
   // Jobs came before garbage collection, and clients that know nothing of it rely on finding the pods afterwards.
   defaultPropagation: 'Orphan',
+  unspecifiedPropagationWarning:
+    'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',
   resetFields: ['status'],
 
   defaults(job) {

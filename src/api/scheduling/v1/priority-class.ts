@@ -51,8 +51,8 @@ export const PriorityClass = defineResource<V1PriorityClass>({
     mustNotChange(next.preemptionPolicy, prev.preemptionPolicy, check.at('preemptionPolicy'))
   },
 
-  deletionForbidden: ({ metadata }) =>
-    Object.hasOwn(systemPriorities, metadata.name ?? '') ? 'this is a system priority class and cannot be deleted' : undefined,
+  deletionForbidden: (name) =>
+    Object.hasOwn(systemPriorities, name) ? 'this is a system priority class and cannot be deleted' : undefined,
 
   columns: [
     nameColumn,
