@@ -81,7 +81,7 @@ export function fromV2(object: V2HorizontalPodAutoscaler): V1HorizontalPodAutosc
     apiVersion: 'autoscaling/v1',
     metadata: { ...metadata, annotations: { ...metadata.annotations } },
     spec: { ...shared },
-    status: { ...sharedStatus },
+    status: { ...sharedStatus, currentReplicas: status?.currentReplicas ?? 0, desiredReplicas: status?.desiredReplicas ?? 0 },
   } as V1HorizontalPodAutoscaler
   dropRoundTripAnnotations(converted.metadata)
   const cpu = metrics.find(isCpuUtilization)?.resource?.target.averageUtilization

@@ -24,6 +24,7 @@ export const DeviceClass = defineResource<V1DeviceClass>({
   nameRule,
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
+  returnsDeletedObject: true,
 
   defaults(deviceClass) {
     deviceClass.spec ??= {}

@@ -17,6 +17,7 @@ export const ResourceClaimTemplate = defineResource<V1ResourceClaimTemplate>({
   schema: 'io.k8s.api.resource.v1.ResourceClaimTemplate',
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
+  returnsDeletedObject: true,
 
   defaults(template) {
     template.spec ??= {} as V1ResourceClaimTemplateSpec

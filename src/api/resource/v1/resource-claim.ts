@@ -25,6 +25,7 @@ export const ResourceClaim = defineResource<V1ResourceClaim>({
   schema: 'io.k8s.api.resource.v1.ResourceClaim',
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
+  returnsDeletedObject: true,
   resetFields: ['status'],
 
   defaults(claim) {

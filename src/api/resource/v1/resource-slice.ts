@@ -25,6 +25,7 @@ export const ResourceSlice = defineResource<V1ResourceSlice>({
   schema: 'io.k8s.api.resource.v1.ResourceSlice',
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
+  returnsDeletedObject: true,
 
   defaults(slice) {
     slice.spec ??= {} as V1ResourceSliceSpec

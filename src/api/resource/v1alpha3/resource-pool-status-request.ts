@@ -35,6 +35,7 @@ export const ResourcePoolStatusRequest = defineResource<V1alpha3ResourcePoolStat
   stability: 'alpha',
   featureGate: 'DRAResourcePoolStatus',
   defaultPropagation: 'Background',
+  returnsDeletedObject: true,
   resetFields: ['status'],
 
   defaults(request) {

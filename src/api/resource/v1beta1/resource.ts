@@ -18,7 +18,14 @@ const version = 'v1beta1'
 const stability = 'beta'
 const apiVersion = `${group}/${version}`
 const storedApiVersion = `${group}/v1`
-const shared = { group, version, stability, allowUnconditionalUpdate: true, defaultPropagation: 'Background' } as const
+const shared = {
+  group,
+  version,
+  stability,
+  allowUnconditionalUpdate: true,
+  defaultPropagation: 'Background',
+  returnsDeletedObject: true,
+} as const
 
 export const DeviceClass = defineResource<V1beta1DeviceClass>({
   ...DeviceClassV1,

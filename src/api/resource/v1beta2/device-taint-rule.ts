@@ -23,6 +23,7 @@ export const DeviceTaintRule = defineResource<V1beta2DeviceTaintRule>({
   featureGate: 'DRADeviceTaintRules',
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
+  returnsDeletedObject: true,
   resetFields: ['status'],
 
   defaults(rule) {
