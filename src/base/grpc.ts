@@ -184,9 +184,8 @@ export async function startGrpcServer(options: {
 type UnaryCallback = (error: Partial<ServiceError> | null, value?: Uint8Array) => void
 type ServerStream = {
   on(event: 'data', receive: (message: Uint8Array) => void): void
-  on(event: 'end' | 'cancelled' | 'close' | 'finish', receive: () => void): void
+  on(event: 'end' | 'cancelled' | 'close' | 'finish' | 'drain', receive: () => void): void
   on(event: 'error', receive: (error: Error) => void): void
-  once(event: 'drain' | 'close', receive: () => void): void
   write(message: Uint8Array): boolean
   end(): void
   emit(event: 'error', error: Partial<ServiceError>): void
@@ -207,11 +206,17 @@ function implementationOf(handler: GrpcHandler) {
 function peerOf(call: ServerStream): GrpcPeer {
   let isClosed = false
   const closing: (() => void)[] = []
+  const full: (() => void)[] = []
+  const drain = () => {
+    for (const resolve of full.splice(0)) resolve()
+  }
   const close = () => {
     if (isClosed) return
     isClosed = true
+    drain()
     for (const receive of closing.splice(0)) receive()
   }
+  call.on('drain', drain)
   for (const event of ['cancelled', 'close', 'finish'] as const) call.on(event, close)
   call.on('error', close)
   return {
@@ -220,12 +225,8 @@ function peerOf(call: ServerStream): GrpcPeer {
     onClosed: (receive) => closing.push(receive),
     send: (message) =>
       new Promise((resolve) => {
-        if (isClosed || call.write(message)) {
-          resolve()
-          return
-        }
-        call.once('drain', resolve)
-        closing.push(resolve)
+        if (isClosed || call.write(message)) resolve()
+        else full.push(resolve)
       }),
     end: () => call.end(),
     fail(error) {

@@ -39,6 +39,8 @@ export type Store = AsyncDisposable & {
   compact(revision: number): Promise<void>
   /** Bytes the data takes where it is kept, and how many of those are in use. */
   size(): Promise<{ totalBytes: number; usedBytes: number }>
+  /** Gives back what `size` shows as not in use; absent where that is somebody else's business. */
+  defragment?(): Promise<void>
   /** Why writes are refused (disk full, disk failing, connection lost), or undefined while all is well. */
   readonly trouble: Error | undefined
   close(): Promise<void>

@@ -52,8 +52,6 @@ const types = describeMessages({
   AlarmRequest: 'action:1:int memberId:2:id alarm:3:int',
   AlarmMember: 'memberId:1:id alarm:2:int',
   AlarmResponse: 'header:1:ResponseHeader alarms:2:AlarmMember[]',
-  HashKVRequest: 'revision:1:int',
-  HashKVResponse: 'header:1:ResponseHeader hash:2:int compactRevision:3:int hashRevision:4:int',
 })
 
 export type ResponseHeader = { clusterId: bigint; memberId: bigint; revision: number; raftTerm: number }
@@ -203,10 +201,5 @@ export const etcdMethods = {
     'Maintenance/Alarm',
     'AlarmRequest',
     'AlarmResponse',
-  ),
-  hashKV: method<{ revision: number }, HeaderOnly & { hash: number; compactRevision: number; hashRevision: number }>(
-    'Maintenance/HashKV',
-    'HashKVRequest',
-    'HashKVResponse',
   ),
 }

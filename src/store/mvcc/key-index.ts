@@ -47,7 +47,7 @@ export class KeyIndex {
       return
     }
     entry.block.live += liveness(version) - liveness(entry.newest)
-    entry.block.changed = version.kv.modRevision
+    entry.block.changed = Math.max(entry.block.changed, version.kv.modRevision)
     entry.newest = version
   }
 
@@ -120,7 +120,7 @@ export class KeyIndex {
     const entry: KeyEntry = { key, newest: version, block }
     block.entries.splice(this.#lowerBound(block, key), 0, entry)
     block.live += liveness(version)
-    block.changed = version.kv.modRevision
+    block.changed = Math.max(block.changed, version.kv.modRevision)
     this.#entries.set(key, entry)
     if (block.entries.length > blockCapacity) this.#split(block)
   }

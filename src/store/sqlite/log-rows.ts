@@ -7,6 +7,10 @@ import { type RecordFields, readRecord, recordBytes, writeRecord } from '#store/
 /** Small enough that one old value does not keep much memory from being freed. */
 const partBytes = 512 * 1024
 
+export function insertLogRow(database: SqliteDatabase): SqliteStatement {
+  return database.prepare('INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
+}
+
 export function writeRecords(insert: SqliteStatement, records: Uint8Array): void {
   const buffer = Buffer.from(records.buffer, records.byteOffset, records.byteLength)
   for (let at = 0; at < buffer.length; ) {

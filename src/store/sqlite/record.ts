@@ -45,6 +45,12 @@ export function writeRecord(into: Buffer, at: number, record: RecordFields): num
   return keyStart + keyBytes + record.value.byteLength
 }
 
+/** How long the record is that begins here; undefined where not even that can be told from what is there. */
+export function recordSize(from: Buffer, at: number): number | undefined {
+  if (from.byteLength - at < headerBytes) return undefined
+  return headerBytes + from.readUInt32LE(at + 36) + from.readUInt32LE(at + 40)
+}
+
 /** A record where it lies: the value is a view on the buffer, `end` is where the next record begins. */
 export function readRecord(from: Buffer, at: number): RecordFields & { end: number } {
   const valueStart = at + headerBytes + from.readUInt32LE(at + 36)

@@ -40,7 +40,7 @@ export async function createStoreFile(
   try {
     database.exec('PRAGMA page_size = 16384; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
     database.exec(`BEGIN; ${tables} PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${schemaVersion}; COMMIT`)
-    fill?.(database)
+    await fill?.(database)
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   } finally {
     database.close()

@@ -2,8 +2,9 @@ import type { Files } from '#base/files.ts'
 import { type Sqlite, type SqliteDatabase, type SqliteStatement, sqliteCodeOf, sqliteCodes } from '#base/sqlite.ts'
 import { lockDirectory } from '#store/sqlite/directory-lock.ts'
 import { damaged } from '#store/sqlite/file-errors.ts'
-import { loadRecords, writeRecords } from '#store/sqlite/log-rows.ts'
+import { insertLogRow, loadRecords, writeRecords } from '#store/sqlite/log-rows.ts'
 import { createStoreFile, openStoreFile, storePath } from '#store/sqlite/schema.ts'
+import { readSummary } from '#store/sqlite/summary.ts'
 import type { Batch, BatchMark, Opened, Outcome, Place } from '#store/sqlite/thread-protocol.ts'
 
 /** How much the write-ahead log may hold before it is copied into the file: 32 MB. */
@@ -55,16 +56,7 @@ export class StoreFile {
 
   /** What is not in the log. */
   summary(): Opened {
-    const { database } = this.#open()
-    const counter = (name: string) => Number(database.prepare('SELECT value FROM counters WHERE name = ?').get(name)?.[0] ?? 0)
-    const leases = [...database.prepare('SELECT CAST(id AS TEXT), seconds FROM leases').iterate()]
-    const compacted = counter('compacted')
-    return {
-      revision: Math.max(counter('revision'), compacted),
-      compacted,
-      batchNumber: counter('batch'),
-      leases: leases.map(([id, seconds]) => ({ id: BigInt(String(id)), grantedSeconds: Number(seconds) })),
-    }
+    return readSummary(this.#open().database)
   }
 
   /** Hands out every version in the order they were made. */
@@ -170,7 +162,7 @@ class Connection {
     database.exec(`PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${checkpointPages}; PRAGMA journal_size_limit = 67108864`)
     database.exec('PRAGMA cache_size = -16384')
     this.database = database
-    this.#insert = database.prepare('INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
+    this.#insert = insertLogRow(database)
     this.#forget = database.prepare('DELETE FROM log WHERE row = ?')
     this.#grant = database.prepare('INSERT OR REPLACE INTO leases VALUES (?, ?)')
     this.#revoke = database.prepare('DELETE FROM leases WHERE id = ?')
