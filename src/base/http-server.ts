@@ -195,7 +195,8 @@ const connections = new WeakMap<object, HttpConnection>()
 function connectionOf(socket: Socket): HttpConnection {
   const known = connections.get(socket)
   if (known) return known
-  const secure = 'authorized' in socket ? (socket as TLSSocket) : undefined
+  // An HTTP/2 session hands out a stand-in for its socket that answers to names but does not list them.
+  const secure = typeof (socket as TLSSocket).getPeerX509Certificate === 'function' ? (socket as TLSSocket) : undefined
   const connection: HttpConnection = {
     remoteAddress: socket.remoteAddress ?? '',
     localAddress: socket.localAddress ?? '',
