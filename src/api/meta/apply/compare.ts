@@ -1,6 +1,6 @@
 /** What one write changes, as sets of paths: the ground on which ownership moves. */
 import { equalJson, fieldOf, isObject, type JsonObject, type JsonValue } from '#api/meta/patch/json-value.ts'
-import { emptySet, type FieldSet, type FieldSetDraft, leaf, unionOf } from './field-set.ts'
+import { emptySet, type FieldSet, type FieldSetDraft, leaf, unionOfNodes } from './field-set.ts'
 import { deducedType, itemElement, type ListForm, type MapForm, type MergeType } from './merge-type.ts'
 import { fieldElement, type PathElement } from './path-element.ts'
 
@@ -15,9 +15,9 @@ export function compareObjects(before: JsonObject, after: JsonObject, type: Merg
 
 /** The changes below one value: nodes, so that a leaf says the value itself. Made only where there are any. */
 class Changes {
-  removed: FieldSet | undefined
-  modified: FieldSet | undefined
-  added: FieldSet | undefined
+  removed: FieldSetDraft | undefined
+  modified: FieldSetDraft | undefined
+  added: FieldSetDraft | undefined
 
   constructor(removed?: FieldSet, modified?: FieldSet, added?: FieldSet) {
     this.removed = removed
@@ -28,7 +28,7 @@ class Changes {
 
 const modifiedLeaf = new Changes(undefined, leaf, undefined)
 
-/** Collects the changes of the parts of a list or map. */
+/** Collects the changes of the parts of a list or map; each part is told once. */
 class ChangesBelow {
   readonly changes = new Changes()
 
@@ -40,23 +40,18 @@ class ChangesBelow {
 
   removed(element: PathElement, below: FieldSet): void {
     this.changes.removed ??= {}
-    put(this.changes.removed, element, below)
+    this.changes.removed[element] = below
   }
 
   modified(element: PathElement, below: FieldSet): void {
     this.changes.modified ??= {}
-    put(this.changes.modified, element, below)
+    this.changes.modified[element] = below
   }
 
   added(element: PathElement, below: FieldSet): void {
     this.changes.added ??= {}
-    put(this.changes.added, element, below)
+    this.changes.added[element] = below
   }
-}
-
-function put(into: FieldSetDraft, element: PathElement, below: FieldSet): void {
-  const there = into[element]
-  into[element] = there === undefined ? below : unionOf(there, below)
 }
 
 function compareValues(before: JsonValue, after: JsonValue, type: MergeType): Changes | undefined {
@@ -70,12 +65,8 @@ function compareValues(before: JsonValue, after: JsonValue, type: MergeType): Ch
 }
 
 function bothOf(first: Changes, second: Changes): Changes {
-  const join = (a: FieldSet | undefined, b: FieldSet | undefined) => (a === undefined || b === undefined ? (a ?? b) : joinNodes(a, b))
+  const join = (a: FieldSet | undefined, b: FieldSet | undefined) => (a === undefined || b === undefined ? (a ?? b) : unionOfNodes(a, b))
   return new Changes(join(first.removed, second.removed), join(first.modified, second.modified), join(first.added, second.added))
-}
-
-function joinNodes(a: FieldSet, b: FieldSet): FieldSet {
-  return unionOf({ x: a }, { x: b })['x'] ?? leaf
 }
 
 function compareForms(before: JsonValue, after: JsonValue, form: ListForm | MapForm | undefined): Changes | undefined {

@@ -293,3 +293,17 @@ test('kinds without a schema own maps by key and lists as a whole', () => {
   })
   assert.deepEqual(owners(widgets.updated(live, widget('text', { uid: 'u1' }), { manager: 'x', time: later })), ['x Update: .spec'])
 })
+
+test('configurations that nest too deep or list too much are refused or taken, without stalling', () => {
+  const widgets = new FieldManager({ apiVersion: 'example.com/v1', kind: 'Widget', type: deducedType })
+  const nested = JSON.parse(`${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`)
+  const deep = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'w' }, spec: nested }
+  assert.throws(() => widgets.applied(undefined, deep, { manager: 'one', time: noon }), { code: 400, message: 'exceeded max depth' })
+
+  const env = Array.from({ length: 5_000 }, (_, index) => ({ name: `N${index}`, value: 'v' }))
+  const config = deployment({ template: { spec: { containers: [{ name: 'a', env }] } } })
+  const live = stored(deployments.applied(undefined, config, { manager: 'one', time: noon }))
+  const reversed = deployment({ template: { spec: { containers: [{ name: 'a', env: [...env].reverse() }] } } })
+  const next = deployments.applied(live, reversed, { manager: 'two', time: later })
+  assert.equal(next.metadata?.managedFields?.length, 2)
+})

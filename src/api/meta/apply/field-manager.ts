@@ -1,6 +1,6 @@
 /** Keeps managedFields: who last set which field of an object, and what an applier may change. */
 import { semanticEqual } from '#api/meta/equality.ts'
-import { equalJson, isObject, type JsonObject } from '#api/meta/patch/json-value.ts'
+import { equalJson, isDeeperThan, isObject, type JsonObject, maxDepth } from '#api/meta/patch/json-value.ts'
 import { PatchError } from '#api/meta/patch/patch-error.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import { ApplyConflictError } from './conflict.ts'
@@ -34,6 +34,8 @@ export type FieldManagerOptions = {
   subresource?: string
   /** What writes through this endpoint can own, in the words of that version. */
   filterAt?(apiVersion: string): FieldFilter | undefined
+  /** Told when an update leaves its object without owners because they could not be worked out. */
+  onUntracked?(error: unknown): void
   /** The object in another version of its kind; undefined if that is served no more. */
   convert?(object: JsonObject, apiVersion: string): VersionedObject | undefined
 }
@@ -66,8 +68,10 @@ export class FieldManager {
   readonly #empty: JsonObject
   readonly #subresource: string
   readonly #context: OwnershipContext
+  readonly #onUntracked: ((error: unknown) => void) | undefined
 
-  constructor({ apiVersion, kind, type, empty, subresource = '', filterAt, convert }: FieldManagerOptions) {
+  constructor({ apiVersion, kind, type, empty, subresource = '', filterAt, convert, onUntracked }: FieldManagerOptions) {
+    this.#onUntracked = onUntracked
     this.#apiVersion = apiVersion
     this.#kind = kind
     this.#empty = { ...empty, apiVersion, kind }
@@ -98,9 +102,10 @@ export class FieldManager {
       const before = live === undefined ? this.#empty : withoutManagedFields(live)
       const tracked = this.#track(before, next as JsonObject, entries, manager, time)
       const written = writtenEntries(tracked, previous)
-      if (written !== undefined) metadata.managedFields = written as typeof metadata.managedFields & object
-    } catch {
+      if (written !== undefined) metadata.managedFields = written
+    } catch (error) {
       // Items without keys cannot be told apart: rather no owners than wrong ones.
+      this.#onUntracked?.(error)
     }
     return next
   }
@@ -111,6 +116,7 @@ export class FieldManager {
    */
   applied(live: KubernetesObject | undefined, config: object, { manager, time, force = false }: ApplyOptions): KubernetesObject {
     const patch = config as JsonObject
+    if (isDeeperThan(patch, maxDepth)) throw new PatchError('badRequest', 'exceeded max depth')
     this.#requireOwnKind(patch)
     const stored = this.#storedEntries(live)
     const base = live === undefined ? { apiVersion: this.#apiVersion, kind: this.#kind } : withoutManagedFields(live)
@@ -156,12 +162,10 @@ export class FieldManager {
     if (own !== undefined) {
       entries.set(identity, { ...own, apiVersion: this.#apiVersion, time: same ? own.time : time })
     }
+    const result = object as KubernetesObject
     const written = writtenEntries(entries)
-    if (isObject(object['metadata'])) {
-      const metadata = object['metadata']
-      if (written !== undefined) metadata['managedFields'] = written as unknown as JsonObject[]
-    }
-    return object as KubernetesObject
+    if (written !== undefined && result.metadata !== undefined) result.metadata.managedFields = written
+    return result
   }
 
   #settled<T>(action: () => T): T {

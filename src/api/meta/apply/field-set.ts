@@ -46,7 +46,8 @@ export function unionOf(left: FieldSet, right: FieldSet): FieldSet {
   return isEmptySet(left) ? right : unionOfNodes(left, right)
 }
 
-function unionOfNodes(left: FieldSet, right: FieldSet): FieldSet {
+/** The union of what lies at and below two nodes. */
+export function unionOfNodes(left: FieldSet, right: FieldSet): FieldSet {
   if (left === right) return left
   if (isEmptySet(right)) return withMember(left)
   if (isEmptySet(left)) return withMember(right)

@@ -62,10 +62,7 @@ export function withSet(entry: ManagedEntry, set: FieldSet): ManagedEntry {
 }
 
 /** What to store: appliers first, then the oldest; undefined if nobody owns anything. `previous` itself where nothing changed. */
-export function writtenEntries(
-  entries: ManagedEntries,
-  previous?: readonly V1ManagedFieldsEntry[],
-): readonly V1ManagedFieldsEntry[] | undefined {
+export function writtenEntries(entries: ManagedEntries, previous?: V1ManagedFieldsEntry[]): V1ManagedFieldsEntry[] | undefined {
   if (entries.size === 0) return undefined
   const sorted = [...entries.values()].sort(compareEntries)
   const written = sorted.map(writtenEntry)

@@ -26,7 +26,7 @@ const creator = owner('kubectl', 'Update', { 'f:spec': { 'f:paused': {}, 'f:repl
 const applier = owner('ci', 'Apply', { 'f:spec': { 'f:replicas': {} } })
 
 /** Replicas are left out when there are none. */
-const scale = (replicas: number, managedFields?: readonly V1ManagedFieldsEntry[]) =>
+const scale = (replicas: number, managedFields?: V1ManagedFieldsEntry[]) =>
   ({
     apiVersion: 'autoscaling/v1',
     kind: 'Scale',
@@ -35,10 +35,7 @@ const scale = (replicas: number, managedFields?: readonly V1ManagedFieldsEntry[]
   }) as unknown as KubernetesObject
 
 /** The object's entries after a write to its scale. */
-function afterWrite(
-  entries: readonly V1ManagedFieldsEntry[],
-  write: (live: KubernetesObject) => KubernetesObject,
-): readonly V1ManagedFieldsEntry[] {
+function afterWrite(entries: V1ManagedFieldsEntry[], write: (live: KubernetesObject) => KubernetesObject): V1ManagedFieldsEntry[] {
   const live = deepFreeze(scale(2, entriesOfScale(entries, paths)))
   return entriesOfScaled(entries, write(live).metadata?.managedFields, 'apps/v1', paths) ?? []
 }

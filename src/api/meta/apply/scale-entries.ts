@@ -13,7 +13,7 @@ const replicasOfScale: readonly PathElement[] = ['f:spec', 'f:replicas']
  */
 export type ReplicasPaths = Readonly<Record<string, string | null>>
 
-type Entries = readonly V1ManagedFieldsEntry[]
+type Entries = V1ManagedFieldsEntry[]
 
 /** The managedFields of the scale: those who own the object's replicas. */
 export function entriesOfScale(ofObject: Entries | undefined, paths: ReplicasPaths): Entries | undefined {
