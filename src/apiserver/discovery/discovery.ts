@@ -75,9 +75,7 @@ function storageHash(definition: ResourceDefinition): { storageVersionHash?: str
   const verbs = definition.verbs ?? allVerbs
   if (!verbs.includes('list') || !verbs.includes('create')) return {}
   const { group, version, kind } = definition.storedAs?.definition ?? definition
-  const hash = createHash('sha256')
-    .update(`${groupVersion(group, version)}, Kind=${kind}`)
-    .digest()
+  const hash = createHash('sha256').update(`${group}/${version}/${kind}`).digest()
   return { storageVersionHash: hash.subarray(0, 8).toString('base64') }
 }
 

@@ -2,11 +2,13 @@
 import { DecodeError } from '#api/codec/decode-error.ts'
 import { type Decoded, decodeValue, type JsonDocument, readJson } from '#api/codec/json.ts'
 import { typeMetaOf } from '#api/codec/type-meta.ts'
-import { apiVersionOf } from '#api/meta/gvk.ts'
+import { readYaml, type YamlDocument } from '#api/codec/yaml.ts'
+import { apiVersionOf, parseApiVersion } from '#api/meta/gvk.ts'
 import { badRequest } from '#api/meta/status-error.ts'
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import { schemaNameOf } from '#api/schema/schema.ts'
 import type { Media } from '#apiserver/http/negotiation.ts'
-import { decodeProtobufBody, readYaml } from '#apiserver/http/other-media.ts'
+import { decodeProtobufBody } from '#apiserver/http/other-media.ts'
 
 export type DecodedObject = { object: KubernetesObject; apiVersion: string; strictErrors: string[] }
 
@@ -23,7 +25,7 @@ export function decodeObject(body: Uint8Array, media: Media, target: DecodeTarge
   return { object: withType(decoded.object, apiVersion, kind), apiVersion, strictErrors: decoded.strictErrors }
 }
 
-function parsed(body: Uint8Array, media: Media, target: DecodeTarget): JsonDocument {
+function parsed(body: Uint8Array, media: Media, target: DecodeTarget): JsonDocument | YamlDocument {
   try {
     return media === 'yaml' ? readYaml(body) : readJson(body)
   } catch (error) {
@@ -46,13 +48,28 @@ function isSameGroup(apiVersion: string, { group }: DecodeTarget): boolean {
   return (apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '') === group
 }
 
+/** Upstream tells kinds it never heard of from kinds that are something else. */
 function wrongKind(apiVersion: string, kind: string, target: DecodeTarget): Error {
-  const version = apiVersion.slice(apiVersion.indexOf('/') + 1)
-  const why = `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`
+  const { group, version } = parseApiVersion(apiVersion) ?? { group: '', version: apiVersion }
+  const why =
+    schemaNameOf({ group, version, kind }) === undefined
+      ? `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme ${scheme(target)}`
+      : `converting (${version}.${kind}) to (${goPackage(target)}.${target.kind}): unknown conversion`
   return badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${target.kind}: ${why}`)
 }
 
-function decodedAs(document: JsonDocument, apiVersion: string, target: DecodeTarget): Decoded<KubernetesObject> {
+/** The servers upstream chains have a scheme each, known by where it is made. */
+function scheme({ group }: DecodeTarget): string {
+  if (group === 'apiextensions.k8s.io') return '"k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:58"'
+  if (group === 'apiregistration.k8s.io') return '"k8s.io/kube-aggregator/pkg/apiserver/scheme/scheme.go:31"'
+  return '"pkg/api/legacyscheme/scheme.go:30"'
+}
+
+function goPackage({ group }: DecodeTarget): string {
+  return group === '' ? 'core' : (group.split('.')[0] ?? '')
+}
+
+function decodedAs(document: JsonDocument | YamlDocument, apiVersion: string, target: DecodeTarget): Decoded<KubernetesObject> {
   try {
     return document.decode<KubernetesObject>(target.schema)
   } catch (error) {

@@ -16,6 +16,14 @@ export function methodNotAllowed(): StatusError {
   return refusal(405, 'the server does not allow this method on the requested resource', { reason: 'MethodNotAllowed', details: {} })
 }
 
+/** None of the client's media types means anything here. */
+export function unknownAccept(isList: boolean): StatusError {
+  const media = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf']
+  const streams = isList ? ['application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'] : []
+  const message = `406: Not Acceptable\n\nAvailable representations: ${[...media, ...streams].join(', ')}`
+  return refusal(406, message, { reason: 'NotAcceptable', details: {} })
+}
+
 /** A patch of a type nobody knows. */
 export function unknownPatchType(): StatusError {
   return refusal(415, '415: Unsupported Media Type', { reason: 'UnsupportedMediaType', details: {} })

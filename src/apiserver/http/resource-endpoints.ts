@@ -1,6 +1,6 @@
 /** The endpoints of resources: which verb of which resource is answered how. */
 import { notFound } from '#api/meta/status-error.ts'
-import { allVerbs, type KubernetesObject, type ScaleRules, type UpdateRules, type Verb } from '#api/resource.ts'
+import { allVerbs, type Deprecation, type KubernetesObject, type ScaleRules, type UpdateRules, type Verb } from '#api/resource.ts'
 import { contentTypeOf, encodeList, encodeObject, encodeValue, eventEncoder, type TableOptions } from '#apiserver/http/answers.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
 import { addWarnings, type Endpoint, statusSchema } from '#apiserver/http/handler.ts'
@@ -8,7 +8,7 @@ import { listPage, listPatienceMs, parseResourceVersion, resourceVersionError } 
 import { type Form, knowsAnyOf, negotiate } from '#apiserver/http/negotiation.ts'
 import { patchObject } from '#apiserver/http/patch-verb.ts'
 import { listOptions, validateListOptions } from '#apiserver/http/query-options.ts'
-import { failure, methodNotAllowed, watchNotAcceptable } from '#apiserver/http/refusals.ts'
+import { failure, methodNotAllowed, unknownAccept, watchNotAcceptable } from '#apiserver/http/refusals.ts'
 import type { RequestInfo } from '#apiserver/http/request-info.ts'
 import { selectionOf } from '#apiserver/http/selection.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
@@ -56,12 +56,27 @@ export function resourceRoute(services: EndpointServices): (info: RequestInfo, m
   return (info, method) => {
     const resource = services.find(info.group, info.version, info.resource)
     if (resource === undefined) return undefined
-    const isNamespaced = resource.definition.scope === 'Namespaced'
-    if (isNamespaced ? info.namespace === '' && isNamed(info) : info.namespace !== '' && info.resource !== 'namespaces') return undefined
-    if (info.subresource !== '') return subresourceEndpoint(services, resource, info, method)
-    if (info.rest !== '') return undefined
-    return objectEndpoint(services, resource, info, method)
+    const endpoint = endpointFor(services, resource, info, method)
+    const { deprecated } = resource.definition
+    if (endpoint === undefined || deprecated === undefined) return endpoint
+    return (context) => {
+      context.warn(deprecationWarning(resource, deprecated))
+      return endpoint(context)
+    }
   }
+}
+
+function deprecationWarning({ apiVersion, definition }: ServedResource, { deprecatedIn, removedIn, replacement }: Deprecation): string {
+  const gone = removedIn === undefined ? '' : `, unavailable in v${removedIn}+`
+  return `${apiVersion} ${definition.kind} is deprecated in v${deprecatedIn}+${gone}${replacement === undefined ? '' : `; use ${replacement}`}`
+}
+
+function endpointFor(services: EndpointServices, resource: ServedResource, info: RequestInfo, method: string): Endpoint | undefined {
+  const isNamespaced = resource.definition.scope === 'Namespaced'
+  if (isNamespaced ? info.namespace === '' && isNamed(info) : info.namespace !== '' && info.resource !== 'namespaces') return undefined
+  if (info.subresource !== '') return subresourceEndpoint(services, resource, info, method)
+  if (info.rest !== '') return undefined
+  return objectEndpoint(services, resource, info, method)
 }
 
 function isNamed({ name, verb }: RequestInfo): boolean {
@@ -157,12 +172,9 @@ function isScale(rules: UpdateRules<KubernetesObject> | ScaleRules<KubernetesObj
 }
 
 export function formOf(context: RequestContext): Form {
-  if (!knowsAnyOf(context.headers.accept)) throw new UnknownAccept()
+  if (!knowsAnyOf(context.headers.accept)) throw unknownAccept(context.info.verb === 'list' || context.info.verb === 'watch')
   return negotiate(context.headers.accept, { pretty: context.query.get('pretty'), userAgent: context.headers['user-agent'] })
 }
-
-/** None of the client's media types means anything here. */
-export class UnknownAccept extends Error {}
 
 async function getObject(services: EndpointServices, context: RequestContext, resource: ServedResource): Promise<void> {
   const { info, query } = context

@@ -143,6 +143,6 @@ export function checkName(object: KubernetesObject, context: RequestContext): vo
   if (namespace !== '' && info.namespace !== '' && info.resource !== 'namespaces' && namespace !== info.namespace) {
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
   }
-  if (name === '') throw badRequest('name must be provided')
+  if (name === '') throw badRequest(`the name of the object (${info.name} based on URL) was undeterminable: name must be provided`)
   if (name !== info.name) throw badRequest(`the name of the object (${name}) does not match the name on the URL (${info.name})`)
 }

@@ -1,5 +1,6 @@
 /** Field ownership by managedFields: one field manager for each version and endpoint of a resource. */
 import type { V1Scale } from '#api/autoscaling/v1/types.gen.ts'
+import { readYaml } from '#api/codec/yaml.ts'
 import { allBut } from '#api/meta/apply/field-filter.ts'
 import { FieldManager, keepTimesOfNoop } from '#api/meta/apply/field-manager.ts'
 import { deducedType } from '#api/meta/apply/merge-type.ts'
@@ -12,7 +13,6 @@ import { badRequest } from '#api/meta/status-error.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { KubernetesObject, ResourceDefinition, UpdateRules } from '#api/resource.ts'
 import { schemaOf } from '#api/schema/schema.ts'
-import { yamlToJson } from '#apiserver/http/other-media.ts'
 import type { FieldOwnership, ServedVersion } from '#apiserver/registry/field-ownership.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
 import type { Clock } from '#base/clock.ts'
@@ -123,7 +123,8 @@ function setManagedFields(object: KubernetesObject, managedFields: NonNullable<K
 
 function readConfiguration(configuration: Uint8Array): { object: JsonObject; duplicates: string | undefined } {
   try {
-    return yamlToJson(configuration)
+    const { value, duplicateError } = readYaml(configuration)
+    return { object: (value ?? {}) as JsonObject, duplicates: duplicateError }
   } catch (error) {
     throw badRequest(`error decoding YAML: ${error instanceof Error ? error.message : String(error)}`)
   }

@@ -64,7 +64,10 @@ export function virtualResources(
     services.ownership.afterUpdate(undefined, object, writeContext(context, resource, options, 'CreateOptions'))
     judge(definition, object, context, clock)
     const status = await answer(object, context)
-    respondValue(context, { ...deepCopy(object), status } as KubernetesObject, definition.schema, 201)
+    // An answer about the asker's own rules does not repeat the question.
+    const { kind, apiVersion } = object
+    const shown = definition.kind === 'SelfSubjectRulesReview' ? { kind, apiVersion, metadata: {}, spec: {} } : deepCopy(object)
+    respondValue(context, { ...shown, status } as KubernetesObject, definition.schema, 201)
   }
   return endpoints
 }
