@@ -167,6 +167,10 @@ test('volume attachments name a driver, a node and one volume, and start out det
     'spec.attacher: Required value',
     `spec.source: Required value: ${exactlyOne}`,
   ])
+  assert.deepEqual(
+    tryCreate(VolumeAttachment, of({ ...good, source: { inlineVolumeSpec: { accessModes: ['ReadWriteOnce'] } } })).errors.slice(0, 1),
+    ['spec.source.inlineVolumeSpec.csi: Required value: has to be specified in the context of inline volumes'],
+  )
   const prev = of(good)
   assert.deepEqual(tryUpdate(VolumeAttachment, prev, of({ ...good, nodeName: 'm' })).errors, [
     'spec: Invalid value: {"Attacher":"a.example.com","Source":{"PersistentVolumeName":"pv","InlineVolumeSpec":null},"NodeName":"m"}: field is immutable',

@@ -1,3 +1,4 @@
+import { validateVolumeSpec } from '#api/core/v1/persistent-volume/validate-persistent-volume.ts'
 import { validateCsiDriverName } from '#api/core/v1/volume-sources.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
@@ -98,6 +99,7 @@ function validateSource({ inlineVolumeSpec, persistentVolumeName }: V1VolumeAtta
   if (inlineVolumeSpec == null && persistentVolumeName == null) check.required(exactlyOne)
   else if (inlineVolumeSpec != null && persistentVolumeName != null) check.forbidden(exactlyOne)
   else if (persistentVolumeName === '') check.at('persistentVolumeName').required('must specify non empty persistentVolumeName')
+  else if (inlineVolumeSpec != null) validateVolumeSpec(inlineVolumeSpec, '', check.at('inlineVolumeSpec'), { isInline: true })
 }
 
 function validateStatus({ attachmentMetadata, attachError, detachError }: V1VolumeAttachmentStatus, check: Check): void {
