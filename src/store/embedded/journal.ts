@@ -1,9 +1,9 @@
-import type { Change } from '#store/mvcc/history.ts'
+import type { VersionedChange } from '#store/mvcc/history.ts'
 import type { Version } from '#store/mvcc/key-index.ts'
 
 /** What has to be durable at once. */
 export type Commit = {
-  change?: Change
+  change?: VersionedChange
   leaseGranted?: { id: bigint; grantedSeconds: number }
   leaseRevoked?: bigint
   /** History up to this revision may be forgotten from now on. */

@@ -13,7 +13,7 @@ export function changesOf(events: PbEvent[]): Change[] {
     const event: StoreEvent = { type: pb.type === eventTypes.delete ? 'delete' : 'put', kv, prev }
     const last = changes.at(-1)
     if (last?.revision === kv.modRevision) last.events.push(event)
-    else changes.push({ revision: kv.modRevision, events: [event], versions: [] })
+    else changes.push({ revision: kv.modRevision, events: [event] })
   }
   return changes
 }

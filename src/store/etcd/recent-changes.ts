@@ -5,7 +5,7 @@ const mostBytes = 32 * 1024 * 1024
 
 /** The latest changes, kept so that watches which start a little back need not ask etcd. */
 export class RecentChanges {
-  readonly #history = new History()
+  readonly #history = new History<Change>()
   #first: number
   #count = 0
   #bytes = 0

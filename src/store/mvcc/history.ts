@@ -1,27 +1,46 @@
 import { firstWhere, type Version } from '#store/mvcc/key-index.ts'
 import type { StoreEvent } from '#store/store.ts'
 
-/** What one transaction changed: the events, and beside each the version it made. */
-export type Change = { readonly revision: number; readonly events: StoreEvent[]; readonly versions: Version[] }
+/** What one transaction changed. */
+export type Change = { readonly revision: number; readonly events: StoreEvent[] }
+
+/** A change by the versions it made. The events are only made when somebody asks for them, which most of the time nobody does. */
+export class VersionedChange implements Change {
+  readonly revision: number
+  readonly versions: Version[] = []
+  #events: StoreEvent[] | undefined
+
+  constructor(revision: number) {
+    this.revision = revision
+  }
+
+  get events(): StoreEvent[] {
+    this.#events ??= this.versions.map(({ kv, deleted, older }) => {
+      const prev = older?.deleted ? undefined : older?.kv
+      return { type: deleted ? 'delete' : 'put', kv, prev }
+    })
+    return this.#events
+  }
+}
 
 /** The changes since the last compaction, oldest first, for watches that start in the past. */
-export class History {
+export class History<Kind extends Change = VersionedChange> {
   /** Those before `#first` are gone; the array itself is cut only when half of it is. */
-  #changes: (Change | undefined)[] = []
+  #changes: (Kind | undefined)[] = []
   #first = 0
 
-  push(change: Change): void {
+  push(change: Kind): void {
     this.#changes.push(change)
   }
 
   /** Up to `limit` changes from `revision` on. */
-  from(revision: number, limit: number): Change[] {
+  from(revision: number, limit: number): Kind[] {
     const start = firstWhere(this.#first, this.#changes.length, (at) => (this.#changes[at]?.revision ?? 0) >= revision)
     return this.#changes.slice(start, start + limit).filter((change) => change !== undefined)
   }
 
   /** Takes out the oldest change, if it is not younger than `revision`. */
-  shift(revision: number): Change | undefined {
+  shift(revision: number): Kind | undefined {
     const oldest = this.#changes[this.#first]
     if (!oldest || oldest.revision > revision) return undefined
     this.#changes[this.#first] = undefined

@@ -1,5 +1,5 @@
 import { checkRange, checkTransaction, holds } from '#store/mvcc/check-transaction.ts'
-import { type Change, History } from '#store/mvcc/history.ts'
+import { History, VersionedChange } from '#store/mvcc/history.ts'
 import { type KeyEntry, KeyIndex, type Version } from '#store/mvcc/key-index.ts'
 import {
   CompactedError,
@@ -10,14 +10,13 @@ import {
   type OperationResult,
   type RangeRequest,
   type RangeResult,
-  type StoreEvent,
   type Transaction,
 } from '#store/store.ts'
 
 export const noValue = new Uint8Array(0)
 
 /** What a transaction did. Where it changed nothing, `change` is undefined and `revision` the one it looked at. */
-export type Outcome = { succeeded: boolean; revision: number; results: OperationResult[]; change: Change | undefined }
+export type Outcome = { succeeded: boolean; revision: number; results: OperationResult[]; change: VersionedChange | undefined }
 
 /** Told of every key that gets, changes or loses a lease, and asked which leases exist. */
 export type LeaseBook = {
@@ -75,22 +74,22 @@ export class Mvcc {
     const operations = succeeded ? transaction.success : (transaction.failure ?? [])
     for (const operation of operations) this.#checkAgainstHead(operation)
     const revision = this.#head + 1
-    const change: Change = { revision, events: [], versions: [] }
+    const change = new VersionedChange(revision)
     const results = operations.map((operation) => this.#apply(operation, change))
-    if (change.events.length === 0) return { succeeded, revision: this.#head, results, change: undefined }
+    if (change.versions.length === 0) return { succeeded, revision: this.#head, results, change: undefined }
     this.#head = revision
     for (const result of results) if ('range' in result) result.range.revision = revision
     return { succeeded, revision, results, change }
   }
 
   /** Everything up to this change is durable, and from now on visible. */
-  settle(change: Change): void {
+  settle(change: VersionedChange): void {
     this.#revision = change.revision
     this.history.push(change)
   }
 
   /** Takes back the newest change, which must not be visible yet. */
-  rollback(change: Change): void {
+  rollback(change: VersionedChange): void {
     for (const version of change.versions.toReversed()) {
       this.#index.pop(version)
       if (version.older) this.#dropIfForgotten(version.older)
@@ -101,7 +100,7 @@ export class Mvcc {
   }
 
   /** Puts back a change read from disk, in the order they were made; what is compacted already is forgotten on the way. */
-  restore(change: Change, onForgotten: (version: Version) => void): void {
+  restore(change: VersionedChange, onForgotten: (version: Version) => void): void {
     for (const version of change.versions) this.#push(version)
     if (change.revision > this.#compacted) this.history.push(change)
     else for (const version of change.versions) this.#forgetBefore(version, onForgotten)
@@ -164,7 +163,7 @@ export class Mvcc {
     this.#historyBytes += supersededBytes(version)
   }
 
-  #apply(operation: Operation, change: Change): OperationResult {
+  #apply(operation: Operation, change: VersionedChange): OperationResult {
     if ('range' in operation) {
       const at = operation.range.revision || change.revision
       return { range: this.#read(operation.range, at, this.#head) }
@@ -175,26 +174,22 @@ export class Mvcc {
       const prev = older && !older.deleted ? older.kv : undefined
       const createRevision = prev?.createRevision ?? change.revision
       const kv: KeyValue = { key, value, createRevision, modRevision: change.revision, version: (prev?.version ?? 0) + 1, lease }
-      this.#add({ kv, deleted: false, older, row: 0 }, { type: 'put', kv, prev }, change)
+      this.#add({ kv, deleted: false, older, row: 0 }, change)
       return { put: { prev } }
     }
     const prev = this.#read(operation.delete, change.revision, this.#head).kvs
-    for (const kv of prev) this.#add(...this.#tombstone(kv, change.revision), change)
+    for (const { key } of prev) this.#add(this.#tombstone(key, change.revision), change)
     return { delete: { deleted: prev.length, prev } }
   }
 
-  #tombstone(prev: KeyValue, revision: number): [Version, StoreEvent] {
-    const kv = { key: prev.key, value: noValue, createRevision: 0, modRevision: revision, version: 0, lease: 0n }
-    return [
-      { kv, deleted: true, older: this.#index.get(prev.key)?.newest, row: 0 },
-      { type: 'delete', kv, prev },
-    ]
+  #tombstone(key: string, revision: number): Version {
+    const kv = { key, value: noValue, createRevision: 0, modRevision: revision, version: 0, lease: 0n }
+    return { kv, deleted: true, older: this.#index.get(key)?.newest, row: 0 }
   }
 
-  #add(version: Version, event: StoreEvent, change: Change): void {
+  #add(version: Version, change: VersionedChange): void {
     this.#push(version)
     change.versions.push(version)
-    change.events.push(event)
   }
 
   #newest(key: string): KeyValue | undefined {

@@ -1,6 +1,6 @@
 import type { Logger } from '#base/log.ts'
 import { EmbeddedStore, type EmbeddedStoreOptions } from '#store/embedded/embedded-store.ts'
-import type { Change } from '#store/mvcc/history.ts'
+import { VersionedChange } from '#store/mvcc/history.ts'
 import type { Version } from '#store/mvcc/key-index.ts'
 import type { Mvcc } from '#store/mvcc/mvcc.ts'
 import { type FileChannel, threadChannel } from '#store/sqlite/file-client.ts'
@@ -65,17 +65,15 @@ export class SqliteStore extends EmbeddedStore {
 
 function restoreRecords(mvcc: Mvcc, part: Uint8Array, onForgotten: (version: Version) => void): void {
   const buffer = Buffer.from(part.buffer, part.byteOffset, part.byteLength)
-  let change: Change | undefined
+  let change: VersionedChange | undefined
   for (let at = 0; at < buffer.length; ) {
     const { row, revision, createRevision, version, lease, isDeleted, key, value, end } = readRecord(buffer, at)
     if (change?.revision !== revision) {
       if (change) mvcc.restore(change, onForgotten)
-      change = { revision, events: [], versions: [] }
+      change = new VersionedChange(revision)
     }
-    const older = mvcc.peek(key)
     const kv = { key, value, createRevision, modRevision: revision, version, lease }
-    change.versions.push({ kv, deleted: isDeleted, older, row })
-    change.events.push({ type: isDeleted ? 'delete' : 'put', kv, prev: older?.deleted ? undefined : older?.kv })
+    change.versions.push({ kv, deleted: isDeleted, older: mvcc.peek(key), row })
     at = end
   }
   if (change) mvcc.restore(change, onForgotten)

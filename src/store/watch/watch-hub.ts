@@ -73,6 +73,7 @@ export class WatchHub {
   }
 
   #deliverOne(change: Change): void {
+    if (this.#live.isEmpty) return
     if (change.events.length === 1) {
       this.#live.visit(change.events[0]?.kv.key ?? '', (watcher) => watcher.deliver(change))
       return

@@ -10,6 +10,10 @@ export class WatcherIndex {
   readonly #byFolder = new Map<string, Set<Watcher>>()
   readonly #others = new Set<Watcher>()
 
+  get isEmpty(): boolean {
+    return this.#byKey.size === 0 && this.#byFolder.size === 0 && this.#others.size === 0
+  }
+
   add(watcher: Watcher): void {
     const place = this.#placeOf(watcher)
     if (!place) {
