@@ -48,6 +48,8 @@ export const DaemonSet = defineResource<V1DaemonSet>({
     spec.updateStrategy ??= {}
     defaultUpdateStrategy(spec.updateStrategy)
     spec.revisionHistoryLimit ??= 10
+    // Present from the start, so that its owner is whoever writes the object.
+    setTemplateGeneration(daemonSet, templateGeneration(daemonSet))
   },
 
   prepareForCreate(daemonSet, context) {
@@ -137,8 +139,10 @@ function templateGeneration({ metadata }: V1DaemonSet): number {
   return Number(metadata.annotations?.[templateGenerationAnnotation]) || 0
 }
 
-function setTemplateGeneration({ metadata }: V1DaemonSet, generation: number): void {
-  metadata.annotations = { ...metadata.annotations, [templateGenerationAnnotation]: String(generation) }
+function setTemplateGeneration(daemonSet: V1DaemonSet, generation: number): void {
+  daemonSet.metadata ??= {}
+  daemonSet.metadata.annotations ??= {}
+  daemonSet.metadata.annotations[templateGenerationAnnotation] = String(generation)
 }
 
 function defaultUpdateStrategy(strategy: V1DaemonSetUpdateStrategy): void {

@@ -78,8 +78,6 @@ export const ReplicaSet = defineResource<V1ReplicaSet>({
     },
   },
 
-  fieldSelectors: { 'status.replicas': ({ status }) => String(status?.replicas ?? 0) },
-
   columns: [
     nameColumn,
     { name: 'Desired', type: 'integer', description: { field: 'ReplicaSetSpec.replicas' }, cell: ({ spec }) => spec.replicas ?? 0 },
