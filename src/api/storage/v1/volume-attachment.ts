@@ -99,7 +99,9 @@ function validateSource({ inlineVolumeSpec, persistentVolumeName }: V1VolumeAtta
   if (inlineVolumeSpec == null && persistentVolumeName == null) check.required(exactlyOne)
   else if (inlineVolumeSpec != null && persistentVolumeName != null) check.forbidden(exactlyOne)
   else if (persistentVolumeName === '') check.at('persistentVolumeName').required('must specify non empty persistentVolumeName')
-  else if (inlineVolumeSpec != null) validateVolumeSpec(inlineVolumeSpec, '', check.at('inlineVolumeSpec'), { isInline: true })
+  else if (inlineVolumeSpec != null) {
+    validateVolumeSpec(inlineVolumeSpec, '', check.at('inlineVolumeSpec'), { isInline: true, allowInvalidLabelValueInNodeAffinity: false })
+  }
 }
 
 function validateStatus({ attachmentMetadata, attachError, detachError }: V1VolumeAttachmentStatus, check: Check): void {
