@@ -1,5 +1,5 @@
 /** The API server: everything it is made of, put together. */
-import { encodeJson } from '#api/codec/json.ts'
+import { canonicalize, jsonText } from '#api/codec/json.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 import { AdmissionChain, type AdmissionPlugin, type ClusterView } from '#apiserver/admission/admission.ts'
 import type { Authenticator } from '#apiserver/authn/authenticator.ts'
@@ -79,7 +79,10 @@ export class ApiServer {
         validate: (request) => this.#admission.validate(request),
       } as AdmissionChain,
       perResource: (definition) => ({
-        encode: (object) => encodeJson(object, definition.schema),
+        encode(object) {
+          const canonical = canonicalize(object, definition.schema)
+          return { canonical, value: Buffer.from(jsonText(canonical)) }
+        },
         hooks: this.#hooksOf(definition),
         ...this.#leaseOf(definition),
       }),

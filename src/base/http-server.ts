@@ -352,8 +352,14 @@ function collect(source: http2.ServerHttp2Stream | IncomingMessage, limitBytes: 
         reject(new BodyTooLargeError(`the body is larger than ${limitBytes} bytes`))
       }
     })
-    source.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
+    let hasEnded = false
+    source.on('end', () => {
+      hasEnded = true
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
+    })
     source.on('error', reject)
-    source.on('close', () => reject(new Error('the client went away')))
+    source.on('close', () => {
+      if (!hasEnded) reject(new Error('the client went away'))
+    })
   })
 }

@@ -3,7 +3,7 @@ import { type FieldSelector, parseFieldSelector, unknownFieldMessage } from '#ap
 import { apiVersionOf } from '#api/meta/gvk.ts'
 import { type LabelSelector, parseLabelSelector } from '#api/meta/selector.ts'
 import { badRequest } from '#api/meta/status-error.ts'
-import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { ResourceDefinition } from '#api/resource.ts'
 import type { ListOptions } from '#apiserver/http/query-options.ts'
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 
@@ -29,9 +29,8 @@ export function selectionOf(
     matches(cached) {
       if (namespace !== '' && cached.namespace !== namespace) return false
       if (isAll) return true
-      const { object } = cached
-      if (labels !== undefined && !labels.matches(object.metadata?.labels ?? {})) return false
-      return fields === undefined || fields.matches((field) => fieldOf(definition, field, object))
+      if (labels !== undefined && !labels.matches(cached.labels)) return false
+      return fields === undefined || fields.matches((field) => fieldOf(definition, field, cached))
     },
   }
 }
@@ -70,8 +69,9 @@ function isSelectable(definition: ResourceDefinition, field: string): boolean {
   return definition.fieldSelectors?.[field] !== undefined
 }
 
-function fieldOf(definition: ResourceDefinition, field: string, object: KubernetesObject): string {
-  if (field === 'metadata.name') return object.metadata?.name ?? ''
-  if (field === 'metadata.namespace') return object.metadata?.namespace ?? ''
-  return definition.fieldSelectors?.[field]?.(object) ?? ''
+function fieldOf(definition: ResourceDefinition, field: string, cached: CachedObject): string {
+  if (field === 'metadata.name') return cached.name
+  if (field === 'metadata.namespace') return cached.namespace
+  const read = definition.fieldSelectors?.[field]
+  return read === undefined ? '' : cached.field(field, read)
 }

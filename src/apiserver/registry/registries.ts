@@ -99,6 +99,10 @@ export class Registries {
           ?.cache.list(namespace)
           .map(({ object }) => object) ?? [],
       getFresh: async (group, resource, namespace, name) => (await this.#find(group, resource)?.find(namespace, name))?.object,
+      resourcesOfKind: (group, version, kind) =>
+        [...this.definitions()]
+          .filter((each) => each.group === group && each.version === version && each.kind === kind)
+          .map(({ plural, scope }) => ({ resource: plural, isNamespaced: scope === 'Namespaced' })),
       replaceStatus: async (group, resource, object) => {
         const registry = this.of(group, resource)
         const context = serverContext(registry.definition, object.metadata?.namespace ?? '', 'status')

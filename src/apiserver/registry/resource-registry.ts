@@ -15,10 +15,9 @@ import { beforeUpdate } from '#apiserver/registry/before-update.ts'
 import type { FieldOwnership } from '#apiserver/registry/field-ownership.ts'
 import { metadataOf } from '#apiserver/registry/metadata-of.ts'
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.ts'
-import { sameJson } from '#apiserver/registry/same-json.ts'
 import { storageKey } from '#apiserver/registry/storage-key.ts'
 import type { Finish, WriteContext } from '#apiserver/registry/write-context.ts'
-import { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
+import { CachedObject, rememberParsed } from '#apiserver/watch-cache/cached-object.ts'
 import type { WatchCache } from '#apiserver/watch-cache/watch-cache.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Random } from '#base/random.ts'
@@ -46,8 +45,8 @@ export type RegistryOptions = {
   ownership: FieldOwnership
   hooks?: RegistryHooks
   isEnabled(featureGate: string): boolean
-  /** JSON in the kind's canonical form, beginning with kind, apiVersion and metadata. */
-  encode(object: KubernetesObject): Uint8Array
+  /** The object in its kind's canonical form, and that as JSON, beginning with kind, apiVersion and metadata. Takes the object over. */
+  encode(object: KubernetesObject): { canonical: KubernetesObject; value: Uint8Array }
   toStorage?(value: Uint8Array, key: string): Uint8Array
   /** A lease for objects that expire by themselves. */
   lease?(): Promise<bigint>
@@ -276,7 +275,7 @@ export class ResourceRegistry {
       await hooks?.afterDelete?.(prev.object, context)
     }
     if (last === undefined) return prev
-    return new CachedObject(prev.key, prev.namespace, prev.name, prev.revision, this.#options.encode(withoutResourceVersion(last)))
+    return new CachedObject(prev.key, prev.namespace, prev.name, prev.revision, this.#options.encode(withoutResourceVersion(last)).value)
   }
 
   /** Puts the object into the store if it is still as `prev` says; an object that did not change is not written. */
@@ -284,14 +283,15 @@ export class ResourceRegistry {
     const { store, toStorage, lease } = this.#options
     const { namespace = '', name = '' } = object.metadata ?? {}
     const key = prev?.key ?? this.key(namespace, name)
-    const value = this.#options.encode(withoutResourceVersion(object))
+    const { canonical, value } = this.#options.encode(withoutResourceVersion(object))
     const shown = (revision: number) => new CachedObject(key, namespace, name, revision, value)
-    if (prev !== undefined && (Buffer.compare(value, prev.value) === 0 || sameJson(shown(prev.revision).object, prev.object))) return prev
+    if (prev !== undefined && Buffer.compare(value, prev.value) === 0) return prev
     if (context.isDryRun) {
       if (prev === undefined && this.cache.get(key)) throw new AlreadyThere(this.cache.get(key))
       return shown(prev?.revision ?? 0)
     }
     const stored = toStorage ? toStorage(value, key) : value
+    rememberParsed(stored, canonical)
     const { succeeded, revision } = await store.txn({
       compare: [{ key, target: 'modRevision', op: '=', value: prev?.revision ?? 0 }],
       success: [{ put: { key, value: stored, ...(lease ? { lease: await lease() } : {}) } }],

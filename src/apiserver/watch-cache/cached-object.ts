@@ -5,6 +5,9 @@ import type { KubernetesObject } from '#api/resource.ts'
  *
  * Stored bytes have no resourceVersion, since the store chooses it; they always begin with kind, apiVersion and metadata,
  * so that serving them is a matter of putting the revision in at a fixed place.
+ *
+ * The parsed object is held weakly: it lives as long as somebody uses it, and a hundred thousand pods do not lie in memory twice.
+ * Labels and selectable fields, which lists and watches ask again and again, stay.
  */
 export class CachedObject {
   readonly key: string
@@ -13,21 +16,44 @@ export class CachedObject {
   readonly revision: number
   /** Plain JSON, as encoded when it was written. */
   readonly value: Uint8Array
-  #object: KubernetesObject | undefined
+  #object: WeakRef<KubernetesObject> | undefined
+  #labels: Readonly<Record<string, string>> | undefined
+  #fields: Map<string, string> | undefined
 
-  constructor(key: string, namespace: string, name: string, revision: number, value: Uint8Array, object?: KubernetesObject) {
+  constructor(key: string, namespace: string, name: string, revision: number, value: Uint8Array) {
     this.key = key
     this.namespace = namespace
     this.name = name
     this.revision = revision
     this.value = value
-    this.#object = object
+    const object = takeParsed(value)
+    if (object !== undefined) this.#keep(object)
   }
 
-  /** With its resourceVersion; shared and frozen. */
+  /** With its resourceVersion; shared: nobody may change it. */
   get object(): KubernetesObject {
-    this.#object ??= freezeDeep(parseStored(this.value, this.revision))
-    return this.#object
+    return this.#object?.deref() ?? this.#keep(JSON.parse(textDecoder.decode(this.value)) as KubernetesObject)
+  }
+
+  /** Whether `labels` can be had without parsing. */
+  get isKnown(): boolean {
+    return this.#labels !== undefined
+  }
+
+  get labels(): Readonly<Record<string, string>> {
+    if (this.#labels === undefined) void this.object
+    return this.#labels ?? noLabels
+  }
+
+  /** A selectable field; `read` is asked once. */
+  field(name: string, read: (object: KubernetesObject) => string): string {
+    let value = this.#fields?.get(name)
+    if (value === undefined) {
+      value = read(this.object)
+      this.#fields ??= new Map()
+      this.#fields.set(name, value)
+    }
+    return value
   }
 
   /** The JSON that clients get, in one piece. */
@@ -39,6 +65,33 @@ export class CachedObject {
   at(revision: number): CachedObject {
     return new CachedObject(this.key, this.namespace, this.name, revision, this.value)
   }
+
+  #keep(object: KubernetesObject): KubernetesObject {
+    if (this.revision > 0) object.metadata = { resourceVersion: String(this.revision), ...object.metadata }
+    this.#labels = object.metadata?.labels ?? noLabels
+    if (sharedObjects.areFrozen) freezeDeep(object)
+    this.#object = new WeakRef(object)
+    return object
+  }
+}
+
+const noLabels: Readonly<Record<string, string>> = Object.freeze({})
+
+/** Freezing a pod takes longer than everything else that is done to it (see docs/decisions): tests do it, servers do not. */
+export const sharedObjects = { areFrozen: false }
+
+/** What was just encoded need not be parsed again by the cache that hears of it. */
+const parsedValues = new WeakMap<Uint8Array, KubernetesObject>()
+
+/** `object` is given away: its next owner is the cache. */
+export function rememberParsed(value: Uint8Array, object: KubernetesObject): void {
+  parsedValues.set(value, object)
+}
+
+function takeParsed(value: Uint8Array): KubernetesObject | undefined {
+  const object = parsedValues.get(value)
+  if (object !== undefined) parsedValues.delete(value)
+  return object
 }
 
 const metadataStart = Buffer.from('"metadata":{')
@@ -62,12 +115,6 @@ export function withResourceVersion(value: Uint8Array, revision: number): Buffer
   result.write(insert, offset, 'latin1')
   result.set(value.subarray(offset), offset + insert.length)
   return result
-}
-
-function parseStored(value: Uint8Array, revision: number): KubernetesObject {
-  const object = JSON.parse(textDecoder.decode(value)) as KubernetesObject
-  if (revision > 0) object.metadata = { resourceVersion: String(revision), ...object.metadata }
-  return object
 }
 
 const textDecoder = new TextDecoder()
