@@ -33,6 +33,7 @@ export function toV2(object: V1HorizontalPodAutoscaler): V2HorizontalPodAutoscal
   if (metadata.annotations) {
     converted.metadata.annotations = { ...metadata.annotations }
     dropRoundTripAnnotations(converted.metadata)
+    if (Object.keys(converted.metadata.annotations).length === 0) delete converted.metadata.annotations
   }
   return converted
 }
