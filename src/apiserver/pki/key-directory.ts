@@ -54,7 +54,12 @@ export async function openKeyDirectory(files: Files, directory: string): Promise
       const text = await readSecret(`${name}.pem`)
       return text === undefined ? undefined : keyPairOf(text)
     },
-    writeIdentity: (name, pair) => files.write(at(`${name}.pem`), pair.certificatePem + pair.privateKeyPem, secret),
+    async writeIdentity(name, pair) {
+      const text = pair.certificatePem + pair.privateKeyPem
+      // A new file need not survive a power cut: what is missing or damaged is issued anew. Waiting for the disk ten times would
+      // take most of the time that the first start of a cluster takes.
+      if (!(await files.createExclusive(at(`${name}.pem`), text, secret))) await files.write(at(`${name}.pem`), text, secret)
+    },
     async readServiceAccountKeys() {
       const [privateKeyPem, publicKeysPem = ''] = await Promise.all([readSecret('sa.key'), files.readTextIfPresent(at('sa.pub'))])
       return privateKeyPem === undefined ? undefined : serviceAccountKeysOf(privateKeyPem, publicKeysPem)
