@@ -220,18 +220,26 @@ export class EmbeddedStore implements Store, JournalListener {
       })
   }
 
+  /** Never at once: a receiver may be in the middle of what would be forgotten. */
   #forgetSoon(): void {
     if (this.#isForgetting || this.#isClosed) return
-    this.#isForgetting = this.#mvcc.forget(forgottenPerSlice, (version) => this.#journal.forget(version))
-    if (this.#isForgetting) {
+    if (this.#mvcc.canForget) {
+      this.#isForgetting = true
       this.#clock.soon(() => {
         this.#isForgetting = false
+        if (this.#isClosed) return
+        this.#mvcc.forget(forgottenPerSlice, (version) => this.#journal.forget(version))
         this.#forgetSoon()
       })
     } else if (this.#mvcc.historyBytes > this.#historyBytes) {
       // The oldest half has to go before its time.
       this.#compactIfAhead(Math.floor((this.#mvcc.compacted + this.#mvcc.revision) / 2))
     }
+  }
+
+  /** Resolves when nothing that was compacted is kept any more. */
+  protected async whenForgotten(): Promise<void> {
+    while (this.#isForgetting) await new Promise<void>((resolve) => this.#clock.soon(resolve))
   }
 
   #checkOpen(): void {

@@ -107,8 +107,12 @@ export class EtcdStore implements Store {
   async txn(transaction: Transaction): Promise<TransactionResult> {
     this.#checkOpen()
     checkTransaction(transaction)
-    const asked = transaction.success.flatMap((operation) => ('range' in operation ? (operation.range.revision ?? []) : []))
-    return txnResultOf(await this.#asking(asked[0], this.#connection.write(etcdMethods.txn, txnRequestOf(transaction))))
+    const operations = [...transaction.success, ...(transaction.failure ?? [])]
+    const asked = operations.flatMap((operation) => ('range' in operation ? (operation.range.revision ?? []) : []))
+    const canRepeat = operations.every((operation) => 'range' in operation)
+    const request = txnRequestOf(transaction)
+    const call = canRepeat ? this.#connection.read(etcdMethods.txn, request) : this.#connection.write(etcdMethods.txn, request)
+    return txnResultOf(await this.#asking(asked[0], call))
   }
 
   watch(request: WatchRequest): Watch {

@@ -29,6 +29,11 @@ export class History<Kind extends Change = VersionedChange> {
   #changes: (Kind | undefined)[] = []
   #first = 0
 
+  /** The revision of the oldest change; infinite where there is none. */
+  get first(): number {
+    return this.#changes[this.#first]?.revision ?? Number.POSITIVE_INFINITY
+  }
+
   push(change: Kind): void {
     this.#changes.push(change)
   }

@@ -130,14 +130,17 @@ export class Mvcc {
     this.#compacted = Math.max(this.#compacted, revision)
   }
 
-  /** Frees up to `limit` changes of the closed history, and tells which versions went; false when there is no more. */
-  forget(limit: number, onForgotten: (version: Version) => void): boolean {
+  /** Whether there is closed history to free. */
+  get canForget(): boolean {
+    return this.history.first <= this.#compacted
+  }
+
+  /** Frees up to `limit` changes of the closed history, and tells which versions went. */
+  forget(limit: number, onForgotten: (version: Version) => void): void {
     for (let count = 0; count < limit; count++) {
       const change = this.history.shift(this.#compacted)
-      if (!change) return false
-      for (const version of change.versions) this.#forgetBefore(version, onForgotten)
+      for (const version of change?.versions ?? []) this.#forgetBefore(version, onForgotten)
     }
-    return true
   }
 
   /** What the version superseded is out of reach for good, and so is the version itself where it is a tombstone. */

@@ -27,6 +27,9 @@ export function lockDirectory(sqlite: Sqlite, directory: string, processId: numb
     }
   } catch (error) {
     const code = sqliteCodeOf(error)
+    if (code === sqliteCodes.notADatabase || code === sqliteCodes.corrupt) {
+      throw new DirectoryInUseError(`the lock ${path} is damaged: remove it once no process uses the directory`)
+    }
     if (code !== sqliteCodes.cannotOpen && code !== sqliteCodes.readOnly) throw error
     throw new DirectoryNotWritableError(
       `the data directory ${directory} cannot be written: make it writable, or choose another with --data-dir`,

@@ -1,6 +1,18 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -96,6 +108,17 @@ const damages: { name: string; error: string; says: RegExp; damage(path: string)
     damage: (path) => pragma(path, 'PRAGMA user_version = 99'),
   },
 ]
+
+test('[ST25] a log without its file is not taken for the log of a new one', async () => {
+  using dir = directory()
+  const store = await open(dir.path)
+  await store.txn({ success: [{ put: { key: '/a', value: Buffer.from('1') } }] })
+  copyFileSync(`${dir.file}-wal`, join(dir.path, 'kept'))
+  await store.close()
+  rmSync(dir.file)
+  renameSync(join(dir.path, 'kept'), `${dir.file}-wal`)
+  await assert.rejects(open(dir.path), { name: 'DamagedStoreError', message: /it is missing, though its write-ahead log is there/ })
+})
 
 function zeroed(bytes: Buffer, page: number): Buffer {
   return bytes.fill(0, page * 16384, (page + 1) * 16384)

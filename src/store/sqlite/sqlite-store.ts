@@ -59,6 +59,7 @@ export class SqliteStore extends EmbeddedStore {
 
   /** Rewrites the file without gaps; writes wait meanwhile, reads do not. */
   async defragment(): Promise<void> {
+    await this.whenForgotten()
     await this.#journal.vacuum()
   }
 }
