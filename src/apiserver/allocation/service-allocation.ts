@@ -3,7 +3,7 @@
 import type { V1Service, V1ServicePort } from '#api/core/v1/types.gen.ts'
 import { Check } from '#api/meta/check.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
-import { internalError, invalid } from '#api/meta/status-error.ts'
+import { internalError, invalid, StatusError } from '#api/meta/status-error.ts'
 import { AllocationError, type ClusterIps, RangeIsFull } from '#apiserver/allocation/cluster-ips.ts'
 import { initIpFamilies, keepsPreferDualStack } from '#apiserver/allocation/ip-families.ts'
 import type { IpFamily } from '#apiserver/allocation/ip-range.ts'
@@ -106,6 +106,9 @@ class ServiceAllocation {
       claims.addresses.push(address)
       return address
     } catch (error) {
+      const isRefusal = error instanceof StatusError && error.reason === 'Invalid'
+      if (isRefusal)
+        throw refusal(service, (check) => check.at('spec.clusterIPs').invalid(padded(service), `failed to allocate IP: ${error.message}`))
       if (!(error instanceof AllocationError)) throw error
       const name = service.metadata?.name ?? ''
       if (error instanceof RangeIsFull)
@@ -206,6 +209,11 @@ class ServiceAllocation {
         : error
     }
   }
+}
+
+/** The addresses with a gap for each that is still to be found, as upstream shows them. */
+function padded({ spec }: V1Service): string[] {
+  return (spec.ipFamilies ?? []).map((_, index) => spec.clusterIPs?.[index] ?? '')
 }
 
 function refusal(service: V1Service, report: (check: Check) => void): Error {

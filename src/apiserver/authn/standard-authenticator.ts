@@ -17,7 +17,7 @@ import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 
-export const serviceAccountIssuer = 'https://kubernetes.default.svc.cluster.local'
+export const serviceAccountIssuer = 'https://kubernetes.default.svc'
 
 export type StandardAuthenticatorOptions = {
   cluster: ClusterView
@@ -39,7 +39,7 @@ export function standardAuthenticator(options: StandardAuthenticatorOptions): Au
   const publicKeys = () => keys.serviceAccountKeys.publicKeys
   const labelSecret = labelSecretOf(cluster, logger)
   const tokens = unionTokenAuthenticator([
-    ...(token ? [singleTokenAuthenticator(token, { name: 'admin', groups: ['system:masters'], extra: {} })] : []),
+    ...(token ? [singleTokenAuthenticator(token, { name: 'admin', uid: '1', groups: ['system:masters'], extra: {} })] : []),
     serviceAccountTokenAuthenticator({ issuers: [serviceAccountIssuer], keys: publicKeys, serverAudiences, lookups, clock }),
     legacyServiceAccountTokenAuthenticator({ keys: publicKeys, serverAudiences, lookups, clock, labelSecret }),
     bootstrapTokenAuthenticator(lookups, clock, logger),

@@ -52,7 +52,7 @@ function isSameGroup(apiVersion: string, { group }: DecodeTarget): boolean {
 function wrongKind(apiVersion: string, kind: string, target: DecodeTarget): Error {
   const { group, version } = parseApiVersion(apiVersion) ?? { group: '', version: apiVersion }
   const why =
-    schemaNameOf({ group, version, kind }) === undefined
+    kind !== 'List' && schemaNameOf({ group, version, kind }) === undefined
       ? `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme ${scheme(target)}`
       : `converting (${version}.${kind}) to (${goPackage(target)}.${target.kind}): unknown conversion`
   return badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${target.kind}: ${why}`)

@@ -213,7 +213,9 @@ function watchObjects(services: EndpointServices, context: RequestContext, resou
     options.resourceVersion === '' ||
     (options.resourceVersion === '0' && options.sendInitialEvents !== false)
   const startsAfterNow = options.sendInitialEvents === false && (options.resourceVersion === '' || options.resourceVersion === '0')
-  const stream = context.exchange.stream(200, { 'content-type': watchContentType(form) })
+  const headers: HttpHeaders = { 'content-type': watchContentType(form) }
+  addWarnings(context, headers)
+  const stream = context.exchange.stream(200, headers)
   const watch = new WatchStream({
     cache,
     selection,

@@ -3,7 +3,7 @@
 import { quoted } from '#api/meta/check.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { generatedName } from '#api/meta/generate-name.ts'
-import { apiVersionOf } from '#api/meta/gvk.ts'
+import { apiVersionOf, type GroupResource } from '#api/meta/gvk.ts'
 import { alreadyExists, badRequest, conflict, generatedNameTaken, invalid, notFound, unknownFailure } from '#api/meta/status-error.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { V1DeleteOptions } from '#api/meta/v1/types.gen.ts'
@@ -88,8 +88,12 @@ export class ResourceRegistry {
     return this.cache.get(this.key(namespace, name))
   }
 
-  async get(namespace: string, name: string): Promise<CachedObject> {
-    return (await this.find(namespace, name)) ?? this.#missing(name)
+  async get(
+    namespace: string,
+    name: string,
+    subject: GroupResource = { group: this.definition.group, resource: this.definition.plural },
+  ): Promise<CachedObject> {
+    return (await this.find(namespace, name)) ?? this.#missing(name, subject)
   }
 
   async create(object: KubernetesObject, context: WriteContext): Promise<CachedObject> {
@@ -105,8 +109,8 @@ export class ResourceRegistry {
         return await this.#createOnce(object, context, request)
       } catch (error) {
         if (!generates || !(error instanceof AlreadyThere))
-          throw error instanceof AlreadyThere ? this.#alreadyExists(error, metadata.name ?? '') : error
-        if (attempt === generateNameAttempts) throw generatedNameTaken(this.#subject(), metadata.name ?? '')
+          throw error instanceof AlreadyThere ? this.#alreadyExists(error, metadata.name ?? '', context) : error
+        if (attempt === generateNameAttempts) throw generatedNameTaken(this.#subject(context), metadata.name ?? '')
       }
     }
   }
@@ -138,7 +142,11 @@ export class ResourceRegistry {
         return await this.#updateOnce(name, context, options)
       } catch (error) {
         if (!(error instanceof LostRace) || attempt >= conflictAttempts) {
-          throw error instanceof LostRace ? this.#conflict(name) : error instanceof AlreadyThere ? this.#alreadyExists(error, name) : error
+          throw error instanceof LostRace
+            ? this.#conflict(name, context)
+            : error instanceof AlreadyThere
+              ? this.#alreadyExists(error, name, context)
+              : error
         }
       }
     }
@@ -152,7 +160,7 @@ export class ResourceRegistry {
     const { definition } = this
     const prev = await this.find(context.namespace, name)
     if (prev === undefined) {
-      if (!createsIfMissing && !definition.allowCreateOnUpdate) this.#missing(name)
+      if (!createsIfMissing && !definition.allowCreateOnUpdate) this.#missing(name, this.#subject(context))
       const fresh = await transform(undefined)
       return { object: await this.#createFromUpdate(fresh, context), wasCreated: true }
     }
@@ -161,7 +169,7 @@ export class ResourceRegistry {
     this.#ensureNamespace(next, context)
     if (metadata.uid && metadata.uid !== prev.object.metadata?.uid) {
       throw conflict(
-        this.#subject(),
+        this.#subject(context),
         name,
         `StorageError: invalid object, Code: 4, Key: ${prev.key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${prev.object.metadata?.uid ?? ''}`,
       )
@@ -174,7 +182,7 @@ export class ResourceRegistry {
       metadata.resourceVersion = String(prev.revision)
     } else if (metadata.resourceVersion !== String(prev.revision)) {
       if (retriesConflicts && !(await this.#isCurrent(prev))) throw new LostRace()
-      throw this.#conflict(name)
+      throw this.#conflict(name, context)
     }
     return { object: await this.#store(name, next, prev, rules, context), wasCreated: false }
   }
@@ -210,6 +218,8 @@ export class ResourceRegistry {
   }
 
   async #createFromUpdate(object: KubernetesObject, context: WriteContext): Promise<CachedObject> {
+    // There is nothing yet that it could be the version of.
+    delete object.metadata?.resourceVersion
     this.#ensureNamespace(object, context)
     const request = this.#admissionRequest('CREATE', context, object.metadata?.name ?? '', object, undefined)
     await this.#mutate(request, object, context)
@@ -222,12 +232,12 @@ export class ResourceRegistry {
    */
   async delete(name: string, options: V1DeleteOptions, context: WriteContext): Promise<{ object: CachedObject; wasDeleted: boolean }> {
     for (let attempt = 1; ; attempt++) {
-      const prev = await this.get(context.namespace, name)
+      const prev = await this.get(context.namespace, name, this.#subject(context))
       try {
         return await this.#deleteOnce(prev, { ...options }, context)
       } catch (error) {
         if (!(error instanceof LostRace)) throw error
-        if (attempt >= conflictAttempts) throw this.#conflict(name)
+        if (attempt >= conflictAttempts) throw this.#conflict(name, context)
       }
     }
   }
@@ -266,16 +276,18 @@ export class ResourceRegistry {
 
   async #remove(prev: CachedObject, last: KubernetesObject | undefined, context: WriteContext): Promise<CachedObject> {
     const { store, hooks } = this.#options
+    let { revision } = prev
     if (!context.isDryRun) {
-      const { succeeded } = await store.txn({
+      const result = await store.txn({
         compare: [{ key: prev.key, target: 'modRevision', op: '=', value: prev.revision }],
         success: [{ delete: { key: prev.key } }],
       })
-      if (!succeeded) throw new LostRace()
+      if (!result.succeeded) throw new LostRace()
+      revision = result.revision
       await hooks?.afterDelete?.(prev.object, context)
     }
-    if (last === undefined) return prev
-    return new CachedObject(prev.key, prev.namespace, prev.name, prev.revision, this.#options.encode(withoutResourceVersion(last)).value)
+    const value = last === undefined ? prev.value : this.#options.encode(withoutResourceVersion(last)).value
+    return new CachedObject(prev.key, prev.namespace, prev.name, revision, value)
   }
 
   /** Puts the object into the store if it is still as `prev` says; an object that did not change is not written. */
@@ -352,17 +364,22 @@ export class ResourceRegistry {
     const { clock, isEnabled } = this.#options
     return { now: formatTime(clock.now()), isEnabled, requestVersion: apiVersionOf(resource), user }
   }
-  #subject() {
-    return { group: this.definition.group, resource: this.definition.plural }
+  /** As the client named it: two groups may share one registry. */
+  #subject({ resource }: WriteContext) {
+    return resource
   }
-  #missing(name: string): never {
-    throw notFound(this.#subject(), name)
+  #missing(name: string, subject: GroupResource): never {
+    throw notFound(subject, name)
   }
-  #conflict(name: string): Error {
-    return conflict(this.#subject(), name, 'the object has been modified; please apply your changes to the latest version and try again')
+  #conflict(name: string, context: WriteContext): Error {
+    return conflict(
+      this.#subject(context),
+      name,
+      'the object has been modified; please apply your changes to the latest version and try again',
+    )
   }
-  #alreadyExists({ existing }: AlreadyThere, name: string): Error {
-    const error = alreadyExists(this.#subject(), name)
+  #alreadyExists({ existing }: AlreadyThere, name: string, context: WriteContext): Error {
+    const error = alreadyExists(this.#subject(context), name)
     if (existing?.object.metadata?.deletionTimestamp) {
       error.status.message = `object is being deleted: ${error.status.message}`
     }

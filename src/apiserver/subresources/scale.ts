@@ -1,6 +1,7 @@
 /** The scale subresource: a Scale that stands for the number of replicas of the object behind it. */
 
 import type { V1Scale } from '#api/autoscaling/v1/types.gen.ts'
+import { strictDecodingError } from '#api/codec/json.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { applyPatch } from '#api/meta/patch/apply-patch.ts'
 import { badRequest, conflict, invalid } from '#api/meta/status-error.ts'
@@ -67,6 +68,8 @@ async function patchScale(services: EndpointServices, resource: ServedResource, 
     const patched = applyPatch(kind, current, parsePatchBody(body).value, schemaOf(scaleDefinition.schema))
     const decoded = decodePatched(patched, scaleDefinition)
     if ('error' in decoded) throw badRequest(decoded.error)
+    if (options.fieldValidation === 'Warn') for (const each of decoded.strictErrors) context.warn(each)
+    if (options.fieldValidation === 'Strict' && decoded.strictErrors.length > 0) throw badRequest(strictDecodingError(decoded.strictErrors))
     return decoded.object as V1Scale
   })
 }

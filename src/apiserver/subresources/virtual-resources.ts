@@ -75,6 +75,7 @@ export function virtualResources(
 function judge(definition: ResourceDefinition, object: KubernetesObject, context: RequestContext, clock: Clock): void {
   const check = new Check()
   definition.validate?.(object, check, { now: formatTime(clock.now()), isEnabled: () => true })
-  if (check.failed) throw invalid(definition, object.metadata?.name ?? '', check.errors)
+  // Upstream has lost the kind by then, and clients see it missing.
+  if (check.failed) throw invalid({ group: definition.group, kind: '' }, '', check.errors)
   void context
 }
