@@ -30,8 +30,6 @@ export const LeaseCandidate = defineResource<V1beta1LeaseCandidate>({
     mustNotChange(next.spec.leaseName, prev.spec.leaseName, check.at('spec.leaseName'))
   },
 
-  fieldSelectors: { 'spec.leaseName': ({ spec }) => spec.leaseName ?? '' },
-
   columns: [
     nameColumn,
     { name: 'LeaseName', type: 'string', description: { field: 'LeaseCandidateSpec.leaseName' }, cell: ({ spec }) => spec.leaseName },
