@@ -36,7 +36,7 @@ import {
   opUint64,
   type ValuePlan,
 } from './plan.ts'
-import { zeroField } from './zero.ts'
+import { zeroField, zeroValue } from './zero.ts'
 
 export type JsonObject = Record<string, unknown>
 
@@ -177,6 +177,10 @@ function walkValue(value: unknown, plan: ValuePlan): unknown {
   if (typeof value === 'string') {
     walked.chars += value.length + 2
     return walkText(value, plan)
+  }
+  if (value === null) {
+    walked.chars += 4
+    return zeroValue(plan) === null ? value : unusual
   }
   switch (plan.op) {
     case opBool:

@@ -44,7 +44,10 @@ export function schemaNames(): string[] {
   return [...new Set([...linesByName().keys(), ...types.keys()])]
 }
 
-/** The type of a kind. Options and Status belong to every group: ask for them under any. */
+/** Kinds that every group and version has. */
+const everywhere = new Set(['CreateOptions', 'DeleteOptions', 'GetOptions', 'ListOptions', 'PatchOptions', 'UpdateOptions', 'WatchEvent'])
+
+/** The type of a kind. */
 export function schemaNameOf({ group, version, kind }: GroupVersionKind): string | undefined {
   if (names === undefined) {
     names = new Map()
@@ -54,5 +57,5 @@ export function schemaNameOf({ group, version, kind }: GroupVersionKind): string
       for (const each of schemaOf(name).groupVersionKinds) names.set(`${each.group}/${each.version}/${each.kind}`, name)
     }
   }
-  return names.get(`${group}/${version}/${kind}`)
+  return names.get(`${group}/${version}/${kind}`) ?? (everywhere.has(kind) ? `io.k8s.apimachinery.pkg.apis.meta.v1.${kind}` : undefined)
 }
