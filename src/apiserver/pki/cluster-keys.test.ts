@@ -9,6 +9,7 @@ import { connect, createServer, type TLSSocket } from 'node:tls'
 import { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import { clusterIdentities, nodeIdentities } from '#apiserver/pki/identities.ts'
 import { type KeyDirectory, memoryKeyDirectory, openKeyDirectory } from '#apiserver/pki/key-directory.ts'
+import { storedIdentities } from '#apiserver/pki/stored-identities.ts'
 import { nodeFiles } from '#base/files.ts'
 import { silentLogger } from '#base/log.ts'
 import { systemRandom } from '#base/random.ts'
@@ -208,4 +209,19 @@ test('an authority whose key is kept elsewhere serves what is there and refuses 
   await open(t, await openKeyDirectory(nodeFiles, path))
   rmSync(join(path, 'scheduler.pem'))
   await assert.rejects(open(t, await openKeyDirectory(nodeFiles, path)), /cannot issue the certificate scheduler: ca\.key is not there/)
+})
+
+test('a tool that knows only the directory finds everything in it, and renews it as it was', async (t) => {
+  const path = emptyDirectory(t)
+  const first = await open(t, await openKeyDirectory(nodeFiles, path))
+  const directory = await openKeyDirectory(nodeFiles, path)
+  const tool = await open(t, directory, new VirtualClock(), await storedIdentities(directory))
+  assert.deepEqual(new Set(tool.status().map(({ name }) => name)), new Set(first.status().map(({ name }) => name)))
+  assert.equal(tool.identity('apiserver').certificatePem, first.identity('apiserver').certificatePem)
+  await tool.renew()
+  const again = await open(t, await openKeyDirectory(nodeFiles, path))
+  for (const { name } of identities) {
+    assert.notEqual(again.identity(name).certificatePem, first.identity(name).certificatePem, name)
+    assert.equal(again.identity(name).certificatePem, tool.identity(name).certificatePem, name)
+  }
 })

@@ -13,6 +13,8 @@ import { readCertificate } from '#wire/x509/read-certificate.ts'
 export type KeyDirectory = {
   readAuthority(name: AuthorityName): Promise<Authority | undefined>
   writeAuthority(authority: Authority, privateKeyPem?: string): Promise<void>
+  /** Names of the identities that are kept. */
+  identities(): Promise<string[]>
   readIdentity(name: string): Promise<KeyPair | undefined>
   writeIdentity(name: string, pair: KeyPair): Promise<void>
   readServiceAccountKeys(): Promise<ServiceAccountKeys | undefined>
@@ -50,6 +52,10 @@ export async function openKeyDirectory(files: Files, directory: string): Promise
       if (privateKeyPem !== undefined) await files.write(at(`${authority.name}.key`), privateKeyPem, secret)
       await files.write(at(`${authority.name}.crt`), authority.certificatePem, handedOut)
     },
+    async identities() {
+      const names = await files.list(directory)
+      return names.filter((name) => name.endsWith('.pem')).map((name) => name.slice(0, -'.pem'.length))
+    },
     async readIdentity(name) {
       const text = await readSecret(`${name}.pem`)
       return text === undefined ? undefined : keyPairOf(text)
@@ -81,6 +87,7 @@ export function memoryKeyDirectory(): KeyDirectory {
     async writeAuthority(authority) {
       kept.set(authority.name, authority)
     },
+    identities: async () => [...pairs.keys()],
     readIdentity: async (name) => pairs.get(name),
     async writeIdentity(name, pair) {
       pairs.set(name, pair)

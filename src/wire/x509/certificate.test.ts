@@ -79,6 +79,9 @@ test('subject alternative names come out as they went in', () => {
       emailAddresses: ['a@b.c'],
     },
   })
+  const { dnsNames, ipAddresses } = readCertificate(leaf)
+  assert.deepEqual(dnsNames, ['kubernetes', 'kubernetes.default.svc'])
+  assert.deepEqual(ipAddresses, ['127.0.0.1', '0:0:0:0:0:0:0:1', 'fd00:10:0:0:0:ffff:102:304'])
   assert.equal(
     new X509Certificate(leaf).subjectAltName,
     'DNS:kubernetes, DNS:kubernetes.default.svc, email:a@b.c, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1, ' +

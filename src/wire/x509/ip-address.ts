@@ -9,6 +9,15 @@ export function isIpAddress(text: string): boolean {
   return (text.includes(':') ? ipv6Octets(text) : ipv4Octets(text)) !== undefined
 }
 
+/** Of 4 octets dotted, of 16 in eight groups, none left out. */
+export function ipAddressText(octets: Uint8Array): string {
+  if (octets.length === 4) return octets.join('.')
+  const groups: string[] = []
+  for (let index = 0; index + 1 < octets.length; index += 2)
+    groups.push((((octets[index] ?? 0) << 8) | (octets[index + 1] ?? 0)).toString(16))
+  return groups.join(':')
+}
+
 function ipv4Octets(text: string): number[] | undefined {
   const match = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text)
   const octets = match?.slice(1).map(Number)

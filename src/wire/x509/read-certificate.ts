@@ -11,6 +11,7 @@ import {
   readTime,
   tags,
 } from '#wire/der.ts'
+import { ipAddressText } from '#wire/x509/ip-address.ts'
 
 /** What a certificate says, without any judgement on whether to believe it. */
 export type CertificateFields = {
@@ -28,6 +29,9 @@ export type CertificateFields = {
   maxPathLength: number | undefined
   /** Object identifiers; undefined when the certificate does not limit its use. */
   extendedKeyUsages: string[] | undefined
+  dnsNames: string[]
+  /** As text: dotted, or eight groups. */
+  ipAddresses: string[]
   subjectKeyId: Uint8Array
   authorityKeyId: Uint8Array
   extensionIds: string[]
@@ -58,6 +62,8 @@ export function readCertificate(der: Uint8Array): CertificateFields {
     isCa: false,
     maxPathLength: undefined,
     extendedKeyUsages: undefined,
+    dnsNames: [],
+    ipAddresses: [],
     subjectKeyId: new Uint8Array(),
     authorityKeyId: new Uint8Array(),
     extensionIds: [],
@@ -94,7 +100,12 @@ function apply({ id, value, critical }: X509Extension, fields: CertificateFields
       fields.extendedKeyUsages = childrenOf(readDer(value, tags.sequence)).map(readObjectIdentifier)
       break
     case '2.5.29.15':
+      break
     case '2.5.29.17':
+      for (const { tag, content } of childrenOf(readDer(value, tags.sequence))) {
+        if (tag === implicitTag(2)) fields.dnsNames.push(Buffer.from(content).toString('latin1'))
+        if (tag === implicitTag(7)) fields.ipAddresses.push(ipAddressText(content))
+      }
       break
     default:
       if (critical) fields.unknownCriticalExtensions.push(id)
