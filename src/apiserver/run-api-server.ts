@@ -101,6 +101,7 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
     clientCa: keys.authority('ca').certificatePem,
     requestHeaderCa: keys.authority('front-proxy-ca').certificatePem,
   })
+  server.registries.forgetHistory()
   return {
     server,
     listener,

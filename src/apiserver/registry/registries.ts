@@ -83,6 +83,11 @@ export class Registries {
     await Promise.all([...this.#byPrefix.values()].map(({ cache }) => cache.start()))
   }
 
+  /** What happened before the server was ready is nobody's history: no client can have seen it. */
+  forgetHistory(): void {
+    for (const { cache } of this.#byPrefix.values()) cache.forgetHistory()
+  }
+
   stop(): void {
     for (const { cache } of this.#byPrefix.values()) cache.stop()
   }

@@ -206,7 +206,8 @@ export class ResourceRegistry {
       if (isReleased(next, prev.object) && (hooks?.mayDeleteOnUpdate?.(next) ?? true)) {
         const deleted = await this.#remove(prev, next, context)
         wasWritten = !context.isDryRun
-        return deleted
+        // The writer asked for an update and is shown one.
+        return deleted.at(prev.revision)
       }
       const written = await this.#write(next, prev, context)
       wasWritten = !context.isDryRun

@@ -62,7 +62,9 @@ export function virtualResources(
     const object = decodeBody(body, definition, { ...bodyOptions(context), fieldValidation: options.fieldValidation })
     definition.defaults?.(object)
     services.ownership.afterUpdate(undefined, object, writeContext(context, resource, options, 'CreateOptions'))
-    judge(definition, object, context, clock)
+    if (definition.scope === 'Namespaced') object.metadata = { ...object.metadata, namespace: info.namespace }
+    if (definition.kind === 'SelfSubjectReview') object.metadata = { ...object.metadata, creationTimestamp: formatTime(clock.now()) }
+    judge(definition, object, clock)
     const status = await answer(object, context)
     // An answer about the asker's own rules does not repeat the question.
     const { kind, apiVersion } = object
@@ -72,10 +74,9 @@ export function virtualResources(
   return endpoints
 }
 
-function judge(definition: ResourceDefinition, object: KubernetesObject, context: RequestContext, clock: Clock): void {
+function judge(definition: ResourceDefinition, object: KubernetesObject, clock: Clock): void {
   const check = new Check()
   definition.validate?.(object, check, { now: formatTime(clock.now()), isEnabled: () => true })
   // Upstream has lost the kind by then, and clients see it missing.
   if (check.failed) throw invalid({ group: definition.group, kind: '' }, '', check.errors)
-  void context
 }

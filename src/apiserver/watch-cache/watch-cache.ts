@@ -90,6 +90,11 @@ export class WatchCache {
     })
   }
 
+  /** Watches may begin no earlier than now. */
+  forgetHistory(): void {
+    this.#forgotten = this.#revision
+  }
+
   stop(): void {
     this.#feed?.cancel()
     this.#end()
