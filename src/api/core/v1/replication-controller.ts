@@ -28,7 +28,9 @@ export const ReplicationController = defineResource<V1ReplicationController>({
   defaultPropagation: 'Orphan',
   resetFields: ['status'],
 
-  defaults({ metadata, spec }) {
+  defaults(controller) {
+    controller.spec ??= {}
+    const { metadata, spec } = controller
     const { template } = spec
     const labels = template?.metadata?.labels
     if (labels) {

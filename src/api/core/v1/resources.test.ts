@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { computeQosClass, podLimits, podRequests, type Quantities } from '#api/core/v1/resources.ts'
+import { computeQosClass, effectivePodRequests, podLimits, podRequests, type Quantities } from '#api/core/v1/resources.ts'
 import type { V1PodSpec } from '#api/core/v1/types.gen.ts'
 
 const shown = (quantities: Quantities) => Object.fromEntries(Object.entries(quantities).map(([name, quantity]) => [name, String(quantity)]))
@@ -45,4 +45,19 @@ test('the class follows from what all containers limit', () => {
     [{ containers: [{ name: 'c' }], resources: { limits: { cpu: '1' } } }, 'Burstable'],
   ]
   for (const [given, expected] of cases) assert.equal(computeQosClass(spec(given)), expected, JSON.stringify(given))
+})
+
+test('a resize that is under way counts with the larger of before and after', () => {
+  const containerStatus = { name: 'c', image: 'i', imageID: 'i', ready: true, restartCount: 0 }
+  const cpuOf = (asked: string, actual: string, allotted: string, reason?: string) => {
+    const status = { ...containerStatus, resources: { requests: { cpu: actual } }, allocatedResources: { cpu: allotted } }
+    const conditions = reason === undefined ? [] : [{ type: 'PodResizePending', status: 'True', reason }]
+    const pod = { metadata: {}, spec: spec({ containers: [asking(asked)] }), status: { containerStatuses: [status], conditions } }
+    return shown(effectivePodRequests(pod))['cpu']
+  }
+  assert.equal(cpuOf('1', '1', '1'), '1')
+  assert.equal(cpuOf('3', '1', '2'), '3')
+  assert.equal(cpuOf('1', '3', '2'), '3')
+  assert.equal(cpuOf('9', '1', '2', 'Deferred'), '9')
+  assert.equal(cpuOf('9', '1', '2', 'Infeasible'), '2')
 })

@@ -2,6 +2,7 @@ import { accessModesText } from '#api/core/v1/access-modes-text.ts'
 import { optionsForNewClaim, optionsForStoredClaim, validateClaimSpec } from '#api/core/v1/persistent-volume-claim/claim-spec.ts'
 import { claimSpecWarnings } from '#api/core/v1/persistent-volume-claim/claim-warnings.ts'
 import { dropDisabledClaimFields, keepKnownDataSources, mirrorDataSources } from '#api/core/v1/persistent-volume-claim/data-sources.ts'
+import { storageClassAnnotation, storageClassAnnotationWarning } from '#api/core/v1/persistent-volume-claim/storage-class-annotation.ts'
 import { validateClaimStatusUpdate, validateClaimUpdate } from '#api/core/v1/persistent-volume-claim/validate-claim-update.ts'
 import { defaultClaimSpec } from '#api/core/v1/pod-spec/default-volume.ts'
 import { roundUpToMillis } from '#api/core/v1/quantities.ts'
@@ -12,10 +13,6 @@ import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { canonicalQuantity } from '#api/meta/quantity.ts'
 import { defineResource } from '#api/resource.ts'
-
-/** How a class was named before there was a field; also on volumes. */
-export const storageClassAnnotation = 'volume.beta.kubernetes.io/storage-class'
-export const storageClassAnnotationWarning = 'deprecated since v1.8; use "storageClassName" attribute instead'
 
 export const PersistentVolumeClaim = defineResource<V1PersistentVolumeClaim>({
   group: '',

@@ -1,7 +1,7 @@
 /** Judges changes to claims: little may change once a volume was sought. */
 
 import { mirrorDataSources } from '#api/core/v1/persistent-volume-claim/data-sources.ts'
-import { storageClassAnnotation } from '#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts'
+import { storageClassAnnotation } from '#api/core/v1/persistent-volume-claim/storage-class-annotation.ts'
 import { validateNotBelowZero, validateResourceQuantity } from '#api/core/v1/quantities.ts'
 import { validateClaimResourceName } from '#api/core/v1/resource-names.ts'
 import type { V1PersistentVolumeClaim, V1PersistentVolumeClaimSpec } from '#api/core/v1/types.gen.ts'

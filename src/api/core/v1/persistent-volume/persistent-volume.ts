@@ -5,7 +5,7 @@ import {
   validatePersistentVolumeUpdate,
   volumeOptions,
 } from '#api/core/v1/persistent-volume/validate-persistent-volume.ts'
-import { storageClassAnnotation, storageClassAnnotationWarning } from '#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts'
+import { storageClassAnnotation, storageClassAnnotationWarning } from '#api/core/v1/persistent-volume-claim/storage-class-annotation.ts'
 import { defaultAzureDisk } from '#api/core/v1/pod-spec/default-volume.ts'
 import { nodeSelectorTermWarnings } from '#api/core/v1/pod-spec/warnings.ts'
 import { roundUpToMillis } from '#api/core/v1/quantities.ts'
