@@ -15,6 +15,7 @@ export const CSIDriver = defineResource<V1CSIDriver>({
   scope: 'Cluster',
   schema: 'io.k8s.api.storage.v1.CSIDriver',
   generation: 'spec',
+  returnsDeletedObject: true,
 
   defaults(driver) {
     driver.spec ??= {}

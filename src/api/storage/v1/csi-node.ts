@@ -20,6 +20,7 @@ export const CSINode = defineResource<V1CSINode>({
   scope: 'Cluster',
   schema: 'io.k8s.api.storage.v1.CSINode',
   generation: false,
+  returnsDeletedObject: true,
   rejudgesMetadata: false,
 
   validate: validateDrivers,

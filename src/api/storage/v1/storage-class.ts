@@ -22,6 +22,7 @@ export const StorageClass = defineResource<V1StorageClass>({
   scope: 'Cluster',
   schema: 'io.k8s.api.storage.v1.StorageClass',
   generation: false,
+  returnsDeletedObject: true,
   rejudgesMetadata: false,
   allowUnconditionalUpdate: true,
 

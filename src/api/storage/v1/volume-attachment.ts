@@ -22,6 +22,7 @@ export const VolumeAttachment = defineResource<V1VolumeAttachment>({
   scope: 'Cluster',
   schema: 'io.k8s.api.storage.v1.VolumeAttachment',
   generation: false,
+  returnsDeletedObject: true,
   rejudgesMetadata: false,
   resetFields: ['status'],
 

@@ -17,6 +17,7 @@ export const VolumeAttributesClass = defineResource<V1VolumeAttributesClass>({
   scope: 'Cluster',
   schema: 'io.k8s.api.storage.v1.VolumeAttributesClass',
   generation: false,
+  returnsDeletedObject: true,
   allowUnconditionalUpdate: true,
 
   validate: validateClass,
