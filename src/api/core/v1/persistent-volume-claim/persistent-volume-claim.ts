@@ -14,6 +14,8 @@ import { putBack } from '#api/meta/put-back.ts'
 import { canonicalQuantity } from '#api/meta/quantity.ts'
 import { defineResource } from '#api/resource.ts'
 
+export { storageClassAnnotation }
+
 export const PersistentVolumeClaim = defineResource<V1PersistentVolumeClaim>({
   group: '',
   version: 'v1',
