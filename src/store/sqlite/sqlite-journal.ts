@@ -106,6 +106,11 @@ export class SqliteJournal implements Journal {
     const batch = this.#takeBatch()
     if (!batch) return
     const { message, sent } = batch
+    if (isEmpty(message)) {
+      // Only reads that had to wait for the writes before them.
+      this.#settle(sent)
+      return
+    }
     this.#inFlight = sent
     this.#file.call('commit', message, { transfer: [message.records.buffer as ArrayBuffer] }).then(
       ({ failure }) => {
@@ -232,4 +237,8 @@ export class SqliteJournal implements Journal {
     this.#trouble = error
     this.#listener?.onTrouble(error)
   }
+}
+
+function isEmpty({ records, forgotten, granted, revoked, compacted }: Batch): boolean {
+  return records.byteLength + forgotten.length + granted.length + revoked.length === 0 && compacted === undefined
 }
