@@ -15,6 +15,7 @@ import { claimSpecWarnings } from '#api/core/v1/persistent-volume-claim/claim-wa
 import { defaultClaimSpec } from '#api/core/v1/pod-spec/default-volume.ts'
 import { defaultPodTemplate } from '#api/core/v1/pod-spec/defaults.ts'
 import { dropDisabledFields } from '#api/core/v1/pod-spec/drop-disabled.ts'
+import { validatePodAnnotations } from '#api/core/v1/pod-spec/validate-annotations.ts'
 import { type PodValidationOptions, podValidationOptions, validatePodTemplate } from '#api/core/v1/pod-spec/validate-pod-template.ts'
 import { podTemplateWarnings } from '#api/core/v1/pod-spec/warnings.ts'
 import type { V1PodTemplateSpec, V1Volume } from '#api/core/v1/types.gen.ts'
@@ -22,6 +23,7 @@ import { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { nonNegative } from '#api/meta/formats.ts'
+import { validateAnnotations, validateLabels } from '#api/meta/labels.ts'
 import { dns1123Label, mustBe, nameIsDns1123Label } from '#api/meta/names.ts'
 import { validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { putBack } from '#api/meta/put-back.ts'
@@ -183,6 +185,7 @@ function validateSpec(spec: V1StatefulSetSpec, check: Check, options: PodValidat
     const template = templateAsRun(spec)
     mustSelectTemplate(selector, template, check.at('template'))
     if (!rules.skipPodTemplate) validatePodTemplate(template, check.at('template'), options)
+    rejudgeTemplateMetadata(template, check.at('template'), options)
   }
   mustRunForever(spec.template, check.at('template'), 'StatefulSet')
 }
@@ -214,6 +217,13 @@ function validateRetentionPolicy(policy: V1StatefulSetPersistentVolumeClaimReten
     const value = policy[field] ?? ''
     if (value !== 'Retain' && value !== 'Delete') check.at(field).notSupported(value, ['Retain', 'Delete'])
   }
+}
+
+/** Upstream looks at the labels and annotations of this kind's template twice, and reports them twice. */
+function rejudgeTemplateMetadata({ metadata, spec }: V1PodTemplateSpec, check: Check, options: PodValidationOptions): void {
+  validateLabels(metadata?.labels, check.at('labels'))
+  validateAnnotations(metadata?.annotations, check.at('annotations'))
+  validatePodAnnotations(metadata?.annotations, spec ?? { containers: [] }, check.at('annotations'), options)
 }
 
 /** The template with what the controller puts into each pod: its own host name and subdomain, and the claims as volumes. */
