@@ -104,7 +104,14 @@ function hasSelectors({ aggregationRule }: ClusterRole): boolean {
 function changesOnlyGarbageCollection<T extends { readonly metadata: object }>(next: T, old: T): boolean {
   const bare = ({ metadata, ...rest }: T) => ({
     ...rest,
-    metadata: { ...metadata, ownerReferences: undefined, finalizers: undefined, selfLink: undefined, managedFields: undefined },
+    metadata: {
+      ...metadata,
+      ownerReferences: undefined,
+      finalizers: undefined,
+      selfLink: undefined,
+      managedFields: undefined,
+      resourceVersion: undefined,
+    },
   })
   return semanticEqual(bare(next), bare(old))
 }
