@@ -1,4 +1,5 @@
 /** Judges the annotations that mean something to pods. `check` stands at the annotations. */
+import { jsonSyntaxError } from '#api/codec/json-syntax-error.ts'
 import { checkAtContainer, eachContainer, someContainer } from '#api/core/v1/pod-spec/all-containers.ts'
 import { validateDescendingPath } from '#api/core/v1/pod-spec/paths.ts'
 import { validateTolerations } from '#api/core/v1/pod-spec/validate-tolerations.ts'
@@ -60,22 +61,13 @@ export function isDeletionCost(annotations: Annotations): boolean {
 }
 
 function validateTolerationsAnnotation(text: string, check: Check, options: PodValidationOptions): void {
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(text)
-  } catch {
-    check.invalid(tolerationsAnnotation, syntaxError(text))
+  const error = jsonSyntaxError(Buffer.from(text))
+  if (error !== undefined) {
+    check.invalid(tolerationsAnnotation, error)
     return
   }
-  if (!Array.isArray(parsed)) return
-  validateTolerations(parsed.map(withLoweredKeys), check.at(tolerationsAnnotation), options)
-}
-
-function syntaxError(text: string): string {
-  const first = text.trimStart()[0]
-  if (first === undefined) return 'unexpected end of JSON input'
-  const startsValue = /[[{"tfn\d-]/.test(first)
-  return startsValue ? 'unexpected end of JSON input' : `invalid character '${first}' looking for beginning of value`
+  const parsed: unknown = JSON.parse(text)
+  if (Array.isArray(parsed)) validateTolerations(parsed.map(withLoweredKeys), check.at(tolerationsAnnotation), options)
 }
 
 /** The keys were written by many hands: `Key`, `key`. */

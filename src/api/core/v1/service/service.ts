@@ -48,6 +48,8 @@ export const Service = defineResource<V1Service>({
 
   prepareForCreate(service) {
     service.status = { loadBalancer: {} }
+    const { spec } = service
+    if (spec.clusterIP && !spec.clusterIPs?.length) spec.clusterIPs = [spec.clusterIP]
   },
   validate: (service, check) => validateService(service, undefined, check),
   warningsOnCreate: serviceWarnings,
