@@ -1,0 +1,28 @@
+/** Collects the descriptions of all types and fields into the file that is packaged: `node scripts/describe-api.ts`. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Descriptions, descriptionsPath } from '#api/schema/descriptions.ts'
+import { schemaNames } from '#api/schema/schema.ts'
+
+const repository = join(import.meta.dirname, '..')
+
+function readTypings(path: string): string | undefined {
+  // Not what an earlier run has written.
+  if (path === descriptionsPath) return undefined
+  try {
+    return readFileSync(join(repository, path), 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+const descriptions = new Descriptions(readTypings)
+const collected: Record<string, Record<string, string>> = {}
+for (const name of schemaNames().sort()) {
+  const described = Object.fromEntries(descriptions.ofType(name))
+  if (Object.keys(described).length > 0) collected[name] = described
+}
+const target = join(repository, descriptionsPath)
+mkdirSync(dirname(target), { recursive: true })
+writeFileSync(target, JSON.stringify(collected))
+console.log(`${descriptionsPath}: ${Object.keys(collected).length} types`)
