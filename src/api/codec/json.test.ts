@@ -275,6 +275,19 @@ test('what was parsed already is decoded by the same rules', () => {
   )
 })
 
+test('keys that come twice are found in JSON of no type, too', () => {
+  const cases: [string, string[]][] = [
+    ['{"a":1,"b":{"c":[{"d":1}]}}', []],
+    ['{"a":":x"}', []],
+    ['{"a":1,"b":{"c":[{"d":1,"d":2}]},"a":3}', ['duplicate field "b.c[0].d"', 'duplicate field "a"']],
+  ]
+  for (const [json, errors] of cases) assert.deepEqual(readJson(bytes(json)).duplicateFields(), errors, json)
+  assert.throws(
+    () => readJson(bytes(`${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}`)).duplicateFields(),
+    new DecodeError('exceeded max depth'),
+  )
+})
+
 test('what is no JSON is refused in Go’s words', () => {
   const cases: [string, string][] = [
     ['', 'unexpected end of JSON input'],

@@ -3,6 +3,7 @@ import { schemaOf } from '#api/schema/schema.ts'
 import type { TypeSchema } from '#api/schema/type-schema.ts'
 import { type JsonObject, unusual, walked, walkMessage } from './canonical-walk.ts'
 import { DecodeError } from './decode-error.ts'
+import { duplicateFields } from './duplicate-fields.ts'
 import { decodeExactly } from './exact-decode.ts'
 import { type Node, readExactly } from './exact-json.ts'
 import { isTooDeep, jsonSyntaxError } from './json-syntax-error.ts'
@@ -55,6 +56,15 @@ export class JsonDocument {
     return this.#value
   }
 
+  /** Keys that come twice, for who does not decode into a type. Before `decode`. Throws `DecodeError` for what is too deep. */
+  duplicateFields(): string[] {
+    try {
+      return duplicateFields(this.#bytes, this.#text, this.#value)
+    } catch (error) {
+      throw error instanceof RangeError ? new DecodeError('exceeded max depth') : error
+    }
+  }
+
   /** To be called once. Throws `DecodeError`. */
   decode<T = JsonObject>(type: TypeReference): Decoded<T> {
     const plan = planOf(resolved(type))
@@ -91,6 +101,11 @@ export function decodeValue<T = JsonObject>(value: unknown, type: TypeReference)
  */
 export function canonicalize<T extends object>(object: T, type: TypeReference): T {
   return decodeValue<T>(object, type).object
+}
+
+/** Of an object that is canonical, as decoding and `canonicalize` leave it. */
+export function encodeCanonicalJson(object: object): Buffer {
+  return Buffer.from(jsonText(object))
 }
 
 /** The bytes start with `{"kind":…,"apiVersion":…,"metadata":{`, as far as the object has these. Canonicalizes the object first. */

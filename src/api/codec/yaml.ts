@@ -1,7 +1,7 @@
 /** Objects from YAML and to YAML. */
 
 import type { JsonObject } from './canonical-walk.ts'
-import { DecodeError } from './decode-error.ts'
+import { keysIn } from './duplicate-fields.ts'
 import { type Decoded, decodeValue, type TypeReference } from './json.ts'
 import { countKeys } from './scan-json.ts'
 import { readYamlValue, readYamlValues, type YamlValue } from './yaml-reader.ts'
@@ -59,12 +59,4 @@ function asJson(bytes: Uint8Array, text: string): YamlValue | undefined {
   } catch {
     return undefined
   }
-}
-
-function keysIn(value: unknown, depth: number): number {
-  if (typeof value !== 'object' || value === null) return 0
-  if (depth > 500) throw new DecodeError('yaml: exceeded max depth')
-  let keys = 0
-  for (const child of Object.values(value)) keys += keysIn(child, depth + 1)
-  return Array.isArray(value) ? keys : keys + Object.keys(value).length
 }
