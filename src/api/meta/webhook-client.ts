@@ -1,8 +1,10 @@
 /** How the server reaches a webhook: by URL, or through a service. */
+import { X509Certificate } from 'node:crypto'
 import type { Check } from '#api/meta/check.ts'
 import { portNum } from '#api/meta/formats.ts'
 import { type GoUrl, parseGoUrl } from '#api/meta/go-url.ts'
 import { dns1123Subdomain } from '#api/meta/names.ts'
+import { decodePem } from '#wire/pem.ts'
 
 const form = '; desired format: https://host[/path]'
 
@@ -44,4 +46,27 @@ function validateUrlPath(path: string, check: Check): void {
     if (segment === '') check.invalid(path, `segment[${index}] may not be empty`)
     else for (const message of dns1123Subdomain(segment)) check.invalid(path, `segment[${index}]: ${message}`)
   }
+}
+
+/** Why nobody can be trusted by the base64 of a CA bundle; one good certificate is enough. */
+export function caBundleError(base64: string): string | undefined {
+  let rest = Buffer.from(base64, 'base64').toString('latin1')
+  let firstError: string | undefined
+  while (rest.length > 0) {
+    const found = decodePem(rest)
+    if (found.block === undefined) {
+      firstError ??= 'unable to parse bytes as PEM block'
+      break
+    }
+    rest = found.rest
+    const { type, headers, bytes } = found.block
+    if (type !== 'CERTIFICATE' || Object.keys(headers).length > 0) continue
+    try {
+      new X509Certificate(bytes)
+      return undefined
+    } catch {
+      firstError ??= 'failed to parse certificate: x509: malformed certificate'
+    }
+  }
+  return `unable to load root certificates: ${firstError ?? 'no valid certificate authority data seen'}`
 }

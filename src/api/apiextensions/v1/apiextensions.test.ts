@@ -267,6 +267,17 @@ test('a webhook converts, or nothing does', () => {
   for (const [object, errors] of cases) assert.deepEqual(errorsOf(object), errors)
 })
 
+test('the CA of a converting webhook must be sound once objects are served', () => {
+  const webhook = { clientConfig: { url: 'https://x.y', caBundle: 'eA==' }, conversionReviewVersions: ['v1'] }
+  const converted = definition({ conversion: { strategy: 'Webhook', webhook } })
+  const prev = tryCreate(CustomResourceDefinition, definition()).object
+  const conditions = [{ type: 'Established', status: 'True' }]
+  assert.deepEqual(tryUpdate(CustomResourceDefinition, prev, converted).errors, [])
+  assert.deepEqual(tryUpdate(CustomResourceDefinition, { ...prev, status: { ...prev.status, conditions } }, converted).errors, [
+    'spec.conversion.webhookClientConfig.caBundle: Invalid value: "eA==": unable to load root certificates: unable to parse bytes as PEM block',
+  ])
+})
+
 test('an established definition keeps its kind and scope, and every version it stored', () => {
   const prev = tryCreate(CustomResourceDefinition, definition()).object
   const established = { ...prev, status: { ...prev.status, conditions: [{ type: 'Established', status: 'True' }] } }

@@ -60,7 +60,7 @@ export const CustomResourceDefinition = defineResource<V1CustomResourceDefinitio
   },
   validateUpdate(next, prev, check) {
     const [spec, prevSpec] = [unversionedSpec(next.spec), unversionedSpec(prev.spec)]
-    validateSpec(spec, check.at('spec'), strictnessFor(spec, prevSpec))
+    validateSpec(spec, check.at('spec'), strictnessFor(spec, prevSpec, isEstablished(prev)))
     if (isEstablished(prev)) {
       mustNotChange(spec.scope, prevSpec.scope, check.at('spec.scope'))
       mustNotChange(spec.names.kind, prevSpec.names.kind, check.at('spec.names.kind'))

@@ -7,12 +7,15 @@ import type { V1CustomResourceDefinition, V1JSONSchemaProps } from '#api/apiexte
 import { schemaFor, schemasOf, type UnversionedSpec } from '#api/apiextensions/v1/unversioned-spec.ts'
 import { Check } from '#api/meta/check.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
+import { caBundleError } from '#api/meta/webhook-client.ts'
 
 export type Strictness = SchemaRules & {
   schemaPresent: boolean
   structural: boolean
   prunedDefaults: boolean
   knownReviewVersion: boolean
+  /** Before objects are served nothing is converted, so that the CA may still be missing. */
+  soundCaBundle: boolean
   /** The versions whose schema an update leaves alone. */
   unchanged: ReadonlySet<string>
   storedExpressions: ReadonlySet<string>
@@ -28,6 +31,7 @@ export const strict: Strictness = {
   atomicSets: true,
   sureListKeys: true,
   knownReviewVersion: true,
+  soundCaBundle: false,
   unchanged: new Set(),
   storedExpressions: new Set(),
   manySelectableFields: new Set(),
@@ -35,10 +39,11 @@ export const strict: Strictness = {
 
 export const reviewVersions = ['v1', 'v1beta1']
 
-export function strictnessFor(next: UnversionedSpec, prev: UnversionedSpec): Strictness {
+export function strictnessFor(next: UnversionedSpec, prev: UnversionedSpec, isServed: boolean): Strictness {
   const schemas = schemasOf(prev)
   const none = (is: (schema: V1JSONSchemaProps) => boolean) => !schemas.some((schema) => someSchema(schema, is))
   const prevReviewVersions = prev.conversion?.conversionReviewVersions ?? []
+  const prevBundle = prev.conversion?.webhookClientConfig?.caBundle
   return {
     schemaPresent: prev.validation?.openAPIV3Schema != null || (prev.versions ?? []).every(({ schema }) => schema?.openAPIV3Schema != null),
     structural: schemas.every(isStructural),
@@ -47,6 +52,7 @@ export function strictnessFor(next: UnversionedSpec, prev: UnversionedSpec): Str
     atomicSets: none(hasMergedItems),
     sureListKeys: none(hasUnsureKeys),
     knownReviewVersion: prevReviewVersions.length === 0 || prevReviewVersions.some((version) => reviewVersions.includes(version)),
+    soundCaBundle: isServed && (!prevBundle || caBundleError(prevBundle) === undefined),
     unchanged: new Set((next.versions ?? []).map(({ name }) => name).filter((name) => hasSameSchema(next, prev, name))),
     storedExpressions: expressionsIn(schemas),
     manySelectableFields: new Set(

@@ -4,7 +4,7 @@ import type { UnversionedSpec } from '#api/apiextensions/v1/unversioned-spec.ts'
 import type { Check } from '#api/meta/check.ts'
 import { each } from '#api/meta/each.ts'
 import { dns1035Label, mustBe } from '#api/meta/names.ts'
-import { validateWebhookService, validateWebhookUrl } from '#api/meta/webhook-client.ts'
+import { caBundleError, validateWebhookService, validateWebhookUrl } from '#api/meta/webhook-client.ts'
 
 const strategies = ['None', 'Webhook']
 
@@ -22,6 +22,8 @@ export function validateConversion({ conversion, preserveUnknownFields }: Unvers
     else if ((client.url == null) === (client.service == null)) place.required('exactly one of url or service is required')
     else if (client.url != null) validateWebhookUrl(client.url, place.at('url'))
     else if (client.service != null) validateWebhookService(client.service, place.at('service'))
+    const bundleError = client?.caBundle && strictness.soundCaBundle ? caBundleError(client.caBundle) : undefined
+    if (bundleError !== undefined) place.at('caBundle').invalid(client?.caBundle, bundleError)
     validateReviewVersions(versions, check.at('conversionReviewVersions'), strictness)
     return
   }
