@@ -10,6 +10,17 @@ import { nameIsPathSegment } from '#api/meta/names.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { defineResource } from '#api/resource.ts'
 
+// The table still describes fields as v1beta1 did.
+const signerDescription = [
+  'Requested signer for the request. It is a qualified name in the form: `scope-hostname.io/name`. If empty, it will be defaulted:',
+  " 1. If it's a kubelet client certificate, it is assigned",
+  '    "kubernetes.io/kube-apiserver-client-kubelet".',
+  " 2. If it's a kubelet serving certificate, it is assigned",
+  '    "kubernetes.io/kubelet-serving".',
+  ' 3. Otherwise, it is assigned "kubernetes.io/legacy-unknown".',
+  'Distribution of trust for signers happens out of band. You can select on this field using `spec.signerName`.',
+].join('\n')
+
 /** Asks a signer for a certificate. What is asked, and who asks, never changes; approval and issuing have endpoints of their own. */
 export const CertificateSigningRequest = defineResource<V1CertificateSigningRequest>({
   group: 'certificates.k8s.io',
@@ -72,13 +83,13 @@ export const CertificateSigningRequest = defineResource<V1CertificateSigningRequ
     {
       name: 'SignerName',
       type: 'string',
-      description: { field: 'CertificateSigningRequestSpec.signerName' },
+      description: signerDescription,
       cell: ({ spec }) => spec?.signerName || '<none>',
     },
     {
       name: 'Requestor',
       type: 'string',
-      description: { field: 'CertificateSigningRequestSpec.request' },
+      description: 'Base64-encoded PKCS#10 CSR data',
       cell: ({ spec }) => spec?.username ?? '',
     },
     {
@@ -90,7 +101,7 @@ export const CertificateSigningRequest = defineResource<V1CertificateSigningRequ
     {
       name: 'Condition',
       type: 'string',
-      description: { field: 'CertificateSigningRequestStatus.conditions' },
+      description: 'Conditions applied to the request, such as approval or denial.',
       cell: conditionCell,
     },
   ],
