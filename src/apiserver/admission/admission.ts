@@ -1,6 +1,12 @@
 /** What stands between a decoded request and the store: plugins that change it, then plugins that judge it. */
+import { groupResourceText } from '#api/meta/gvk.ts'
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 import type { UserInfo } from '#apiserver/authn/authenticator.ts'
+import type { ReviewWebhook } from '#apiserver/authn/webhook/review-webhook.ts'
+import type { Authorizer } from '#apiserver/authz/authorizer.ts'
+import type { Clock } from '#base/clock.ts'
+import type { Logger } from '#base/log.ts'
+import type { Random } from '#base/random.ts'
 
 export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
 
@@ -30,7 +36,7 @@ export type AdmissionRequest = {
   onFinish(callback: (wasWritten: boolean) => void): void
 }
 
-/** The cluster as plugins read it: from memory, frozen, by plural name and group. */
+/** The cluster as plugins read it: from memory, frozen, by plural name and group. A resource that is not served has no objects. */
 export type ClusterView = {
   get(group: string, resource: string, namespace: string, name: string): KubernetesObject | undefined
   list(group: string, resource: string, namespace?: string): KubernetesObject[]
@@ -40,6 +46,8 @@ export type ClusterView = {
   replaceStatus(group: string, resource: string, object: KubernetesObject): Promise<KubernetesObject>
   /** Writes through the server's own identity, with admission: for plugins that provision. */
   create(group: string, resource: string, object: KubernetesObject): Promise<KubernetesObject>
+  /** The resources whose objects are of the kind; none when it is not served. */
+  resourcesOfKind(group: string, version: string, kind: string): { readonly resource: string; readonly isNamespaced: boolean }[]
   /** Calls back with each change to the resource, after replaying what exists. */
   onChange(group: string, resource: string, callback: (object: KubernetesObject, isDeleted: boolean) => void): Disposable
 }
@@ -47,52 +55,81 @@ export type ClusterView = {
 export type AdmissionPlugin = {
   readonly name: string
   readonly operations: readonly AdmissionOperation[]
+  /**
+   * What the plugin is asked about, written as in permissions: `pods`, `pods/resize`, `deployments.apps`, or `pods/*` for the
+   * object and all its subresources. The stored resource counts, whatever version the request speaks. Everything when absent.
+   */
+  readonly resources?: readonly string[]
   /** May change `request.object`; throws a StatusError to refuse. */
   mutate?(request: AdmissionRequest): void | Promise<void>
   /** Throws a StatusError to refuse. */
   validate?(request: AdmissionRequest): void | Promise<void>
 }
 
-/** How a plugin comes to life: it gets the cluster to look at, its configuration, and the seams. */
+/** How a plugin comes to life: it gets the cluster to look at, its configuration, and the seams. The caches may still be empty then. */
 export type AdmissionPluginFactory = (context: AdmissionContext) => AdmissionPlugin
 
 export type AdmissionContext = {
   readonly cluster: ClusterView
-  readonly clock: import('#base/clock.ts').Clock
-  readonly random: import('#base/random.ts').Random
-  readonly logger: import('#base/log.ts').Logger
-  readonly authorizer: import('#apiserver/authz/authorizer.ts').Authorizer
+  readonly clock: Clock
+  readonly random: Random
+  readonly logger: Logger
+  readonly authorizer: Authorizer
   isEnabled(featureGate: string): boolean
-  /** The plugin's part of the AdmissionConfiguration file. */
+  /** The plugin's part of the AdmissionConfiguration file, as parsed. */
   readonly configuration: unknown
+  /** Makes the sender to a service that a kubeconfig file describes; absent where the server has no way to the outside. */
+  reviewWebhook?(kubeconfigPath: string, retryDelayMs: number): ReviewWebhook
 }
 
+type Plan = { readonly mutating: readonly AdmissionPlugin[]; readonly validating: readonly AdmissionPlugin[] }
+
+/** Asks the plugins in their order, each about its own resources only. */
 export class AdmissionChain {
-  readonly #mutating: Record<AdmissionOperation, AdmissionPlugin[]>
-  readonly #validating: Record<AdmissionOperation, AdmissionPlugin[]>
+  readonly #plugins: readonly AdmissionPlugin[]
+  /** Which plugins a request meets is settled once for each resource, subresource and operation. */
+  readonly #plans = new WeakMap<ResourceDefinition, Map<string, Plan>>()
 
   constructor(plugins: readonly AdmissionPlugin[]) {
-    const forOperation = (has: (plugin: AdmissionPlugin) => boolean) => (operation: AdmissionOperation) =>
-      plugins.filter((plugin) => has(plugin) && plugin.operations.includes(operation))
-    this.#mutating = eachOperation(forOperation((plugin) => plugin.mutate !== undefined))
-    this.#validating = eachOperation(forOperation((plugin) => plugin.validate !== undefined))
+    this.#plugins = plugins
   }
 
   async mutate(request: AdmissionRequest): Promise<void> {
-    for (const plugin of this.#mutating[request.operation]) {
+    for (const plugin of this.#planFor(request).mutating) {
       const pending = plugin.mutate?.(request)
       if (pending !== undefined) await pending
     }
   }
 
   async validate(request: AdmissionRequest): Promise<void> {
-    for (const plugin of this.#validating[request.operation]) {
+    for (const plugin of this.#planFor(request).validating) {
       const pending = plugin.validate?.(request)
       if (pending !== undefined) await pending
     }
   }
+
+  #planFor({ definition, subresource, operation }: AdmissionRequest): Plan {
+    let plans = this.#plans.get(definition)
+    if (plans === undefined) {
+      plans = new Map()
+      this.#plans.set(definition, plans)
+    }
+    const key = subresource === '' ? operation : `${operation}/${subresource}`
+    let plan = plans.get(key)
+    if (plan === undefined) {
+      const asked = this.#plugins.filter((plugin) => plugin.operations.includes(operation) && looksAt(plugin, definition, subresource))
+      plan = {
+        mutating: asked.filter((plugin) => plugin.mutate !== undefined),
+        validating: asked.filter((plugin) => plugin.validate !== undefined),
+      }
+      plans.set(key, plan)
+    }
+    return plan
+  }
 }
 
-function eachOperation(pluginsFor: (operation: AdmissionOperation) => AdmissionPlugin[]): Record<AdmissionOperation, AdmissionPlugin[]> {
-  return { CREATE: pluginsFor('CREATE'), UPDATE: pluginsFor('UPDATE'), DELETE: pluginsFor('DELETE'), CONNECT: pluginsFor('CONNECT') }
+function looksAt({ resources }: AdmissionPlugin, { group, plural }: ResourceDefinition, subresource: string): boolean {
+  if (resources === undefined) return true
+  const resource = groupResourceText({ group, resource: plural })
+  return resources.includes(subresource === '' ? resource : `${resource}/${subresource}`) || resources.includes(`${resource}/*`)
 }

@@ -1,0 +1,22 @@
+import type { V1CertificateSigningRequest } from '#api/certificates/v1/types.gen.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
+import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
+import { mayActForSigner } from '#apiserver/admission/certificates/signer-permission.ts'
+import { forbid } from '#apiserver/admission/forbid.ts'
+
+/** Who puts a certificate into a request must be allowed to sign for its signer. */
+export function certificateSigning({ authorizer }: AdmissionContext): AdmissionPlugin {
+  return {
+    name: 'CertificateSigning',
+    operations: ['UPDATE'],
+    resources: ['certificatesigningrequests.certificates.k8s.io/status'],
+    async validate(request) {
+      const [next, prev] = [request.object as V1CertificateSigningRequest, request.oldObject as V1CertificateSigningRequest]
+      const isSigned = (next.status?.certificate ?? '') !== (prev.status?.certificate ?? '')
+      if (!isSigned && semanticEqual(next.status?.conditions, prev.status?.conditions)) return
+      const { signerName = '' } = prev.spec ?? {}
+      if (await mayActForSigner(authorizer, request.user, 'sign', signerName)) return
+      throw forbid(request, `user not permitted to sign requests with signerName "${signerName}"`)
+    },
+  }
+}

@@ -1,0 +1,26 @@
+import { parseSigningRequest } from '#api/certificates/v1/pem-errors.ts'
+import type { V1CertificateSigningRequest } from '#api/certificates/v1/types.gen.ts'
+import type { AdmissionPlugin } from '#apiserver/admission/admission.ts'
+import { forbid } from '#apiserver/admission/forbid.ts'
+
+const clientSigner = 'kubernetes.io/kube-apiserver-client'
+
+/** Nobody gets a certificate of the group that may do everything. */
+export function certificateSubjectRestriction(): AdmissionPlugin {
+  return {
+    name: 'CertificateSubjectRestriction',
+    operations: ['CREATE'],
+    resources: ['certificatesigningrequests.certificates.k8s.io'],
+    validate(request) {
+      const { signerName, request: pem = '' } = (request.object as V1CertificateSigningRequest).spec ?? {}
+      if (signerName !== clientSigner) return
+      let groups: readonly string[]
+      try {
+        groups = parseSigningRequest(pem).subject.organization
+      } catch (error) {
+        throw forbid(request, `failed to parse CSR: ${error instanceof Error ? error.message : String(error)}`)
+      }
+      if (groups.includes('system:masters')) throw forbid(request, `use of ${clientSigner} signer with system:masters group is not allowed`)
+    },
+  }
+}

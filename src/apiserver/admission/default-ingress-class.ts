@@ -1,0 +1,21 @@
+import type { V1Ingress } from '#api/networking/v1/types.gen.ts'
+import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
+import { newestDefault } from '#apiserver/admission/default-class.ts'
+
+const classOfOld = 'kubernetes.io/ingress.class'
+const isDefault = 'ingressclass.kubernetes.io/is-default-class'
+
+/** An ingress that names no class gets the default one. */
+export function defaultIngressClass({ cluster }: AdmissionContext): AdmissionPlugin {
+  return {
+    name: 'DefaultIngressClass',
+    operations: ['CREATE'],
+    resources: ['ingresses.networking.k8s.io'],
+    mutate({ object }) {
+      const ingress = object as V1Ingress
+      if (ingress.spec?.ingressClassName !== undefined || ingress.metadata?.annotations?.[classOfOld] !== undefined) return
+      const name = newestDefault(cluster.list('networking.k8s.io', 'ingressclasses'), [isDefault])
+      if (name !== undefined) ingress.spec = { ...ingress.spec, ingressClassName: name }
+    },
+  }
+}

@@ -1,0 +1,21 @@
+import { storageClassAnnotation } from '#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts'
+import type { V1PersistentVolumeClaim } from '#api/core/v1/types.gen.ts'
+import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
+import { newestDefault } from '#apiserver/admission/default-class.ts'
+
+const annotations = ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class']
+
+/** A claim that names no storage class gets the default one. */
+export function defaultStorageClass({ cluster }: AdmissionContext): AdmissionPlugin {
+  return {
+    name: 'DefaultStorageClass',
+    operations: ['CREATE'],
+    resources: ['persistentvolumeclaims'],
+    mutate({ object }) {
+      const claim = object as V1PersistentVolumeClaim
+      if (claim.metadata?.annotations?.[storageClassAnnotation] !== undefined || claim.spec?.storageClassName !== undefined) return
+      const name = newestDefault(cluster.list('storage.k8s.io', 'storageclasses'), annotations)
+      if (name !== undefined) claim.spec = { ...claim.spec, storageClassName: name }
+    },
+  }
+}

@@ -1,0 +1,35 @@
+import type { V1LimitRange, V1PersistentVolumeClaim, V1Pod } from '#api/core/v1/types.gen.ts'
+import { aggregateMessages } from '#api/meta/aggregate.ts'
+import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
+import { forbid } from '#apiserver/admission/forbid.ts'
+import { claimFaults, podFaults } from '#apiserver/admission/limit-ranger/constraints.ts'
+import { fillInDefaults } from '#apiserver/admission/limit-ranger/container-defaults.ts'
+
+/** Containers get the limits and requests that the namespace has as defaults, and stay within its bounds. */
+export function limitRanger({ cluster }: AdmissionContext): AdmissionPlugin {
+  const limitRangesFor = ({ operation, definition, subresource, oldObject, namespace }: AdmissionRequest): readonly V1LimitRange[] => {
+    if (oldObject?.metadata?.deletionTimestamp !== undefined) return []
+    // Resources of a pod that exists change through `resize` only.
+    if (definition.plural === 'pods' && (operation === 'UPDATE') !== (subresource === 'resize')) return []
+    return cluster.list('', 'limitranges', namespace) as V1LimitRange[]
+  }
+  return {
+    name: 'LimitRanger',
+    operations: ['CREATE', 'UPDATE'],
+    resources: ['pods', 'pods/resize', 'persistentvolumeclaims'],
+    mutate(request) {
+      if (request.definition.plural !== 'pods') return
+      for (const limitRange of limitRangesFor(request)) fillInDefaults(request.object as V1Pod, limitRange)
+    },
+    validate(request) {
+      for (const { spec } of limitRangesFor(request)) {
+        const limits = spec?.limits ?? []
+        const faults =
+          request.definition.plural === 'pods'
+            ? podFaults(limits, request.object as V1Pod)
+            : claimFaults(limits, request.object as V1PersistentVolumeClaim)
+        if (faults.length > 0) throw forbid(request, aggregateMessages(faults))
+      }
+    },
+  }
+}

@@ -1,0 +1,25 @@
+import { StatusError } from '#api/meta/status-error.ts'
+import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
+import { forbid } from '#apiserver/admission/forbid.ts'
+
+/** Makes the namespace that an object is created in. */
+export function namespaceAutoProvision({ cluster }: AdmissionContext): AdmissionPlugin {
+  const provision = async (request: AdmissionRequest): Promise<void> => {
+    try {
+      await cluster.create('', 'namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: request.namespace } })
+    } catch (error) {
+      if (error instanceof StatusError && error.reason === 'AlreadyExists') return
+      if (error instanceof StatusError && error.reason === 'Forbidden') throw error
+      throw forbid(request, error instanceof Error ? error.message : String(error))
+    }
+  }
+  return {
+    name: 'NamespaceAutoProvision',
+    operations: ['CREATE'],
+    mutate(request) {
+      const { isDryRun, namespace, definition } = request
+      if (isDryRun || namespace === '' || definition.kind === 'Namespace') return undefined
+      return cluster.get('', 'namespaces', '', namespace) === undefined ? provision(request) : undefined
+    },
+  }
+}

@@ -1,0 +1,17 @@
+import { notFound } from '#api/meta/status-error.ts'
+import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
+
+/** Refuses whatever is in a namespace that does not exist, deletions included. */
+export function namespaceExists({ cluster }: AdmissionContext): AdmissionPlugin {
+  return {
+    name: 'NamespaceExists',
+    operations: ['CREATE', 'UPDATE', 'DELETE'],
+    validate({ namespace, definition }) {
+      if (namespace === '' || definition.kind === 'Namespace') return undefined
+      if (cluster.get('', 'namespaces', '', namespace) !== undefined) return undefined
+      return cluster.getFresh('', 'namespaces', '', namespace).then((found) => {
+        if (found === undefined) throw notFound({ group: '', resource: 'namespaces' }, namespace)
+      })
+    },
+  }
+}

@@ -1,0 +1,42 @@
+import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
+import type { V1Node, V1Pod, V1PodSpec } from '#api/core/v1/types.gen.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
+import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
+import { forbid } from '#apiserver/admission/forbid.ts'
+
+/** What a change of a running pod asks of its node agent, by the name under which nodes declare it; in order of name. */
+const requirements: readonly { feature: string; isNeeded(next: V1PodSpec, prev: V1PodSpec): boolean }[] = [
+  {
+    feature: 'InPlacePodLevelResourcesVerticalScaling',
+    isNeeded: (next, prev) => !semanticEqual(next.resources, prev.resources),
+  },
+  {
+    feature: 'InPlacePodVerticalScalingInitContainers',
+    isNeeded: (next, prev) =>
+      (prev.initContainers ?? []).some(
+        (container, index) =>
+          !isSidecar(container) && !semanticEqual(container.resources ?? {}, next.initContainers?.[index]?.resources ?? {}),
+      ),
+  },
+]
+
+/** Pods change only in ways that their node knows how to follow. */
+export function nodeDeclaredFeatureValidator({ cluster }: AdmissionContext): AdmissionPlugin {
+  return {
+    name: 'NodeDeclaredFeatureValidator',
+    operations: ['UPDATE'],
+    resources: ['pods', 'pods/resize'],
+    validate(request) {
+      const [next, prev] = [request.object as V1Pod, request.oldObject as V1Pod]
+      const { nodeName } = next.spec
+      if (!nodeName || next.metadata.generation === prev.metadata.generation) return
+      const needed = requirements.filter(({ isNeeded }) => isNeeded(next.spec, prev.spec)).map(({ feature }) => feature)
+      if (needed.length === 0) return
+      const node = cluster.get('', 'nodes', '', nodeName) as V1Node | undefined
+      if (node === undefined) throw forbid(request, `node "${nodeName}" not found`)
+      const missing = needed.filter((feature) => !node.status?.declaredFeatures?.includes(feature))
+      if (missing.length === 0) return
+      throw forbid(request, `pod update requires features ${missing.join(', ')} which are not available on node "${nodeName}"`)
+    },
+  }
+}

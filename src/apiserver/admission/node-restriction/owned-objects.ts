@@ -1,0 +1,26 @@
+/** Objects that a node agent keeps about its own node: leases, CSI nodes, resource slices. */
+import type { V1ResourceSlice } from '#api/resource/v1/types.gen.ts'
+import type { AdmissionRequest } from '#apiserver/admission/admission.ts'
+import { forbid } from '#apiserver/admission/forbid.ts'
+import type { NodeRules } from '#apiserver/admission/node-restriction/node-restriction.ts'
+
+const leaseNamespace = 'kube-node-lease'
+
+export const ownedObjectRules: NodeRules = {
+  'leases.coordination.k8s.io'(request, nodeName) {
+    if (request.namespace !== leaseNamespace) throw forbid(request, `can only access leases in the "${leaseNamespace}" system namespace`)
+    if (nameOf(request) !== nodeName) throw forbid(request, 'can only access node lease with the same name as the requesting node')
+  },
+  'csinodes.storage.k8s.io'(request, nodeName) {
+    if (nameOf(request) !== nodeName) throw forbid(request, 'can only access CSINode with the same name as the requesting node')
+  },
+  // Updates are judged by the authorizer, which cannot see what a create or a deletion of many is about.
+  'resourceslices.resource.k8s.io'(request, nodeName) {
+    const [slice, verb] = request.operation === 'CREATE' ? [request.object, 'create'] : [request.oldObject, 'delete']
+    if (request.operation === 'UPDATE' || (slice as V1ResourceSlice).spec?.nodeName === nodeName) return
+    throw forbid(request, `can only ${verb} ResourceSlice with the same NodeName as the requesting node`)
+  },
+}
+
+const nameOf = ({ operation, object, name }: AdmissionRequest): string | undefined =>
+  operation === 'CREATE' ? object?.metadata?.name : name

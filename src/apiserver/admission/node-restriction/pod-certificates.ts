@@ -1,0 +1,65 @@
+import { mirrorPodAnnotation } from '#api/core/v1/pod-spec/validate-annotations.ts'
+import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { unknownFailure } from '#api/meta/status-error.ts'
+import type { KubernetesObject } from '#api/resource.ts'
+import type { AdmissionContext } from '#apiserver/admission/admission.ts'
+import { forbid } from '#apiserver/admission/forbid.ts'
+import type { NodeRules } from '#apiserver/admission/node-restriction/node-restriction.ts'
+
+type PodCertificateRequest = {
+  spec: {
+    nodeName: string
+    nodeUID: string
+    podName: string
+    podUID: string
+    serviceAccountName: string
+    serviceAccountUID: string
+  }
+}
+
+/** A node agent asks for certificates of pods that run on its node, and as what they run. */
+export function podCertificateRules({ cluster, isEnabled }: AdmissionContext): NodeRules {
+  /** What is missing may show up a moment later: the agent is not told that it may not ask. */
+  const lookUp = (resource: string, namespace: string, name: string, shown: string): KubernetesObject => {
+    const found = cluster.get('', resource, namespace, name)
+    if (found !== undefined) return found
+    throw unknownFailure(`while retrieving ${shown} named in the PodCertificateRequest: ${resource} "${name}" not found`)
+  }
+  return {
+    'podcertificaterequests.certificates.k8s.io'(request, nodeName) {
+      if (!isEnabled('PodCertificateRequest')) throw forbid(request, 'PodCertificateRequest feature gate is disabled')
+      if (request.operation !== 'CREATE') throw forbid(request, `unexpected operation ${request.operation}`)
+      if (request.subresource !== '') throw forbid(request, `unexpected subresource ${request.subresource}`)
+      const { namespace } = request
+      const { spec } = request.object as PodCertificateRequest
+      if (spec.nodeName !== nodeName) {
+        const named = `PodCertificateRequest.Spec.NodeName="${spec.nodeName}"`
+        throw forbid(request, `${named}, which is not the requesting node "${nodeName}"`)
+      }
+      const podText = `"${namespace}/${spec.podName}"`
+      const forPod = `PodCertificateRequest for pod ${podText}`
+      const nodeUid = lookUp('nodes', '', spec.nodeName, `node "${spec.nodeName}"`).metadata?.uid
+      if (nodeUid !== spec.nodeUID) {
+        throw unknownFailure(`${forPod} names node UID "${spec.nodeUID}", inconsistent with the running node ("${nodeUid}")`)
+      }
+      const pod = lookUp('pods', namespace, spec.podName, `pod ${podText}`) as V1Pod
+      if (pod.metadata.uid !== spec.podUID) {
+        throw unknownFailure(`${forPod} contains pod UID ("${spec.podUID}") which differs from running pod "${pod.metadata.uid}"`)
+      }
+      if (pod.spec.nodeName !== spec.nodeName) {
+        throw forbid(request, `pod ${podText} is not running on node "${spec.nodeName}" named in the PodCertificateRequest`)
+      }
+      if (pod.metadata.annotations?.[mirrorPodAnnotation] !== undefined) throw forbid(request, `pod ${podText} is a mirror pod`)
+      const account = pod.spec.serviceAccountName ?? ''
+      if (spec.serviceAccountName !== account) {
+        const named = `${forPod} contains serviceAccountName ("${spec.serviceAccountName}")`
+        throw forbid(request, `${named} that differs from running pod ("${account}")`)
+      }
+      const accountUid = lookUp('serviceaccounts', namespace, account, `service account "${namespace}/${account}"`).metadata?.uid
+      if (accountUid !== spec.serviceAccountUID) {
+        const named = `${forPod} names service account UID "${spec.serviceAccountUID}"`
+        throw unknownFailure(`${named}, which differs from the running service account ("${accountUid}")`)
+      }
+    },
+  }
+}

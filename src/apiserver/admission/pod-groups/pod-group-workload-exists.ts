@@ -1,0 +1,25 @@
+import type { V1alpha2PodGroup, V1alpha2Workload } from '#api/scheduling/v1alpha2/types.gen.ts'
+import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
+import { forbid } from '#apiserver/admission/forbid.ts'
+
+/** A group that was made from a workload's template needs both to be there. */
+export function podGroupWorkloadExists({ cluster }: AdmissionContext): AdmissionPlugin {
+  return {
+    name: 'PodGroupWorkloadExists',
+    operations: ['CREATE'],
+    resources: ['podgroups.scheduling.k8s.io'],
+    async validate(request) {
+      const reference = (request.object as V1alpha2PodGroup).spec?.podGroupTemplateRef?.workload
+      if (!reference) return
+      const { workloadName, podGroupTemplateName } = reference
+      const find = ['scheduling.k8s.io', 'workloads', request.namespace, workloadName] as const
+      const workload = (cluster.get(...find) ?? (await cluster.getFresh(...find))) as V1alpha2Workload | undefined
+      if (workload === undefined) throw forbid(request, `PodGroup rejected: Workload "${workloadName}" not found`)
+      if (workload.metadata.deletionTimestamp !== undefined) {
+        throw forbid(request, `PodGroup rejected: Workload "${workloadName}" is being deleted`)
+      }
+      if (workload.spec.podGroupTemplates?.some(({ name }) => name === podGroupTemplateName)) return
+      throw forbid(request, `PodGroup rejected: PodGroupTemplate "${podGroupTemplateName}" not found in Workload "${workloadName}"`)
+    },
+  }
+}

@@ -1,0 +1,64 @@
+import { podQosClass } from '#api/core/v1/resources.ts'
+import type { V1Pod, V1Toleration } from '#api/core/v1/types.gen.ts'
+import { notFound, unknownFailure } from '#api/meta/status-error.ts'
+import type { KubernetesObject } from '#api/resource.ts'
+import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
+import { covers, mergeTolerations } from '#apiserver/admission/merge-tolerations.ts'
+
+const defaultsAnnotation = 'scheduler.alpha.kubernetes.io/defaultTolerations'
+const allowedAnnotation = 'scheduler.alpha.kubernetes.io/tolerationsWhitelist'
+
+const memoryPressure: V1Toleration = { key: 'node.kubernetes.io/memory-pressure', operator: 'Exists', effect: 'NoSchedule' }
+
+type Configuration = { default?: V1Toleration[]; whitelist?: V1Toleration[] }
+
+/** Pods get the tolerations of their namespace, and no others than it allows. */
+export function podTolerationRestriction({ cluster, configuration }: AdmissionContext): AdmissionPlugin {
+  const { default: clusterDefaults = [], whitelist: clusterAllowed = [] } = (configuration ?? {}) as Configuration
+
+  const withNamespace = (request: AdmissionRequest, goOn: (namespace: KubernetesObject) => void): void | Promise<void> => {
+    const known = cluster.get('', 'namespaces', '', request.namespace)
+    if (known !== undefined) return goOn(known)
+    return cluster.getFresh('', 'namespaces', '', request.namespace).then((found) => {
+      if (found === undefined) throw notFound({ group: '', resource: 'namespaces' }, request.namespace)
+      goOn(found)
+    })
+  }
+  const judge = ({ spec }: V1Pod, namespace: KubernetesObject): void => {
+    const tolerations = spec?.tolerations ?? []
+    if (tolerations.length === 0) return
+    const own = tolerationsIn(namespace, allowedAnnotation)
+    const allowed = own ?? clusterAllowed
+    if (allowed.length === 0 || tolerations.every((each) => allowed.some((wide) => covers(wide, each)))) return
+    const scope = own === undefined ? 'cluster' : 'namespace'
+    throw unknownFailure(`pod tolerations (possibly merged with namespace default tolerations) conflict with its ${scope} whitelist`)
+  }
+  return {
+    name: 'PodTolerationRestriction',
+    operations: ['CREATE', 'UPDATE'],
+    resources: ['pods'],
+    mutate: (request) =>
+      withNamespace(request, (namespace) => {
+        const pod = request.object as V1Pod
+        pod.spec ??= { containers: [] }
+        const added = [
+          ...(request.operation === 'CREATE' ? (tolerationsIn(namespace, defaultsAnnotation) ?? clusterDefaults) : []),
+          ...(podQosClass(pod) === 'BestEffort' ? [] : [memoryPressure]),
+        ]
+        if (added.length > 0) pod.spec.tolerations = mergeTolerations(pod.spec.tolerations ?? [], added)
+        judge(pod, namespace)
+      }),
+    validate: (request) => withNamespace(request, (namespace) => judge(request.object as V1Pod, namespace)),
+  }
+}
+
+/** Undefined if the namespace does not say; none if it says nothing. */
+function tolerationsIn({ metadata }: KubernetesObject, annotation: string): V1Toleration[] | undefined {
+  const text = metadata?.annotations?.[annotation]
+  if (text === undefined || text === '') return text === undefined ? undefined : []
+  try {
+    return JSON.parse(text) as V1Toleration[]
+  } catch (error) {
+    throw unknownFailure(`annotation ${annotation}: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}

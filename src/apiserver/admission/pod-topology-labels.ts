@@ -1,0 +1,33 @@
+import type { V1Binding, V1Node, V1Pod } from '#api/core/v1/types.gen.ts'
+import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
+import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
+
+const copiedLabels = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region']
+
+/** Pods learn from their labels in which zone and region they run. Labels of a binding go to its pod. */
+export function podTopologyLabels({ cluster }: AdmissionContext): AdmissionPlugin {
+  const copyLabels = (metadata: V1ObjectMeta, nodeName: string | undefined): void => {
+    const node = nodeName ? (cluster.get('', 'nodes', '', nodeName) as V1Node | undefined) : undefined
+    for (const key of copiedLabels) {
+      const value = node?.metadata?.labels?.[key]
+      if (value === undefined) continue
+      metadata.labels ??= {}
+      metadata.labels[key] = value
+    }
+  }
+  return {
+    name: 'PodTopologyLabels',
+    operations: ['CREATE'],
+    resources: ['pods', 'pods/binding'],
+    mutate({ object, subresource }) {
+      if (subresource === '') {
+        const pod = object as V1Pod
+        copyLabels(pod.metadata, pod.spec?.nodeName)
+      } else {
+        const binding = object as V1Binding
+        binding.metadata ??= {}
+        if (binding.target?.kind === 'Node') copyLabels(binding.metadata, binding.target.name)
+      }
+    },
+  }
+}
