@@ -329,21 +329,7 @@ function walkSchemaOr(value: unknown, plan: ValuePlan): unknown {
 
 /** False where it is too deep, or holds an integer that a number cannot. */
 function countKeys(value: unknown, depth: number): boolean {
-  switch (typeof value) {
-    case 'string':
-      walked.chars += value.length + 2
-      return true
-    case 'number':
-      walked.chars += digitsOf(value)
-      return Number.isSafeInteger(value) || !Number.isInteger(value)
-    case 'boolean':
-      walked.chars += value ? 4 : 5
-      return true
-  }
-  if (value === null || value === undefined) {
-    walked.chars += 4
-    return true
-  }
+  if (typeof value !== 'object' || value === null) return countScalar(value)
   if (depth > maxFreeFormDepth) return false
   if (Array.isArray(value)) {
     walked.chars += value.length === 0 ? 2 : value.length + 1
@@ -360,6 +346,23 @@ function countKeys(value: unknown, depth: number): boolean {
   walked.keys += keys
   walked.chars += keys === 0 ? chars : chars - 1
   return true
+}
+
+function countScalar(value: unknown): boolean {
+  switch (typeof value) {
+    case 'string':
+      walked.chars += value.length + 2
+      return true
+    case 'number':
+      walked.chars += digitsOf(value)
+      return Number.isSafeInteger(value) || !Number.isInteger(value)
+    case 'boolean':
+      walked.chars += value ? 4 : 5
+      return true
+    default:
+      walked.chars += 4
+      return true
+  }
 }
 
 /** Of managed fields: `k:{"name":"app"}`. The one place where keys are escaped every day. */

@@ -30,7 +30,7 @@ export function decodeJson<T = JsonObject>(bytes: Uint8Array, type: TypeReferenc
 /** Throws `DecodeError` for what is not JSON. */
 export function readJson(bytes: Uint8Array): JsonDocument {
   if (bytes.length > depthCheckBytes && isTooDeep(bytes)) throw new DecodeError(jsonSyntaxError(bytes) ?? 'exceeded max depth')
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()
+  const text = (Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)).toString()
   let value: unknown
   try {
     value = JSON.parse(text)

@@ -1,5 +1,24 @@
 /** The order Go's YAML library puts keys in: letters after everything else, digits by the number they make. */
 export function compareKeys(one: string, other: string): number {
+  const at = firstDifference(one, other)
+  const x = one.charCodeAt(at)
+  const y = other.charCodeAt(at)
+  // Nearly all keys differ in a letter of ASCII.
+  if (isLowerCase(x) && isLowerCase(y)) return x - y
+  return compareCharacters(one, other)
+}
+
+function firstDifference(one: string, other: string): number {
+  let at = 0
+  while (at < one.length && one.charCodeAt(at) === other.charCodeAt(at)) at++
+  return at
+}
+
+function isLowerCase(code: number): boolean {
+  return code >= 0x61 && code <= 0x7a
+}
+
+function compareCharacters(one: string, other: string): number {
   const a = [...one]
   const b = [...other]
   for (let index = 0; index < a.length && index < b.length; index++) {

@@ -83,11 +83,14 @@ export class YamlWriter {
 
   /** Breaks lines at single spaces past the width, but not at those `margin` from an end. */
   #folded(text: string, indent: number, isKey: boolean, margin: number): void {
+    if (isKey || this.#column + text.length <= bestWidth) {
+      this.#put(text)
+      return
+    }
     const chars = [...text]
     for (const [index, char] of chars.entries()) {
       const breaks =
         char === ' ' &&
-        !isKey &&
         this.#column > bestWidth &&
         chars[index - 1] !== ' ' &&
         chars[index + 1] !== ' ' &&

@@ -54,6 +54,14 @@ const goTypes: Partial<Record<LeafKind, string>> = {
 
 const goSuffixes = { message: '', schemaOrArray: 'OrArray', schemaOrBool: 'OrBool', schemaOrStringArray: 'OrStringArray' } as const
 
+/** `group/version/kind` of the kinds a type stands for, without reading the rest of its line. */
+export function kindsIn(line: string): string[] {
+  const start = line.indexOf('",{"k":')
+  if (start < 0) return []
+  const traits = JSON.parse(line.slice(start + 2, line.indexOf('},[', start) + 1)) as TypeTraits
+  return traits.k?.map((kind) => kind.join('/')) ?? []
+}
+
 export function readTypeRecord(line: string, schemaOf: (name: string) => TypeSchema): TypeSchema {
   const [name, traits, records] = JSON.parse(line) as TypeRecord
   if (traits.a !== undefined) return schemaOf(traits.a)

@@ -1,5 +1,5 @@
 /** The schema of every built-in type, read type by type on first use. */
-import { readTypeRecord } from './read-record.ts'
+import { kindsIn, readTypeRecord } from './read-record.ts'
 import { schemaLines } from './schema.gen.ts'
 import type { GroupVersionKind, TypeSchema } from './type-schema.ts'
 
@@ -51,11 +51,9 @@ const everywhere = new Set(['CreateOptions', 'DeleteOptions', 'GetOptions', 'Lis
 export function schemaNameOf({ group, version, kind }: GroupVersionKind): string | undefined {
   if (names === undefined) {
     names = new Map()
-    for (const name of schemaNames()) {
-      const line = lines?.get(name)
-      if (line !== undefined && !line.startsWith('{"k":', name.length + 4)) continue
-      for (const each of schemaOf(name).groupVersionKinds) names.set(`${each.group}/${each.version}/${each.kind}`, name)
-    }
+    for (const [name, line] of linesByName()) for (const key of kindsIn(line)) names.set(key, name)
+    for (const type of types.values())
+      for (const each of type.groupVersionKinds) names.set(`${each.group}/${each.version}/${each.kind}`, type.name)
   }
   return names.get(`${group}/${version}/${kind}`) ?? (everywhere.has(kind) ? `io.k8s.apimachinery.pkg.apis.meta.v1.${kind}` : undefined)
 }
