@@ -1,4 +1,5 @@
 /** Reads doc comments from the typings that the official client's generator writes. */
+import { withLineBreaks } from './line-breaks.ts'
 
 export type TypeDescriptions = ReadonlyMap<string, string>
 
@@ -30,13 +31,13 @@ function propertyNames(field: string): string[] {
   return [field, `_${field}`, field.replaceAll('-', '_'), `_${field.replace(/^\$/, '')}`]
 }
 
-/** Line breaks have become spaces: two of them were the end of a paragraph, most of the time. */
 function text(comment: string): string {
-  return comment
-    .replace(/\\(["'\\])/g, '$1')
-    .replaceAll('/_*', '/*')
-    .replaceAll('*_/', '*/')
-    .replace(/(\S) {2}(?=\S)/g, '$1\n\n')
+  return withLineBreaks(
+    comment
+      .replace(/\\(["'\\])/g, '$1')
+      .replaceAll('/_*', '/*')
+      .replaceAll('*_/', '*/'),
+  )
 }
 
 function capitalized(word: string): string {
