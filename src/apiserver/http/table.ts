@@ -1,7 +1,8 @@
 /** Objects as rows of their kind's table, the form kubectl prints. */
 
 import type { Column, KubernetesObject, ResourceDefinition } from '#api/resource.ts'
-import { describe } from '#apiserver/http/other-media.ts'
+import { describe } from '#api/schema/describe.ts'
+import { columnTexts } from '#apiserver/http/column-texts.ts'
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 
 export type IncludeObject = 'None' | 'Metadata' | 'Object'
@@ -34,12 +35,13 @@ export function columnDefinitions(definition: ResourceDefinition): unknown[] {
 }
 
 function columnsOf(definition: ResourceDefinition): readonly Column<KubernetesObject>[] {
-  return definition.columns ?? defaultColumns
+  // A version that is stored as another one shows what that one shows.
+  return definition.columns ?? definition.storedAs?.definition.columns ?? defaultColumns
 }
 
 function describeField(reference: string): string {
   const dot = reference.lastIndexOf('.')
-  return describe(reference.slice(0, dot), reference.slice(dot + 1))
+  return columnTexts[reference] ?? describe(reference.slice(0, dot), reference.slice(dot + 1))
 }
 
 /** `shown` is the object in the served version. */
