@@ -9,6 +9,7 @@ import { ClusterIps } from '#apiserver/allocation/cluster-ips.ts'
 import { NodePorts } from '#apiserver/allocation/node-ports.ts'
 import { needsHealthPort, nodePortsOf, serviceHooks } from '#apiserver/allocation/service-allocation.ts'
 import { standardAuthenticator } from '#apiserver/authn/standard-authenticator.ts'
+import { escalationHooks } from '#apiserver/authz/rbac/escalation-hooks.ts'
 import { standardAuthorizer } from '#apiserver/authz/standard-authorizer.ts'
 import { bootstrap } from '#apiserver/bootstrap/bootstrap.ts'
 import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
@@ -82,7 +83,11 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
         { enable: options.enableAdmissionPlugins, disable: options.disableAdmissionPlugins },
         { cluster, authorizer, clock, random, logger, isEnabled, configuration: undefined },
       ),
-    hooks: (registries) => registryHooks(serviceHooks(new ClusterIps(registries, random, options.serviceCidrs), nodePorts)),
+    hooks: (registries) =>
+      new Map([
+        ...registryHooks(serviceHooks(new ClusterIps(registries, random, options.serviceCidrs), nodePorts)),
+        ...escalationHooks(authorizer.rbac, authorizer),
+      ]),
     specialSubresources: (parts) => specialSubresources(parts, options),
     virtualResources: (parts) => virtualResources(parts, options),
     version: options.version,

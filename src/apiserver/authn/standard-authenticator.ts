@@ -2,6 +2,7 @@
 import type { V1ServiceAccount } from '#api/core/v1/types.gen.ts'
 import type { ClusterView } from '#apiserver/admission/admission.ts'
 import { anonymousAuthenticator } from '#apiserver/authn/anonymous.ts'
+import { forServerOnly } from '#apiserver/authn/audiences.ts'
 import { withAuthenticatedGroup } from '#apiserver/authn/authenticated-group.ts'
 import type { Authenticator, TokenAuthenticator } from '#apiserver/authn/authenticator.ts'
 import { bearerTokenAuthenticator, webSocketTokenAuthenticator } from '#apiserver/authn/bearer-token.ts'
@@ -38,10 +39,11 @@ export function standardAuthenticator(options: StandardAuthenticatorOptions): Au
   const serverAudiences = [serviceAccountIssuer]
   const publicKeys = () => keys.serviceAccountKeys.publicKeys
   const labelSecret = labelSecretOf(cluster, logger)
+  const fixed = token ? [singleTokenAuthenticator(token, { name: 'admin', uid: '1', groups: ['system:masters'], extra: {} })] : []
   const tokens = unionTokenAuthenticator([
-    ...(token ? [singleTokenAuthenticator(token, { name: 'admin', uid: '1', groups: ['system:masters'], extra: {} })] : []),
-    serviceAccountTokenAuthenticator({ issuers: [serviceAccountIssuer], keys: publicKeys, serverAudiences, lookups, clock }),
+    ...fixed.map((each) => forServerOnly(serverAudiences, each)),
     legacyServiceAccountTokenAuthenticator({ keys: publicKeys, serverAudiences, lookups, clock, labelSecret }),
+    serviceAccountTokenAuthenticator({ issuers: [serviceAccountIssuer], keys: publicKeys, serverAudiences, lookups, clock }),
     bootstrapTokenAuthenticator(lookups, clock, logger),
     ...moreTokens,
   ])

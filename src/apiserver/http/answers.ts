@@ -1,12 +1,12 @@
 /** Objects, lists and events as the bytes of an answer, in the form the client negotiated. */
 import { canonicalize, encodeJson } from '#api/codec/json.ts'
+import { encodeProtobuf, encodeProtobufEvent } from '#api/codec/protobuf.ts'
 import { encodeYaml } from '#api/codec/yaml.ts'
 import { notAcceptable, notAcceptableForm } from '#api/meta/status-error.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import { listChunks, listHead } from '#apiserver/http/encode-list.ts'
 import type { ListPage } from '#apiserver/http/list-page.ts'
 import { acceptedMedia, contentTypes, type Form } from '#apiserver/http/negotiation.ts'
-import { encodeProtobuf, encodeProtobufEvent } from '#apiserver/http/other-media.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
 import { columnDefinitions, type IncludeObject, partialMetadata, tableRow } from '#apiserver/http/table.ts'
 import type { EventEncoder } from '#apiserver/http/watch-stream.ts'

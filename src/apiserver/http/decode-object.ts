@@ -1,6 +1,7 @@
 /** Bodies as objects of a kind, whatever their media type, refused in upstream's words. */
 import { DecodeError } from '#api/codec/decode-error.ts'
 import { type Decoded, decodeValue, type JsonDocument, readJson } from '#api/codec/json.ts'
+import { readProtobuf } from '#api/codec/protobuf.ts'
 import { typeMetaOf } from '#api/codec/type-meta.ts'
 import { readYaml, type YamlDocument } from '#api/codec/yaml.ts'
 import { apiVersionOf, parseApiVersion } from '#api/meta/gvk.ts'
@@ -8,7 +9,6 @@ import { badRequest } from '#api/meta/status-error.ts'
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 import { schemaNameOf } from '#api/schema/schema.ts'
 import type { Media } from '#apiserver/http/negotiation.ts'
-import { decodeProtobufBody } from '#apiserver/http/other-media.ts'
 
 export type DecodedObject = { object: KubernetesObject; apiVersion: string; strictErrors: string[] }
 
@@ -17,12 +17,24 @@ export type DecodeTarget = Pick<ResourceDefinition, 'group' | 'version' | 'kind'
 
 /** Decodes an object that says, or leaves out, that it is of this kind. Throws 400. */
 export function decodeObject(body: Uint8Array, media: Media, target: DecodeTarget): DecodedObject {
-  if (media === 'protobuf') return decodeProtobufBody(body, target)
+  if (media === 'protobuf') return decodeProtobufObject(body, target)
   const document = parsed(body, media, target)
   const { apiVersion, kind } = typeOf(document.value, body, target)
   if (kind !== target.kind || !isSameGroup(apiVersion, target)) throw wrongKind(apiVersion, kind, target)
   const decoded = decodedAs(document, apiVersion, target)
   return { object: withType(decoded.object, apiVersion, kind), apiVersion, strictErrors: decoded.strictErrors }
+}
+
+function decodeProtobufObject(body: Uint8Array, target: DecodeTarget): DecodedObject {
+  try {
+    const document = readProtobuf(body)
+    const apiVersion = document.typeMeta.apiVersion || apiVersionOf(target)
+    const kind = document.typeMeta.kind || target.kind
+    if (kind !== target.kind || !isSameGroup(apiVersion, target)) throw wrongKind(apiVersion, kind, target)
+    return { object: withType(document.decode<KubernetesObject>(target.schema), apiVersion, kind), apiVersion, strictErrors: [] }
+  } catch (error) {
+    throw error instanceof DecodeError ? unrecognized(target, error.message, body) : error
+  }
 }
 
 function parsed(body: Uint8Array, media: Media, target: DecodeTarget): JsonDocument | YamlDocument {
@@ -101,8 +113,8 @@ function withType(object: KubernetesObject, apiVersion: string, kind: string): K
 /** A value of a type that is no kind of its own: DeleteOptions. */
 export function decodeOptions<T extends object>(body: Uint8Array, media: Media, schema: string): T {
   try {
-    const document = media === 'yaml' ? readYaml(body) : readJson(body)
-    return document.decode<T>(schema).object
+    if (media === 'protobuf') return readProtobuf(body).decode<T>(schema)
+    return (media === 'yaml' ? readYaml(body) : readJson(body)).decode<T>(schema).object
   } catch (error) {
     throw error instanceof DecodeError ? badRequest(error.message) : error
   }

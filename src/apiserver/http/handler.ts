@@ -2,13 +2,14 @@
 import { internalError, requestEntityTooLarge, StatusError, unauthorized } from '#api/meta/status-error.ts'
 import { type Authenticator, Unauthenticated, type UserInfo } from '#apiserver/authn/authenticator.ts'
 import { impersonate, isImpersonated } from '#apiserver/authn/impersonation.ts'
-import type { Authorizer, Verdict } from '#apiserver/authz/authorizer.ts'
+import type { Attributes, Authorizer, Verdict } from '#apiserver/authz/authorizer.ts'
 import { Forbidden, forbidden } from '#apiserver/authz/forbidden.ts'
 import { contentTypeOf, encodeValue } from '#apiserver/http/answers.ts'
 import { RequestContext } from '#apiserver/http/context.ts'
 import { type Form, negotiate } from '#apiserver/http/negotiation.ts'
 import { denied, serverCouldNotFind } from '#apiserver/http/refusals.ts'
 import { type RequestInfo, requestInfo } from '#apiserver/http/request-info.ts'
+import { selectorAttributes } from '#apiserver/http/selector-attributes.ts'
 import { BodyTooLargeError, type HttpExchange, type HttpHeaders } from '#base/http-server.ts'
 import type { Logger } from '#base/log.ts'
 
@@ -49,11 +50,13 @@ export class ApiHandler {
       context = new RequestContext(exchange, info, query, user.user)
       for (const warning of user.warnings ?? []) context.warn(warning)
       if (isImpersonated(exchange.headers)) {
-        const assumed = await impersonate(context.user, exchange.headers, exchange.rawHeaders, this.#options.authorizer)
+        const asked = attributesOf(context.user, info, query)
+        const assumed = await impersonate(context.user, exchange.headers, exchange.rawHeaders, this.#options.authorizer, asked)
         context = new RequestContext(exchange, info, query, assumed)
       }
-      const verdict = this.#options.authorizer.authorize(attributesOf(context.user, info))
-      ensureAllowed(context.user, info, verdict instanceof Promise ? await verdict : verdict)
+      const attributes = attributesOf(context.user, info, query)
+      const verdict = this.#options.authorizer.authorize(attributes)
+      ensureAllowed(attributes, verdict instanceof Promise ? await verdict : verdict)
       const endpoint = this.#options.route(info, exchange.method)
       if (endpoint === undefined) throw serverCouldNotFind()
       const { around } = this.#options
@@ -86,13 +89,15 @@ export class ApiHandler {
 
 const nobody: UserInfo = { name: '', groups: [], extra: {} }
 
-export function attributesOf(user: UserInfo, info: RequestInfo) {
+export function attributesOf(user: UserInfo, info: RequestInfo, query: URLSearchParams): Attributes {
   const { verb, namespace, group, version, resource, subresource, name, path, isResourceRequest } = info
-  return { user, verb, namespace, group, version, resource, subresource, name, path, isResourceRequest }
+  const attributes = { user, verb, namespace, group, version, resource, subresource, name, path, isResourceRequest }
+  const isSelective = verb === 'list' || verb === 'watch' || verb === 'deletecollection'
+  return isSelective && isResourceRequest ? { ...attributes, ...selectorAttributes(query) } : attributes
 }
 
-function ensureAllowed(user: UserInfo, info: RequestInfo, verdict: Verdict): void {
-  if (verdict.decision !== 'allow') throw forbidden(attributesOf(user, info), verdict.reason)
+function ensureAllowed(attributes: Attributes, verdict: Verdict): void {
+  if (verdict.decision !== 'allow') throw forbidden(attributes, verdict.reason)
 }
 
 function splitTarget(target: string): { path: string; query: URLSearchParams } {

@@ -80,11 +80,20 @@ export function addClusterComponents(lifecycle: Lifecycle, options: UpOptions, s
       }).catch((error: unknown) => {
         throw explainedListenError(error, options)
       })
-      await writeKubeconfig(files, kubeconfigPath, {
-        name: 'typernetes',
-        server: url(),
-        authorityPem: keys.authority('ca').certificatePem,
-        credential: keys.identity('admin'),
+      const issued = keys
+      const write = () =>
+        writeKubeconfig(files, kubeconfigPath, {
+          name: 'typernetes',
+          server: url(),
+          authorityPem: issued.authority('ca').certificatePem,
+          credential: issued.identity('admin'),
+        })
+      await write()
+      issued.onChange((changed) => {
+        if (!changed.includes('admin') && !changed.includes('ca')) return
+        write().catch((error: unknown) =>
+          logger.error('the renewed kubeconfig could not be written', { path: kubeconfigPath, error: String(error) }),
+        )
       })
     },
     drain: async () => running?.drain(clock.sleep(2000)),
