@@ -48,7 +48,7 @@ type Unusual = typeof unusual
  * and escapes. A text of just that length hides nothing from JSON.parse: no key that comes twice, no `1.0` for a 1.
  * Free-form parts count only if `countFreeForm` says so.
  */
-export const walked = { keys: 0, chars: 0, integerLists: 0, countFreeForm: false }
+export const walked = { keys: 0, chars: 0, integerLists: 0, countFreeForm: false, keepsEmpty: false }
 
 /** Levels of free-form JSON that are walked; deeper ones are for the exact decoder to judge. */
 const maxFreeFormDepth = 200
@@ -168,7 +168,8 @@ function walkField(value: NonNullable<unknown>, field: FieldPlan): unknown {
 }
 
 function whenEmpty(value: unknown, field: FieldPlan): unknown {
-  if (field.emptyIsNull) return null
+  // Until it is stored, a list that was sent empty is told from one that was not sent: its sender owns it.
+  if (field.emptyIsNull) return walked.keepsEmpty ? value : null
   return field.dropsZero ? undefined : value
 }
 

@@ -71,11 +71,11 @@ export class JsonDocument {
     const value = this.#value
     this.#value = undefined
     walked.countFreeForm = true
-    const object = tryWalk(value, plan)
+    const object = keepingEmpty(() => tryWalk(value, plan))
     walked.countFreeForm = false
     if (object !== undefined && this.#isPlain()) return { object: object as T, strictErrors: [] }
     if (isTooDeep(this.#bytes)) throw new DecodeError(jsonSyntaxError(this.#bytes) ?? 'exceeded max depth')
-    return decodeSlowly(readExactly(this.#text), plan)
+    return keepingEmpty(() => decodeSlowly<T>(readExactly(this.#text), plan))
   }
 
   /** Whether JSON.parse kept all there is to know, the value just walked being what it made of the text. */
@@ -90,6 +90,19 @@ export class JsonDocument {
 
 /** Decodes what was parsed, or patched, already. Takes `value` over. Throws `DecodeError`. */
 export function decodeValue<T = JsonObject>(value: unknown, type: TypeReference): Decoded<T> {
+  return keepingEmpty(() => walkedValue<T>(value, type))
+}
+
+function keepingEmpty<T>(work: () => T): T {
+  walked.keepsEmpty = true
+  try {
+    return work()
+  } finally {
+    walked.keepsEmpty = false
+  }
+}
+
+function walkedValue<T>(value: unknown, type: TypeReference): Decoded<T> {
   const plan = planOf(resolved(type))
   const object = tryWalk(value, plan)
   return object === undefined ? decodeSlowly(value, plan) : { object: object as T, strictErrors: [] }
@@ -100,7 +113,7 @@ export function decodeValue<T = JsonObject>(value: unknown, type: TypeReference)
  * What the type does not know is dropped; a value of the wrong kind is a mistake of the caller and thrown.
  */
 export function canonicalize<T extends object>(object: T, type: TypeReference): T {
-  return decodeValue<T>(object, type).object
+  return walkedValue<T>(object, type).object
 }
 
 /** Of an object that is canonical, as decoding and `canonicalize` leave it. */
