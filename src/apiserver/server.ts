@@ -10,6 +10,8 @@ import { HealthChecks } from '#apiserver/health/health-checks.ts'
 import { ApiHandler, type Endpoint } from '#apiserver/http/handler.ts'
 import { otherRoute } from '#apiserver/http/other-endpoints.ts'
 import { type EndpointServices, resourceRoute, type SpecialSubresource } from '#apiserver/http/resource-endpoints.ts'
+import { OpenApiDocuments } from '#apiserver/openapi/documents.ts'
+import { openApiEndpoints } from '#apiserver/openapi/openapi-endpoints.ts'
 import { managedFieldsOwnership } from '#apiserver/registry/managed-fields-ownership.ts'
 import { Registries } from '#apiserver/registry/registries.ts'
 import type { RegistryHooks } from '#apiserver/registry/resource-registry.ts'
@@ -36,7 +38,7 @@ export type ApiServerOptions = {
   specialSubresources?(server: ServerParts): ReadonlyMap<string, SpecialSubresource>
   /** Resources that answer a POST without storing anything, by `group/plural`: reviews. */
   virtualResources?(server: ServerParts): ReadonlyMap<string, Endpoint>
-  /** Other paths: OpenAPI, OIDC discovery, … */
+  /** Other paths: OpenID discovery, … */
   paths?(server: ServerParts): ReadonlyMap<string, Endpoint>
   version: Readonly<Record<string, string>>
   serverAddress(): string
@@ -112,12 +114,18 @@ export class ApiServer {
       core: () => this.#core(),
       serverAddress: options.serverAddress,
     })
+    const documents = new OpenApiDocuments({
+      definitions: () => this.registries.definitions(),
+      version: JSON.stringify(options.version),
+      clock,
+    })
+    const openApi = openApiEndpoints(documents, clock)
     const others = otherRoute({
       health: this.health,
       metrics: options.metrics ?? new Metrics(),
       version: options.version,
-      paths: options.paths?.(parts) ?? new Map(),
-      prefixes: [],
+      paths: new Map([...openApi.paths, ...(options.paths?.(parts) ?? [])]),
+      prefixes: [openApi.prefix],
     })
     this.handler = new ApiHandler({
       authenticator,
@@ -151,6 +159,7 @@ export class ApiServer {
     return {
       beginCreate: async (object, context) => hooks()?.beginCreate?.(object, context),
       beginUpdate: async (next, prev, context) => hooks()?.beginUpdate?.(next, prev, context),
+      insteadOfDelete: (object, options, nowMs) => hooks()?.insteadOfDelete?.(object, options, nowMs),
       afterDelete: async (object, context) => hooks()?.afterDelete?.(object, context),
       mayDeleteOnUpdate: (next) => hooks()?.mayDeleteOnUpdate?.(next) ?? true,
     }

@@ -50,10 +50,7 @@ export class ClusterIps {
   /** Claims a given address for the service. */
   async allocate(address: string, service: V1Service, isDryRun: boolean): Promise<void> {
     const range = this.#ranges().find((each) => contains(each, address))
-    if (range === undefined) {
-      const ranges = this.#ranges().map(({ text }) => text)
-      throw new AllocationError(`the provided IP (${address}) is not in the valid range. The range of valid IPs is ${ranges.join(',')}`)
-    }
+    if (range === undefined) throw new AllocationError('the provided network does not match the current range')
     if (!(await this.#claim(address, range.family, service, isDryRun))) throw new AllocationError('provided IP is already allocated')
   }
 

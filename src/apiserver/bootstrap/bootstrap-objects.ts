@@ -11,7 +11,8 @@ export type BootstrapFacts = {
   requestHeaderCa: string
 }
 
-type Entry = { group: string; resource: string; object: KubernetesObject }
+/** `status` is written once the object is there: a creator may not set it. */
+type Entry = { group: string; resource: string; object: KubernetesObject; status?: object }
 
 export const systemNamespaces = ['kube-system', 'kube-public', 'kube-node-lease', 'default'] as const
 

@@ -16,12 +16,14 @@ import {
   namespaceEntries,
 } from '#apiserver/bootstrap/bootstrap-objects.ts'
 import { defaultFlowControl } from '#apiserver/bootstrap/flow-control-defaults.ts'
+import { localApiServices } from '#apiserver/bootstrap/local-api-services.ts'
 import { serverContext } from '#apiserver/registry/registries.ts'
 import { sameJson } from '#apiserver/registry/same-json.ts'
 import type { ApiServer } from '#apiserver/server.ts'
+import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 
-export type BootstrapOptions = BootstrapFacts & { logger: Logger; aggregatesClusterRoles: boolean }
+export type BootstrapOptions = BootstrapFacts & { logger: Logger; clock: Clock; aggregatesClusterRoles: boolean }
 
 const rbacPlural = {
   Role: 'roles',
@@ -34,7 +36,10 @@ export async function bootstrap(server: ApiServer, options: BootstrapOptions): P
   await inParallel(namespaceEntries(), (entry) => createIfMissing(server, entry))
   await Promise.all([
     inParallel(defaultRbacObjects(), ({ kind, object }) => reconcileRbac(server, kind, object as unknown as ClusterRole)),
-    inParallel([...bootstrapEntries(options), ...defaultFlowControl()], (entry) => createIfMissing(server, entry)),
+    inParallel(
+      [...bootstrapEntries(options), ...defaultFlowControl(), ...localApiServices(server.registries.definitions(), options.clock.now())],
+      (entry) => createIfMissing(server, entry),
+    ),
   ])
   await createIfMissing(server, { group: '', resource: 'services', object: kubernetesService(options) })
   // A machine without any address but loopback has nothing to tell.
@@ -47,14 +52,16 @@ async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<voi
   await Promise.all(items.map(work))
 }
 
-async function createIfMissing(server: ApiServer, { group, resource, object }: BootstrapEntry): Promise<void> {
+async function createIfMissing(server: ApiServer, { group, resource, object, status }: BootstrapEntry): Promise<void> {
   const registry = server.registries.of(group, resource)
   const { namespace = '', name = '' } = object.metadata ?? {}
   if (registry.cache.get(registry.key(namespace, name))) return
   const copy = deepCopy(object)
   registry.definition.defaults?.(copy)
   try {
-    await registry.create(copy, serverContext(registry.definition, namespace))
+    const created = await registry.create(copy, serverContext(registry.definition, namespace))
+    if (status !== undefined)
+      await server.cluster.replaceStatus(group, resource, { ...deepCopy(created.object), status } as KubernetesObject)
   } catch (error) {
     // Another API server on the same store may have been faster.
     if (!(error instanceof StatusError) || error.status.reason !== 'AlreadyExists') throw error

@@ -48,7 +48,7 @@ const partialSchema = 'io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadat
 const partialListSchema = 'io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadataList'
 
 /** The type as Go prints it, which upstream's messages do. */
-function goName({ definition }: ServedResource): string {
+function goName({ registry: { definition } }: ServedResource): string {
   return `${definition.group === '' ? 'core' : definition.group.split('.')[0]}.${definition.kind}`
 }
 

@@ -45,6 +45,7 @@ export async function replaceObject(
   dropRepeatedOwners(next, context.warn)
   const write = writeContext(context, resource, options, 'UpdateOptions')
   const { object, wasCreated } = await resource.registry.update(context.info.name, write, {
+    expectsUid: true,
     transform(prev) {
       services.ownership.afterUpdate(prev, next, write)
       return next

@@ -28,6 +28,8 @@ export type RegistryHooks = {
   /** Runs before the rules; the returned function learns whether the object was written. */
   beginCreate?(object: KubernetesObject, context: WriteContext): Promise<Finish | undefined>
   beginUpdate?(next: KubernetesObject, prev: KubernetesObject, context: WriteContext): Promise<Finish | undefined>
+  /** What a delete makes of the object instead of deleting it (the same object: nothing); undefined lets the delete go on. */
+  insteadOfDelete?(object: KubernetesObject, options: V1DeleteOptions, nowMs: number): KubernetesObject | undefined
   afterDelete?(object: KubernetesObject, context: WriteContext): Promise<void>
   /** Whether an update that leaves no finalizer on a deleted object may end it: namespaces have a second list. */
   mayDeleteOnUpdate?(next: KubernetesObject): boolean
@@ -62,6 +64,8 @@ export type UpdateOptions = {
   createsIfMissing?: boolean
   /** A conflicting write makes the transformation run again: patches and applies do. */
   retriesConflicts?: boolean
+  /** A uid in the written object is a condition, as it is for a replacement; else it is a field like others, and immutable. */
+  expectsUid?: boolean
 }
 
 const generateNameAttempts = 8
@@ -155,7 +159,7 @@ export class ResourceRegistry {
   async #updateOnce(
     name: string,
     context: WriteContext,
-    { transform, rules = this.definition, createsIfMissing = false, retriesConflicts = false }: UpdateOptions,
+    { transform, rules = this.definition, createsIfMissing = false, retriesConflicts = false, expectsUid = false }: UpdateOptions,
   ): Promise<{ object: CachedObject; wasCreated: boolean }> {
     const { definition } = this
     const prev = await this.find(context.namespace, name)
@@ -167,7 +171,7 @@ export class ResourceRegistry {
     const next = await transform(prev.object)
     const metadata = metadataOf(next)
     this.#ensureNamespace(next, context)
-    if (metadata.uid && metadata.uid !== prev.object.metadata?.uid) {
+    if (expectsUid && metadata.uid && metadata.uid !== prev.object.metadata?.uid) {
       throw conflict(
         this.#subject(context),
         name,
@@ -248,7 +252,10 @@ export class ResourceRegistry {
     options: V1DeleteOptions,
     context: WriteContext,
   ): Promise<{ object: CachedObject; wasDeleted: boolean }> {
-    const { clock, admission } = this.#options
+    const { clock, admission, hooks } = this.#options
+    const instead = hooks?.insteadOfDelete?.(prev.object, options, clock.now())
+    if (instead === prev.object) return { object: prev, wasDeleted: false }
+    if (instead !== undefined) return { object: await this.#writeInsteadOfDelete(instead, prev, context), wasDeleted: false }
     const next = deepCopy(prev.object)
     const metadata = metadataOf(next)
     const grace = beforeDelete(this.definition, next, options, clock.now())
@@ -273,6 +280,17 @@ export class ResourceRegistry {
     } finally {
       request.finish(wasWritten)
     }
+  }
+
+  async #writeInsteadOfDelete(next: KubernetesObject, prev: CachedObject, context: WriteContext): Promise<CachedObject> {
+    const request = this.#admissionRequest('DELETE', context, prev.name, undefined, prev.object)
+    if (!context.skipsAdmission) {
+      await this.#options.admission.mutate(request)
+      await this.#options.admission.validate(request)
+    }
+    const written = await this.#write(next, prev, context)
+    request.finish(!context.isDryRun)
+    return written
   }
 
   async #remove(prev: CachedObject, last: KubernetesObject | undefined, context: WriteContext): Promise<CachedObject> {

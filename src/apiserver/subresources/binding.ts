@@ -65,7 +65,6 @@ function boundPod(prev: V1Pod, binding: V1Binding, node: string, now: string): V
   if (binding.metadata?.labels) pod.metadata.labels = { ...binding.metadata.labels, ...pod.metadata.labels }
   pod.status ??= {}
   const others = (pod.status.conditions ?? []).filter(({ type }) => type !== 'PodScheduled')
-  const generation = pod.metadata.generation === undefined ? {} : { observedGeneration: pod.metadata.generation }
-  pod.status.conditions = [...others, { type: 'PodScheduled', status: 'True', ...generation, lastTransitionTime: now }]
+  pod.status.conditions = [...others, { type: 'PodScheduled', status: 'True', lastTransitionTime: now }]
   return pod
 }
