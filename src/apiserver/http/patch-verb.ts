@@ -100,13 +100,22 @@ function patched(
   const refuse = (why: string) =>
     invalid({ group: '', kind: '' }, '', [{ type: 'FieldValueInvalid', field: 'patch', body: `Invalid value: ${quoted(shown())}: ${why}` }])
   const decoded = decodePatched(result, definition)
-  if ('error' in decoded) throw refuse(decoded.error)
+  if ('error' in decoded) throw refuse(kind === 'strategic' ? restoreError(decoded.error) : decoded.error)
   const problems = [...strictErrors, ...decoded.strictErrors]
   if (problems.length > 0) {
     if (options.fieldValidation === 'Warn') for (const each of problems) context.warn(each)
     if (options.fieldValidation === 'Strict') throw refuse(`strict decoding error: ${problems.join(', ')}`)
   }
   return toStoredWithDefaults(resource, decoded.object)
+}
+
+/** A strategic patch is not decoded from JSON but put together from maps, and upstream's complaints differ. */
+function restoreError(message: string): string {
+  const [, given = '', type = ''] = /^json: cannot unmarshal (\w+)(?: \S+)? into Go .* of type (\S+)$/.exec(message) ?? []
+  const goKind = { object: 'map', array: 'slice', number: 'int64' }[given] ?? given
+  if (type.startsWith('[]')) return `cannot restore slice from ${goKind}`
+  if (type.startsWith('map[')) return `cannot restore map from ${goKind}`
+  return /^\w+\.[A-Z]/.test(type) ? `cannot restore struct from: ${goKind}` : message
 }
 
 /** The configuration merged into the live object, then decoded like any body. */

@@ -1,28 +1,12 @@
 /** Objects as rows of their kind's table, the form kubectl prints. */
 
+import { defaultColumns } from '#api/meta/columns.ts'
 import type { Column, KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 import { describe } from '#api/schema/describe.ts'
 import { columnTexts } from '#apiserver/http/column-texts.ts'
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 
 export type IncludeObject = 'None' | 'Metadata' | 'Object'
-
-/** What a kind without columns of its own shows. */
-const defaultColumns: readonly Column<KubernetesObject>[] = [
-  {
-    name: 'Name',
-    type: 'string',
-    format: 'name',
-    description: { field: 'ObjectMeta.name' },
-    cell: (object) => object.metadata?.name ?? '',
-  },
-  {
-    name: 'Created At',
-    type: 'date',
-    description: { field: 'ObjectMeta.creationTimestamp' },
-    cell: (object) => object.metadata?.creationTimestamp ?? '<unknown>',
-  },
-]
 
 export function columnDefinitions(definition: ResourceDefinition): unknown[] {
   return columnsOf(definition).map(({ name, type, format = '', priority = 0, description }) => ({

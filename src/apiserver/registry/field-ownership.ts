@@ -1,4 +1,5 @@
 import type { V1Scale } from '#api/autoscaling/v1/types.gen.ts'
+import type { V1ManagedFieldsEntry } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
 
@@ -20,9 +21,11 @@ export type FieldOwnership = {
     context: WriteContext,
     options: { force: boolean | undefined; fieldValidation: 'Ignore' | 'Warn' | 'Strict'; warn(text: string): void },
   ): KubernetesObject
-  /** As `afterUpdate`, for a write through the scale subresource: ownership of the replicas is told in terms of the Scale. */
-  afterScale(prev: KubernetesObject | undefined, next: KubernetesObject, scale: V1Scale, context: WriteContext): void
+  /** The owners of the replicas, in terms of the Scale. */
+  scaleEntries(object: KubernetesObject | undefined, context: WriteContext): V1ManagedFieldsEntry[] | undefined
   applyScale(current: V1Scale, configuration: Uint8Array, context: WriteContext, options: { force: boolean | undefined }): V1Scale
+  /** As `afterUpdate`, for a write through the scale subresource. A Scale that was applied brings its owners along. */
+  afterScale(prev: KubernetesObject | undefined, next: KubernetesObject, scale: V1Scale, context: WriteContext, wasApplied: boolean): void
   /** Where nothing but the times of managedFields would change, puts the old times back, so that the write is none. */
   keepTimesOfUnchanged(next: KubernetesObject, prev: KubernetesObject): void
 }

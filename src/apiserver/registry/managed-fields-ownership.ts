@@ -47,21 +47,24 @@ export function managedFieldsOwnership({ clock }: { clock: Clock }): FieldOwners
       }
       return result
     },
-    afterScale(prev, next, scale, context) {
-      const paths = replicasPaths(context.served)
-      const before = prev?.metadata?.managedFields
-      const ofScale = entriesOfScale(before, paths)
-      const metadata = { ...scale.metadata, ...(ofScale ? { managedFields: ofScale } : {}) }
-      const live = prev && ({ ...scaleShell(scale), metadata, spec: { replicas: replicasOf(prev) } } as unknown as KubernetesObject)
-      const changed = deepCopy(scale) as KubernetesObject
-      managers.scale().updated(live, changed, { manager: context.fieldManager, time: now() })
-      const entries = entriesOfScaled(before, changed.metadata?.managedFields, apiVersionOf(context.served.definition), paths)
-      setManagedFields(next, entries && [...entries])
-    },
+    scaleEntries: (object, { served }) => copied(entriesOfScale(object?.metadata?.managedFields, replicasPaths(served))),
     applyScale(current, configuration, context, { force = false }) {
       const { object: config } = readConfiguration(configuration)
-      const live = deepCopy(current)
-      return managers.scale().applied(live, config, { manager: context.fieldManager, time: now(), force }) as V1Scale
+      return managers.scale().applied(current, config, { manager: context.fieldManager, time: now(), force }) as V1Scale
+    },
+    afterScale(prev, next, scale, context, wasApplied) {
+      const paths = replicasPaths(context.served)
+      const before = prev?.metadata?.managedFields
+      const changed = deepCopy(scale) as KubernetesObject
+      if (!wasApplied) {
+        const live =
+          prev && ({ ...scaleShell(scale), metadata: scale.metadata, spec: { replicas: replicasOf(prev) } } as unknown as KubernetesObject)
+        managers.scale().updated(live, changed, { manager: context.fieldManager, time: now() })
+      }
+      setManagedFields(
+        next,
+        copied(entriesOfScaled(before, changed.metadata?.managedFields, apiVersionOf(context.served.definition), paths)),
+      )
     },
     keepTimesOfUnchanged: (next, prev) => keepTimesOfNoop(prev, next),
   }
@@ -113,6 +116,10 @@ function fieldManagerOf({ definition, fromStored }: ServedVersion, subresource: 
     subresource,
     ...(reset && reset.length > 0 ? { filterAt: () => allBut(reset) } : {}),
   })
+}
+
+function copied<T>(entries: readonly T[] | undefined): T[] | undefined {
+  return entries && [...entries]
 }
 
 function setManagedFields(object: KubernetesObject, managedFields: NonNullable<KubernetesObject['metadata']>['managedFields']): void {

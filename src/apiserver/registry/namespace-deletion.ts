@@ -3,10 +3,12 @@ import type { V1Namespace } from '#api/core/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { conflict } from '#api/meta/status-error.ts'
 import { formatTime } from '#api/meta/time.ts'
+import type { V1DeleteOptions } from '#api/meta/v1/types.gen.ts'
 import type { RegistryHooks } from '#apiserver/registry/resource-registry.ts'
 
 export const namespaceHooks: RegistryHooks = {
-  insteadOfDelete(object, { preconditions }, nowMs) {
+  insteadOfDelete(object, options, nowMs) {
+    const { preconditions } = options
     const namespace = object as V1Namespace
     const { name = '', uid, resourceVersion, deletionTimestamp } = namespace.metadata ?? {}
     const refuse = (what: string, asked: string, actual: string | undefined) =>
@@ -21,13 +23,22 @@ export const namespaceHooks: RegistryHooks = {
     }
     if (deletionTimestamp === undefined) {
       const next = deepCopy(namespace)
-      next.metadata = { ...next.metadata, deletionTimestamp: formatTime(nowMs) }
+      const finalizers = finalizersOf(namespace, options)
+      next.metadata = { ...next.metadata, deletionTimestamp: formatTime(nowMs), ...(finalizers.length > 0 ? { finalizers } : {}) }
+      if (finalizers.length === 0) delete next.metadata.finalizers
       next.status = { ...next.status, phase: 'Terminating' }
       return next
     }
     return hasFinalizers(namespace) ? object : undefined
   },
   mayDeleteOnUpdate: (next) => !hasFinalizers(next as V1Namespace),
+}
+
+/** With the mark for orphaning the contents where that is asked for. */
+function finalizersOf({ metadata }: V1Namespace, { orphanDependents, propagationPolicy }: V1DeleteOptions): string[] {
+  const current = metadata?.finalizers ?? []
+  const orphans = orphanDependents ?? (propagationPolicy === undefined ? current.includes('orphan') : propagationPolicy === 'Orphan')
+  return [...current.filter((each) => each !== 'orphan'), ...(orphans ? ['orphan'] : [])]
 }
 
 /** Of its spec, beside those every object may have. */

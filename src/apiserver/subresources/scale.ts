@@ -2,10 +2,11 @@
 
 import type { V1Scale } from '#api/autoscaling/v1/types.gen.ts'
 import { strictDecodingError } from '#api/codec/json.ts'
+import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { applyPatch } from '#api/meta/patch/apply-patch.ts'
 import { badRequest, conflict, invalid } from '#api/meta/status-error.ts'
-import type { KubernetesObject, ResourceDefinition, ScaleRules } from '#api/resource.ts'
+import type { Column, KubernetesObject, ResourceDefinition, ScaleRules } from '#api/resource.ts'
 import { schemaOf } from '#api/schema/schema.ts'
 import { contentTypeOf, encodeValue } from '#apiserver/http/answers.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
@@ -15,8 +16,9 @@ import { addWarnings, type Endpoint } from '#apiserver/http/handler.ts'
 import { patchKindOf } from '#apiserver/http/patch-verb.ts'
 import { writeOptions } from '#apiserver/http/query-options.ts'
 import { methodNotAllowed } from '#apiserver/http/refusals.ts'
-import { type EndpointServices, formOf } from '#apiserver/http/resource-endpoints.ts'
+import { type EndpointServices, formOf, tableOptions } from '#apiserver/http/resource-endpoints.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
+import { columnDefinitions, tableRow } from '#apiserver/http/table.ts'
 import { bodyOptions, writeContext } from '#apiserver/http/write-verbs.ts'
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 import type { HttpHeaders } from '#base/http-server.ts'
@@ -38,7 +40,7 @@ export function scaleEndpoint(services: EndpointServices, resource: ServedResour
     case 'GET':
       return async (context) => {
         formOf(context)
-        respondScale(context, rules, await resource.registry.get(context.info.namespace, context.info.name), 200)
+        respondScale(services, context, rules, await resource.registry.get(context.info.namespace, context.info.name), 200)
       }
     case 'PUT':
       return (context) => putScale(services, resource, rules, context)
@@ -55,14 +57,14 @@ async function putScale(services: EndpointServices, resource: ServedResource, ru
   const body = await context.exchange.readBody(services.bodyLimitBytes)
   const options = writeOptions('UpdateOptions', context.query)
   const scale = decodeBody(body, scaleDefinition, { ...bodyOptions(context), fieldValidation: options.fieldValidation }) as V1Scale
-  await changeScale(services, resource, rules, context, options, () => scale)
+  await changeScale(services, resource, rules, context, options, false, () => scale)
 }
 
 async function patchScale(services: EndpointServices, resource: ServedResource, rules: Rules, context: RequestContext): Promise<void> {
   const kind = patchKindOf(context)
   const body = await context.exchange.readBody(services.bodyLimitBytes)
   const options = writeOptions('PatchOptions', context.query, kind === 'apply')
-  await changeScale(services, resource, rules, context, options, (current) => {
+  await changeScale(services, resource, rules, context, options, kind === 'apply', (current) => {
     if (kind === 'apply')
       return services.ownership.applyScale(current, body, writeContext(context, resource, options, 'PatchOptions'), options)
     const patched = applyPatch(kind, current, parsePatchBody(body).value, schemaOf(scaleDefinition.schema))
@@ -80,6 +82,7 @@ async function changeScale(
   rules: Rules,
   context: RequestContext,
   options: ReturnType<typeof writeOptions>,
+  isApply: boolean,
   change: (current: V1Scale) => V1Scale,
 ): Promise<void> {
   const { name, namespace } = context.info
@@ -90,7 +93,11 @@ async function changeScale(
     retriesConflicts: true,
     transform(prev) {
       const current = prev ?? {}
-      const scale = change(scaleOf(rules, current))
+      const owners = services.ownership.scaleEntries(prev, write)
+      const shown = scaleOf(rules, current)
+      if (owners !== undefined) shown.metadata = { ...shown.metadata, managedFields: owners }
+      const scale = change(shown)
+      if (!isApply && owners !== undefined) scale.metadata = { ...scale.metadata, managedFields: owners }
       const { metadata = {} } = scale
       if ((metadata.name ?? '') === '') throw badRequest('name must be provided')
       if (metadata.name !== name) throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`)
@@ -112,11 +119,11 @@ async function changeScale(
       const next = deepCopy(current)
       rules.setReplicas(next, replicas)
       if (metadata.resourceVersion) next.metadata = { ...next.metadata, resourceVersion: metadata.resourceVersion }
-      services.ownership.afterScale(prev, next, scale, write)
+      services.ownership.afterScale(prev, next, scale, write, isApply)
       return next
     },
   })
-  respondScale(context, rules, object, 200)
+  respondScale(services, context, rules, object, 200)
 }
 
 export function scaleOf(rules: Rules, object: KubernetesObject): V1Scale {
@@ -134,9 +141,33 @@ export function scaleOf(rules: Rules, object: KubernetesObject): V1Scale {
   } as V1Scale
 }
 
-function respondScale(context: RequestContext, rules: Rules, cached: CachedObject, status: number): void {
+/** What `kubectl get --raw` and tables of scales show. */
+const columns: readonly Column<V1Scale>[] = [
+  { ...(nameColumn as unknown as Column<V1Scale>), format: '' },
+  { name: 'Desired', type: 'integer', description: { field: 'ScaleSpec.replicas' }, cell: ({ spec }) => spec?.replicas ?? 0 },
+  { name: 'Available', type: 'integer', description: { field: 'ScaleStatus.replicas' }, cell: ({ status }) => status?.replicas ?? 0 },
+  ageColumn as unknown as Column<V1Scale>,
+]
+
+function respondScale(services: EndpointServices, context: RequestContext, rules: Rules, cached: CachedObject, status: number): void {
   const form = formOf(context)
   const headers: HttpHeaders = { 'content-type': contentTypeOf(form) }
   addWarnings(context, headers)
-  context.exchange.respond(status, headers, encodeValue(scaleOf(rules, cached.object), form, scaleDefinition.schema))
+  const scale = scaleOf(rules, cached.object)
+  if (form.as !== 'Table') {
+    context.exchange.respond(status, headers, encodeValue(scale, form, scaleDefinition.schema))
+    return
+  }
+  const definition = { ...scaleDefinition, columns: columns as readonly Column<KubernetesObject>[] }
+  const shown = { object: scale } as unknown as CachedObject
+  const row = tableRow(definition, shown, scale, { ...tableOptions(services, context), metaVersion: form.metaVersion })
+  const metadata = { resourceVersion: String(cached.revision) }
+  const table = {
+    kind: 'Table',
+    apiVersion: `meta.k8s.io/${form.metaVersion}`,
+    metadata,
+    columnDefinitions: columnDefinitions(definition),
+    rows: [row],
+  }
+  context.exchange.respond(status, headers, encodeValue(table as KubernetesObject, form, undefined))
 }
