@@ -1,8 +1,9 @@
-/** Collects the descriptions of all types and fields into the file that is packaged: `node scripts/describe-api.ts`. */
+/** Collects the descriptions of types, fields and parameters into the files that are packaged: `node scripts/describe-api.ts`. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Descriptions, descriptionsPath } from '#api/schema/descriptions.ts'
 import { schemaNames } from '#api/schema/schema.ts'
+import { parameterTexts, parameterTextsPath } from '#apiserver/openapi/parameter-texts.ts'
 
 const repository = join(import.meta.dirname, '..')
 
@@ -26,3 +27,5 @@ const target = join(repository, descriptionsPath)
 mkdirSync(dirname(target), { recursive: true })
 writeFileSync(target, JSON.stringify(collected))
 console.log(`${descriptionsPath}: ${Object.keys(collected).length} types`)
+
+writeFileSync(join(repository, parameterTextsPath), JSON.stringify(parameterTexts(readTypings)))

@@ -1,0 +1,145 @@
+/** The OpenAPI documents of what is served: made when they are asked for, kept compressed, and forgotten when something changes. */
+import { createHash } from 'node:crypto'
+import { allVerbs, type ResourceDefinition } from '#api/resource.ts'
+import { schemaLines } from '#api/schema/schema.gen.ts'
+import { subresourcesOf } from '#apiserver/discovery/discovery.ts'
+import type { Clock } from '#base/clock.ts'
+import { gzip } from '#base/compression.ts'
+import { type Breathe, buildV2, buildV3, type FormatV2 } from './build.ts'
+import { rootOf } from './naming.ts'
+import type { PathItem } from './operation.ts'
+import { groupInformation, otherPaths, versionResources } from './other-paths.ts'
+import { resourcePaths } from './resource-paths.ts'
+
+export type OpenApiOptions = {
+  definitions(): Iterable<ResourceDefinition>
+  /** Of the program: another one may describe the same API in other words. */
+  version: string
+  clock: Clock
+}
+
+/** `hash` changes with the content. */
+type DocumentV3 = { readonly hash: string; paths(): Iterable<PathItem>; listsGroupVersion(group: string, version: string): boolean }
+
+type Built = { readonly hash: string; readonly compressed: Buffer }
+
+/** How long building goes on before others get their turn. */
+const sliceMs = 4
+
+export class OpenApiDocuments {
+  readonly #options: OpenApiOptions
+  #definitions: readonly ResourceDefinition[] = []
+  #documents = new Map<string, DocumentV3>()
+  #built = new Map<string, Promise<Built>>()
+  #schemaHash: string | undefined
+
+  constructor(options: OpenApiOptions) {
+    this.#options = options
+  }
+
+  /** The version 3 documents by name (`apis/apps/v1`) with their hashes. */
+  index(): ReadonlyMap<string, { readonly hash: string }> {
+    this.#refresh()
+    return this.#documents
+  }
+
+  /** Undefined where nothing of that name is served. */
+  v3(name: string): Promise<Built> | undefined {
+    this.#refresh()
+    const document = this.#documents.get(name)
+    if (document === undefined) return undefined
+    return this.#keep(name, async () => {
+      const { hash, listsGroupVersion } = document
+      const bytes = await buildV3(document.paths(), { listsGroupVersion }, this.#pacer())
+      return { hash, compressed: await gzip(bytes) }
+    })
+  }
+
+  v2(format: FormatV2): Promise<Built> {
+    this.#refresh()
+    const documents = [...this.#documents.values()]
+    return this.#keep(`v2 ${format}`, async () => {
+      const bytes = await buildV2(pathsOf(documents), format, this.#pacer())
+      return { hash: this.#hash(documents.map(({ hash }) => hash).join()), compressed: await gzip(bytes) }
+    })
+  }
+
+  #keep(key: string, build: () => Promise<Built>): Promise<Built> {
+    const known = this.#built.get(key)
+    if (known !== undefined) return known
+    const built = this.#built
+    const building = build().catch((error: unknown) => {
+      built.delete(key)
+      throw error
+    })
+    built.set(key, building)
+    return building
+  }
+
+  #pacer(): Breathe {
+    const { clock } = this.#options
+    let since = clock.monotonic()
+    return () => {
+      if (clock.monotonic() - since < sliceMs) return undefined
+      return new Promise((resolve) =>
+        clock.soon(() => {
+          since = clock.monotonic()
+          resolve()
+        }),
+      )
+    }
+  }
+
+  #refresh(): void {
+    const definitions = [...this.#options.definitions()]
+    const isSame = definitions.length === this.#definitions.length && definitions.every((each, index) => each === this.#definitions[index])
+    if (isSame && this.#documents.size > 0) return
+    this.#definitions = definitions
+    this.#built = new Map()
+    this.#documents = this.#documentsOf(definitions)
+  }
+
+  #documentsOf(definitions: readonly ResourceDefinition[]): Map<string, DocumentV3> {
+    const documents = new Map<string, DocumentV3>()
+    const isCore = (group: string, version: string) => group === '' && version === 'v1'
+    for (const [name, item] of Object.entries(otherPaths)) {
+      documents.set(name, { hash: this.#hash(name), paths: () => [item], listsGroupVersion: isCore })
+    }
+    const versions = Map.groupBy(definitions, ({ group, version }) => rootOf(group, version).slice(1))
+    for (const [name, served] of versions) {
+      const [{ group, version }] = served as [ResourceDefinition]
+      if (group !== '') {
+        const item = groupInformation(group)
+        documents.set(`apis/${group}`, { hash: this.#hash(group), paths: () => [item], listsGroupVersion: isCore })
+      }
+      documents.set(name, {
+        hash: this.#hash(JSON.stringify(served.map(signature))),
+        *paths() {
+          yield versionResources(group, version)
+          for (const definition of served) yield* resourcePaths(definition)
+        },
+        listsGroupVersion: (eachGroup, eachVersion) => isCore(eachGroup, eachVersion) || (eachGroup === group && eachVersion === version),
+      })
+    }
+    return new Map([...documents].sort(([one], [other]) => (one < other ? -1 : 1)))
+  }
+
+  /**
+   * Of what the content is made from, not of the content: the index of all documents is asked for by everyone who wants one of
+   * them, and must not cost the making of all.
+   */
+  #hash(text: string): string {
+    this.#schemaHash ??= createHash('sha256').update(`${this.#options.version}\n`).update(schemaLines).digest('hex')
+    return createHash('sha512').update(`${this.#schemaHash}\n${text}`).digest('hex').toUpperCase()
+  }
+}
+
+function* pathsOf(documents: readonly DocumentV3[]): Generator<PathItem> {
+  for (const document of documents) yield* document.paths()
+}
+
+/** Everything of a definition that shows in a document. */
+function signature(definition: ResourceDefinition): unknown {
+  const { group, version, kind, plural, scope, schema, verbs = allVerbs, returnsDeletedObject } = definition
+  return [group, version, kind, plural, scope, schema, verbs, returnsDeletedObject, subresourcesOf(definition)]
+}

@@ -1,0 +1,34 @@
+/** gzip, done by other threads: the event loop only hands bytes over. */
+import { createGzip, gunzip as gunzipInto, gzip as gzipInto } from 'node:zlib'
+
+/** `level` 1 is fast, 9 small. */
+export function gzip(bytes: Uint8Array, level = 6): Promise<Buffer> {
+  return new Promise((resolve, reject) => gzipInto(bytes, { level }, (error, result) => (error ? reject(error) : resolve(result))))
+}
+
+export function gunzip(bytes: Uint8Array): Promise<Buffer> {
+  return new Promise((resolve, reject) => gunzipInto(bytes, (error, result) => (error ? reject(error) : resolve(result))))
+}
+
+export type GzipStream = {
+  /** False when it should be given no more until `onDrain`. */
+  write(chunk: Uint8Array): boolean
+  onDrain(callback: () => void): void
+  /** What is left comes out, then `onEnd` is called. */
+  end(): void
+  /** Drops everything; nothing comes out any more. */
+  abort(): void
+}
+
+/** Compresses what is written piece by piece; compressed pieces come out as they are ready. */
+export function gzipStream(options: { level: number; onChunk(chunk: Buffer): void; onEnd(): void }): GzipStream {
+  const stream = createGzip({ level: options.level })
+  stream.on('data', options.onChunk)
+  stream.on('end', options.onEnd)
+  return {
+    write: (chunk) => stream.write(chunk),
+    onDrain: (callback) => stream.once('drain', callback),
+    end: () => stream.end(),
+    abort: () => stream.destroy(),
+  }
+}
