@@ -29,8 +29,10 @@ import { jobValidation } from '#apiserver/admission/pod-groups/job-validation.ts
 import { podGroupProtection } from '#apiserver/admission/pod-groups/pod-group-protection.ts'
 import { podGroupWorkloadExists } from '#apiserver/admission/pod-groups/pod-group-workload-exists.ts'
 import { podNodeSelector } from '#apiserver/admission/pod-node-selector.ts'
+import { podPreset } from '#apiserver/admission/pod-preset.ts'
 import { podResizeValidator } from '#apiserver/admission/pod-resize-validator.ts'
 import { podSecurity } from '#apiserver/admission/pod-security/pod-security.ts'
+import { podSecurityPolicy } from '#apiserver/admission/pod-security-policy/pod-security-policy.ts'
 import { podTolerationRestriction } from '#apiserver/admission/pod-toleration-restriction.ts'
 import { podTopologyLabels } from '#apiserver/admission/pod-topology-labels.ts'
 import { priority } from '#apiserver/admission/priority.ts'
@@ -60,6 +62,7 @@ const allPlugins: readonly PluginEntry[] = [
   off('NamespaceExists', namespaceExists),
   off('SecurityContextDeny', securityContextDeny),
   off('LimitPodHardAntiAffinityTopology', limitPodHardAntiAffinityTopology),
+  off('PodPreset', podPreset),
   on('LimitRanger', limitRanger),
   on('ServiceAccount', serviceAccount),
   off('NodeRestriction', nodeRestriction),
@@ -67,6 +70,7 @@ const allPlugins: readonly PluginEntry[] = [
   off('AlwaysPullImages', alwaysPullImages),
   off('ImagePolicyWebhook', imagePolicyWebhook),
   on('PodSecurity', podSecurity),
+  off('PodSecurityPolicy', podSecurityPolicy),
   off('PodNodeSelector', podNodeSelector),
   on('Priority', priority),
   on('DefaultTolerationSeconds', defaultTolerationSeconds),

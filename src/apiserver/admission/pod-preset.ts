@@ -1,0 +1,100 @@
+import { mirrorPodAnnotation } from '#api/core/v1/pod-spec/validate-annotations.ts'
+import type { V1Container, V1EnvFromSource, V1EnvVar, V1Pod, V1Volume, V1VolumeMount } from '#api/core/v1/types.gen.ts'
+import { deepCopy } from '#api/meta/deep-copy.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
+import { labelSelectorFrom } from '#api/meta/selector.ts'
+import { unknownFailure } from '#api/meta/status-error.ts'
+import type { V1LabelSelector, V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
+import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
+
+type PodPreset = {
+  metadata?: V1ObjectMeta
+  spec?: { selector?: V1LabelSelector; env?: V1EnvVar[]; envFrom?: V1EnvFromSource[]; volumes?: V1Volume[]; volumeMounts?: V1VolumeMount[] }
+}
+
+const prefix = 'podpreset.admission.kubernetes.io'
+
+/** Pods get environment and volumes from the presets of their namespace that select them. Presets that contradict the pod are left out. */
+export function podPreset({ cluster, logger }: AdmissionContext): AdmissionPlugin {
+  return {
+    name: 'PodPreset',
+    operations: ['CREATE'],
+    resources: ['pods'],
+    mutate(request) {
+      const pod = request.object as V1Pod
+      const { annotations = {}, labels } = pod.metadata
+      if (annotations[mirrorPodAnnotation] !== undefined || annotations[`${prefix}/exclude`] === 'true') return
+      const presets = (cluster.list('settings.k8s.io', 'podpresets', request.namespace) as PodPreset[]).filter(({ spec }) =>
+        selects(spec?.selector, labels),
+      )
+      if (presets.length === 0) return
+      try {
+        apply(pod, presets)
+      } catch (error) {
+        if (!(error instanceof Contradiction)) throw error
+        const names = presets.map(({ metadata }) => metadata?.name).join(',')
+        logger.warn('pod presets contradict a pod and were not applied', { presets: names, pod: pod.metadata.name, error: error.message })
+      }
+    },
+  }
+}
+
+class Contradiction extends Error {}
+
+function selects(selector: V1LabelSelector | undefined, labels: Record<string, string> | undefined): boolean {
+  try {
+    return labelSelectorFrom(selector ?? {}).matches(labels)
+  } catch (error) {
+    throw unknownFailure(`filtering pod presets failed: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+/** All or nothing: everything is put together before the pod is touched. */
+function apply(pod: V1Pod, presets: readonly PodPreset[]): void {
+  const specs = presets.map(({ spec }) => deepCopy(spec ?? {}))
+  const volumes = merged(
+    pod.spec?.volumes,
+    specs.map((spec) => spec.volumes),
+    ({ name }) => name,
+  )
+  const containers = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])]
+  const parts = containers.map((container): Required<Pick<V1Container, 'env' | 'envFrom' | 'volumeMounts'>> => {
+    const mounts = specs.map((spec) => spec.volumeMounts)
+    merged(container.volumeMounts, mounts, ({ mountPath }) => mountPath)
+    return {
+      env: merged(
+        container.env,
+        specs.map((spec) => spec.env),
+        ({ name }) => name,
+      ),
+      envFrom: merged(
+        container.envFrom,
+        specs.map((spec) => spec.envFrom),
+        envFromKey,
+      ),
+      volumeMounts: merged(container.volumeMounts, mounts, ({ name }) => name),
+    }
+  })
+  if (volumes.length > 0) pod.spec.volumes = volumes
+  for (const [index, container] of containers.entries()) {
+    for (const [field, list] of Object.entries(parts[index] ?? {})) if (list.length > 0) Object.assign(container, { [field]: list })
+  }
+  const told = presets.map(({ metadata }) => [`${prefix}/podpreset-${metadata?.name}`, metadata?.resourceVersion ?? ''])
+  pod.metadata.annotations = { ...pod.metadata.annotations, ...Object.fromEntries(told) }
+}
+
+const envFromKey = ({ prefix: start = '', configMapRef, secretRef }: V1EnvFromSource): string =>
+  JSON.stringify([start, configMapRef?.name, secretRef?.name])
+
+function merged<T>(own: readonly T[] = [], added: readonly (readonly T[] | undefined)[], keyOf: (item: T) => string): T[] {
+  const byKey = new Map(own.map((item) => [keyOf(item), item]))
+  const all = [...own]
+  for (const item of added.flatMap((list) => list ?? [])) {
+    const known = byKey.get(keyOf(item))
+    if (known === undefined) {
+      byKey.set(keyOf(item), item)
+      all.push(item)
+    } else if (!semanticEqual(known, item)) throw new Contradiction(`${keyOf(item)} is there already, and different`)
+  }
+  return all
+}

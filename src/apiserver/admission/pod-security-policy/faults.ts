@@ -1,0 +1,154 @@
+/** What of a pod a policy does not allow. */
+import { type AnyContainer, eachContainer } from '#api/core/v1/pod-spec/all-containers.ts'
+import type { V1Pod, V1SELinuxOptions } from '#api/core/v1/types.gen.ts'
+import { Check, type FieldError } from '#api/meta/check.ts'
+import { type IdRule, isInRanges, type PodSecurityPolicy, rangesText } from '#apiserver/admission/pod-security-policy/policy.ts'
+import { checkAppArmor, checkSeccompOfContainer, checkSeccompOfPod } from '#apiserver/admission/pod-security-policy/profiles.ts'
+import { checkVolumes } from '#apiserver/admission/pod-security-policy/volumes.ts'
+
+export function policyFaults(pod: V1Pod, policy: PodSecurityPolicy): FieldError[] {
+  const root = new Check()
+  const check = root.at('spec.securityContext')
+  const { spec } = pod
+  const { spec: rules } = policy
+  const context = spec.securityContext ?? {}
+  checkGroups(context.fsGroup === undefined ? [] : [context.fsGroup], rules.fsGroup, check.at('fsGroup'))
+  checkGroups(context.supplementalGroups ?? [], rules.supplementalGroups, check.at('supplementalGroups'))
+  checkSeccompOfPod(pod, policy, root)
+  checkSeLinux(context.seLinuxOptions, policy, check.at('seLinuxOptions'))
+  if (spec.hostNetwork && !rules.hostNetwork) check.at('hostNetwork').invalid(true, 'Host network is not allowed to be used')
+  if (spec.hostPID && !rules.hostPID) check.at('hostPID').invalid(true, 'Host PID is not allowed to be used')
+  if (spec.hostIPC && !rules.hostIPC) check.at('hostIPC').invalid(true, 'Host IPC is not allowed to be used')
+  checkSysctls(pod, policy, root.at('pod.spec.securityContext.sysctls'))
+  checkVolumes(pod, policy, root.at('spec'))
+  const allowedRuntimes = rules.runtimeClass?.allowedRuntimeClassNames
+  if (
+    spec.runtimeClassName !== undefined &&
+    allowedRuntimes &&
+    !allowedRuntimes.some((name) => name === '*' || name === spec.runtimeClassName)
+  ) {
+    root.at('spec.runtimeClassName').invalid(spec.runtimeClassName, '')
+  }
+  eachContainer(spec, (container, list, index) => {
+    checkContainer(pod, container, policy, root.at('spec').at(list).at(index), root)
+  })
+  return root.errors
+}
+
+function checkContainer(pod: V1Pod, container: AnyContainer, policy: PodSecurityPolicy, place: Check, root: Check): void {
+  const { spec: rules } = policy
+  const ofPod = pod.spec.securityContext ?? {}
+  const own = container.securityContext ?? {}
+  const check = place.at('securityContext')
+  checkUser({ runAsUser: own.runAsUser ?? ofPod.runAsUser, runAsNonRoot: own.runAsNonRoot ?? ofPod.runAsNonRoot }, rules.runAsUser, check)
+  const group = own.runAsGroup ?? ofPod.runAsGroup
+  if (rules.runAsGroup) checkGroups(group === undefined ? [] : [group], rules.runAsGroup, check)
+  checkSeLinux(own.seLinuxOptions ?? ofPod.seLinuxOptions, policy, check.at('seLinuxOptions'))
+  checkAppArmor(pod, container, policy, root)
+  checkSeccompOfContainer(pod, container, policy, root)
+  if (own.privileged && !rules.privileged) check.at('privileged').invalid(true, 'Privileged containers are not allowed')
+  const procMounts = rules.allowedProcMountTypes?.length ? rules.allowedProcMountTypes : ['Default']
+  const procMount = own.procMount ?? 'Default'
+  if (!procMounts.includes(procMount)) check.at('procMount').invalid(procMount, 'ProcMountType is not allowed')
+  checkCapabilities(container, policy, check.at('capabilities'))
+  checkHostPorts(container, policy, place)
+  if (rules.readOnlyRootFilesystem && own.readOnlyRootFilesystem !== true) {
+    const isUnset = own.readOnlyRootFilesystem === undefined
+    const why = `ReadOnlyRootFilesystem ${isUnset ? 'may not be nil and ' : ''}must be set to true`
+    check.at('readOnlyRootFilesystem').invalid(own.readOnlyRootFilesystem ?? null, why)
+  }
+  if (rules.allowPrivilegeEscalation === false && own.allowPrivilegeEscalation !== false) {
+    const why = 'Allowing privilege escalation for containers is not allowed'
+    check.at('allowPrivilegeEscalation').invalid(own.allowPrivilegeEscalation ?? null, why)
+  }
+}
+
+function checkGroups(groups: readonly number[], { rule, ranges }: IdRule, check: Check): void {
+  if (rule === 'RunAsAny') return
+  if (rule === 'MustRunAs' && groups.length === 0) check.invalid(null, 'unable to validate empty groups against required ranges')
+  for (const group of groups) {
+    if (!isInRanges(group, ranges)) check.invalid(groups, `group ${group} must be in the ranges: ${rangesText(ranges)}`)
+  }
+}
+
+type User = { runAsUser: number | undefined; runAsNonRoot: boolean | undefined }
+
+function checkUser({ runAsUser, runAsNonRoot }: User, { rule, ranges }: IdRule, check: Check): void {
+  if (rule === 'MustRunAs') {
+    if (runAsUser === undefined) check.at('runAsUser').required()
+    else if (!isInRanges(runAsUser, ranges)) check.at('runAsUser').invalid(runAsUser, `must be in the ranges: ${rangesText(ranges)}`)
+  } else if (rule === 'MustRunAsNonRoot') {
+    if (runAsNonRoot === undefined && runAsUser === undefined) check.at('runAsNonRoot').required('must be true')
+    else if (runAsNonRoot === false) check.at('runAsNonRoot').invalid(false, 'must be true')
+    else if (runAsUser === 0) check.at('runAsUser').invalid(0, 'running with the root UID is forbidden')
+  }
+}
+
+function checkSeLinux(options: V1SELinuxOptions | undefined, { spec }: PodSecurityPolicy, check: Check): void {
+  if (spec.seLinux.rule !== 'MustRunAs') return
+  if (options === undefined) {
+    check.required()
+    return
+  }
+  const wanted = spec.seLinux.seLinuxOptions ?? {}
+  if (!isSameLevel(wanted.level ?? '', options.level ?? '')) check.at('level').invalid(options.level ?? '', `must be ${wanted.level ?? ''}`)
+  for (const field of ['role', 'type', 'user'] as const) {
+    if ((options[field] ?? '') !== (wanted[field] ?? '')) check.at(field).invalid(options[field] ?? '', `must be ${wanted[field] ?? ''}`)
+  }
+}
+
+/** `s0:c6,c0` is the same as `s0:c0,c6`. */
+function isSameLevel(one: string, other: string): boolean {
+  if (one === other) return true
+  const [[sensitivity, categories], [otherSensitivity, otherCategories]] = [one, other].map((level) => level.split(/:(.*)/s)) as [
+    string[],
+    string[],
+  ]
+  if (categories === undefined || otherCategories === undefined || sensitivity !== otherSensitivity) return false
+  return categories.split(',').sort().join() === otherCategories.split(',').sort().join()
+}
+
+const safeSysctls = [
+  'kernel.shm_rmid_forced',
+  'net.ipv4.ip_local_port_range',
+  'net.ipv4.tcp_syncookies',
+  'net.ipv4.ping_group_range',
+  'net.ipv4.ip_unprivileged_port_start',
+]
+
+function checkSysctls({ spec }: V1Pod, { spec: rules }: PodSecurityPolicy, check: Check): void {
+  const isIn = (patterns: readonly string[] = [], name: string) =>
+    patterns.some((pattern) => (pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern))
+  for (const [index, { name }] of (spec.securityContext?.sysctls ?? []).entries()) {
+    if (isIn(rules.forbiddenSysctls, name)) check.at(index).forbidden(`sysctl "${name}" is not allowed`)
+    else if (!safeSysctls.includes(name) && !isIn(rules.allowedUnsafeSysctls, name)) {
+      check.at(index).forbidden(`unsafe sysctl "${name}" is not allowed`)
+    }
+  }
+}
+
+function checkCapabilities({ securityContext }: AnyContainer, { spec: rules }: PodSecurityPolicy, check: Check): void {
+  const { defaultAddCapabilities = [], requiredDropCapabilities = [], allowedCapabilities = [] } = rules
+  const capabilities = securityContext?.capabilities
+  if (capabilities === undefined) {
+    if (defaultAddCapabilities.length === 0 && requiredDropCapabilities.length === 0) return
+    check.invalid(null, 'required capabilities are not set on the securityContext')
+    return
+  }
+  if (allowedCapabilities.includes('*')) return
+  for (const name of capabilities.add ?? []) {
+    if (![...defaultAddCapabilities, ...allowedCapabilities].includes(name)) check.at('add').invalid(name, 'capability may not be added')
+  }
+  for (const name of requiredDropCapabilities) {
+    if (capabilities.drop?.includes(name)) continue
+    check.at('drop').invalid(capabilities.drop ?? null, `${name} is required to be dropped but was not found`)
+  }
+}
+
+function checkHostPorts({ ports = [] }: AnyContainer, { spec: { hostPorts = [] } }: PodSecurityPolicy, check: Check): void {
+  const allowed = hostPorts.map(({ min, max }) => (min === max ? String(min) : `${min}-${max}`)).join(',')
+  for (const { hostPort = 0 } of ports) {
+    if (hostPort <= 0 || isInRanges(hostPort, hostPorts)) continue
+    check.at('hostPort').invalid(hostPort, `Host port ${hostPort} is not allowed to be used. Allowed ports: [${allowed}]`)
+  }
+}
