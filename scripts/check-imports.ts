@@ -26,7 +26,7 @@ export function wrongImports(path: string, source: string): string[] {
   const allowed = mayImport[room]
   if (allowed === undefined) return [`${path}: ${room} is no room of docs/architecture.md`]
   const wrong: string[] = []
-  for (const [, target] of source.matchAll(/(?:from|import)\s*\(?\s*'(#[^']+|\.\.?\/[^']+)'/g)) {
+  for (const [, target] of source.matchAll(/(?:from|import)\s*\(?\s*'(#[^']+|\.\.\/[^']+)'/g)) {
     if (target === undefined) continue
     if (target.startsWith('.')) {
       wrong.push(`${path}: import ${target} as #room/file.ts, so that its room shows`)

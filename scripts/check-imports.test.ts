@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { wrongImports } from './check-imports.ts'
+
+for (const [path, source, complaint] of [
+  ['src/api/a.ts', "import { b } from '#apiserver/b.ts'", /api may not import #apiserver\/b\.ts/],
+  ['src/scheduler/a.ts', "const b = await import('#kubelet/b.ts')", /scheduler may not import/],
+  ['src/base/a.ts', "import type { B } from '#api/b.ts'", /base may not import/],
+  ['src/api/core/a.ts', "import { b } from '../b.ts'", /so that its room shows/],
+  ['src/attic/a.ts', '', /attic is no room/],
+] as const) {
+  test(`${path} with ${source || 'nothing'} is refused`, () => {
+    assert.match(wrongImports(path, source).join('\n'), complaint)
+  })
+}
+
+test('imports along the direction pass', () => {
+  const source = "import { a } from '#base/a.ts'\nimport { b } from '#api/b.ts'\nimport { c } from './c.ts'\nimport 'node:path'"
+  assert.deepEqual(wrongImports('src/client/a.ts', source), [])
+  assert.deepEqual(wrongImports('src/cmd/a.ts', "import { a } from '#kubelet/a.ts'"), [])
+})

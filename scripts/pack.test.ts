@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { packed } from './pack.ts'
+
+test('types go, imports become relative and name .js files', () => {
+  const source = [
+    "import { a } from '#base/clock.ts'",
+    "import type { B } from '#api/resource.ts'",
+    "import table from './table.gen.json' with { type: 'json' }",
+    "const later = await import('#cmd/up/up.ts')",
+    "const thread = new URL('./file-thread.ts', import.meta.url)",
+    "const text: string = 'no #path and no ./sentence.'",
+  ].join('\n')
+  const result = packed(source, 'store/sqlite/file-client.ts')
+  assert.match(result, /from '\.\.\/\.\.\/base\/clock\.js'/)
+  assert.doesNotMatch(result, /resource/)
+  assert.match(result, /'\.\/table\.gen\.json'/)
+  assert.match(result, /import\('\.\.\/\.\.\/cmd\/up\/up\.js'\)/)
+  assert.match(result, /'\.\/file-thread\.js'/)
+  assert.match(result, /'no #path and no \.\/sentence\.'/)
+  assert.equal(result.split('\n').length, source.split('\n').length)
+})

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { commands } from '#cmd/commands.ts'
+import { version } from '#cmd/version.ts'
+
+const repository = join(import.meta.dirname, '..', '..')
+
+function typernetes(...args: string[]) {
+  return spawnSync(process.execPath, [join(repository, 'bin/typernetes.js'), ...args], { encoding: 'utf8' })
+}
+
+test('the version is the one of the package', () => {
+  const { version: packaged } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as { version: string }
+  assert.equal(version, packaged)
+  assert.match(typernetes('version').stdout, new RegExp(`^typernetes ${packaged.replaceAll('.', '\\.')} `))
+})
+
+test('the help names every command', () => {
+  const { stdout, status } = typernetes('--help')
+  assert.equal(status, 0)
+  for (const { name } of commands) assert.match(stdout, new RegExp(`^ +${name} `, 'm'))
+})
+
+test('the help of up names its flags and their environment variables', () => {
+  const { stdout } = typernetes('up', '--help')
+  for (const part of ['--data-dir', '--api-port', '--store', 'TYPERNETES_API_PORT', '--legacy-apis', '--service-cluster-ip-range'])
+    assert.ok(stdout.includes(part), part)
+})
+
+for (const [args, complaint] of [
+  [['nope'], /^typernetes: unknown command 'nope'/],
+  [['up', '--nope'], /^typernetes: unknown option '--nope'/],
+  [['up', '--api-port', 'many'], /^typernetes: option '--api-port <N>' argument 'many' is invalid\. It is not a whole number/],
+  [['up', '--store', 'paper', '--data-dir', join(repository, '.cache', 'nowhere')], /^typernetes: .*paper/],
+] as const) {
+  test(`${args.slice(0, 3).join(' ')} ends in one line that says what is wrong`, () => {
+    const { status, stderr } = typernetes(...args)
+    assert.notEqual(status, 0)
+    assert.match(stderr, complaint)
+  })
+}

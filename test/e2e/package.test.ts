@@ -1,0 +1,66 @@
+/** The package as users install it: packed, installed into an empty project under a path with spaces, and started by the system's own Node. */
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { request } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { freePort } from '../support/running-cluster.ts'
+
+const repository = join(import.meta.dirname, '..', '..')
+/** Without this repository's node_modules: the Node that is found is the machine's. */
+const path = (process.env['PATH'] ?? '')
+  .split(':')
+  .filter((each) => !each.includes('node_modules'))
+  .join(':')
+const env = { ...process.env, PATH: path }
+
+function run(command: string, args: string[], cwd: string): string {
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd, env, encoding: 'utf8' })
+  assert.equal(status, 0, `${command} ${args.join(' ')}\n${stdout}\n${stderr}`)
+  return stdout
+}
+
+test('the packed package installs and starts a cluster that answers /livez', { timeout: 180_000 }, async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'a package '))
+  try {
+    run('npm', ['pack', '--pack-destination', directory], repository)
+    writeFileSync(join(directory, 'package.json'), '{"name":"user","private":true}')
+    const tarball = spawnSync('sh', ['-c', 'ls *.tgz'], { cwd: directory, encoding: 'utf8' }).stdout.trim()
+    run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', `./${tarball}`], directory)
+    assert.match(run('npx', ['tn', 'version'], directory), /^typernetes \d+\.\d+\.\d+ \(Kubernetes v1\.36/)
+
+    const port = await freePort()
+    const program = join(directory, 'node_modules', '.bin', 'typernetes')
+    const child = spawn(program, ['up', '--data-dir', join(directory, 'data'), '--api-port', String(port)], {
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const exited = new Promise<number | null>((resolve) => child.on('exit', resolve))
+    await new Promise<void>((resolve) => {
+      child.stdout.on('data', (text: Buffer) => {
+        if (String(text).includes('The cluster is ready')) resolve()
+      })
+    })
+    assert.equal(await get(`https://127.0.0.1:${port}/livez`), 'ok')
+    child.kill('SIGTERM')
+    assert.equal(await exited, 0)
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+})
+
+function get(url: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    request(url, { rejectUnauthorized: false }, (response) => {
+      let text = ''
+      response.on('data', (chunk: Buffer) => {
+        text += chunk
+      })
+      response.on('end', () => resolve(text))
+    })
+      .on('error', reject)
+      .end()
+  })
+}
