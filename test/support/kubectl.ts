@@ -1,0 +1,52 @@
+/** The real kubectl, in every version that this machine has. */
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, realpathSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+
+export type KubectlResult = { exitCode: number; stdout: string; stderr: string }
+export type Kubectl = {
+  version: string
+  run(args: readonly string[], options?: { input?: string; environment?: Record<string, string> }): KubectlResult
+}
+
+/** By minor version, oldest first; empty where there is none. */
+export function installedKubectls(): { version: string; path: string }[] {
+  const found = spawnSync('sh', ['-c', 'command -v kubectl'], { encoding: 'utf8' }).stdout.trim()
+  if (found === '') return []
+  const real = realpathSync(found)
+  const beside = readdirSync(dirname(real)).filter((name) => /^kubectl\.1\.\d+$/.test(name))
+  const paths = beside.length > 0 ? beside.map((name) => join(dirname(real), name)) : [real]
+  return paths
+    .filter((path) => existsSync(path))
+    .map((path) => ({ path, version: /1\.\d+$/.exec(basename(path))?.[0] ?? versionOf(path) }))
+    .sort((left, right) => minor(left.version) - minor(right.version))
+}
+
+function versionOf(path: string): string {
+  const { stdout } = spawnSync(path, ['version', '--client', '-o', 'json'], { encoding: 'utf8' })
+  const { major, minor: each } = (JSON.parse(stdout) as { clientVersion: { major: string; minor: string } }).clientVersion
+  return `${major}.${each}`
+}
+
+function minor(version: string): number {
+  return Number(version.split('.')[1])
+}
+
+/** Discovery is cached per server and port for hours: each test gets a cache of its own. */
+export function kubectl(path: string, version: string, kubeconfig: string): Kubectl {
+  const cache = mkdtempSync(join(tmpdir(), 'kube-cache-'))
+  return {
+    version,
+    run(args, { input, environment = {} } = {}) {
+      const { status, stdout, stderr } = spawnSync(path, ['--kubeconfig', kubeconfig, '--cache-dir', cache, ...args], {
+        encoding: 'utf8',
+        timeout: 20_000,
+        maxBuffer: 64 << 20,
+        env: { ...process.env, KUBECONFIG: kubeconfig, ...environment },
+        ...(input === undefined ? {} : { input }),
+      })
+      return { exitCode: status ?? 128, stdout, stderr }
+    },
+  }
+}
