@@ -3,7 +3,7 @@ import { schemaOf } from '#api/schema/schema.ts'
 import type { TypeSchema } from '#api/schema/type-schema.ts'
 import { type JsonObject, unusual, walked, walkMessage } from './canonical-walk.ts'
 import { DecodeError } from './decode-error.ts'
-import { duplicateFields } from './duplicate-fields.ts'
+import { duplicateFields, keysIn } from './duplicate-fields.ts'
 import { decodeExactly } from './exact-decode.ts'
 import { type Node, readExactly } from './exact-json.ts'
 import { isTooDeep, jsonSyntaxError } from './json-syntax-error.ts'
@@ -71,11 +71,26 @@ export class JsonDocument {
     const value = this.#value
     this.#value = undefined
     walked.countFreeForm = true
-    const object = keepingEmpty(() => tryWalk(value, plan))
-    walked.countFreeForm = false
-    if (object !== undefined && this.#isPlain()) return { object: object as T, strictErrors: [] }
-    if (isTooDeep(this.#bytes)) throw new DecodeError(jsonSyntaxError(this.#bytes) ?? 'exceeded max depth')
-    return keepingEmpty(() => decodeSlowly<T>(readExactly(this.#text), plan))
+    walked.keepsEmpty = true
+    try {
+      const object = tryWalk(value, plan)
+      if (object !== undefined && this.#isPlain()) return { object: object as T, strictErrors: [] }
+      if (isTooDeep(this.#bytes)) throw new DecodeError(jsonSyntaxError(this.#bytes) ?? 'exceeded max depth')
+      return decodeSlowly(this.#exactly(), plan)
+    } finally {
+      walked.countFreeForm = false
+      walked.keepsEmpty = false
+    }
+  }
+
+  /** What the text says, without loss. Parsed anew, since the walk has changed the first value. */
+  #exactly(): Node {
+    const mayHaveLost = /\d{16}/.test(this.#text) || hasFractionInList(this.#text) || /\\u[dD]/.test(this.#text)
+    if (!mayHaveLost) {
+      const value: unknown = JSON.parse(this.#text)
+      if (keysIn(value, 0) === countKeys(this.#bytes)) return value
+    }
+    return readExactly(this.#text)
   }
 
   /** Whether JSON.parse kept all there is to know, the value just walked being what it made of the text. */
@@ -90,13 +105,9 @@ export class JsonDocument {
 
 /** Decodes what was parsed, or patched, already. Takes `value` over. Throws `DecodeError`. */
 export function decodeValue<T = JsonObject>(value: unknown, type: TypeReference): Decoded<T> {
-  return keepingEmpty(() => walkedValue<T>(value, type))
-}
-
-function keepingEmpty<T>(work: () => T): T {
   walked.keepsEmpty = true
   try {
-    return work()
+    return walkedValue<T>(value, type)
   } finally {
     walked.keepsEmpty = false
   }

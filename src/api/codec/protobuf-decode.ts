@@ -37,8 +37,17 @@ type JsonObject = Record<string, unknown>
 const maxSeconds = 253402300799
 const minSeconds = -62135596800
 
+/** How many messages may still come. Two bytes make one, which takes up a hundred times as much in memory. */
+let messagesLeft = 0
+
 /** Reads up to the reader's end. Throws `ProtobufError`, or what is wrong with a quantity. */
-export function readMessage(reader: ProtobufReader, plan: MessagePlan): JsonObject {
+export function readWholeMessage(reader: ProtobufReader, plan: MessagePlan): JsonObject {
+  messagesLeft = Math.max(50_000, (reader.end - reader.position) / 24)
+  return readMessage(reader, plan)
+}
+
+function readMessage(reader: ProtobufReader, plan: MessagePlan): JsonObject {
+  if (--messagesLeft < 0) throw new ProtobufError('proto: too many messages')
   const values: unknown[] = new Array(plan.fields.length)
   readFields(reader, plan, protobufFieldsOf(plan), values)
   const object: JsonObject = {}
@@ -58,8 +67,8 @@ function canonicalField(value: unknown, field: FieldPlan): unknown {
       if ((value as unknown[]).length > 0) return value
       break
     case opMap:
-      for (const _ in value as JsonObject) return value
-      break
+      // There is one only if an entry came.
+      return (value as MapBuilder).map
     case opString:
     case opBytes:
       if (value !== '') return value
@@ -111,8 +120,9 @@ function readField(reader: ProtobufReader, wireType: number, each: ProtobufField
   }
   if (wireType !== (each.tag & 7)) throw wrongWireType(wireType, each)
   if (field.op === opMap) {
-    const map = (values[order] ?? {}) as JsonObject
-    values[order] = readEntry(reader, plan.items as ValuePlan, map)
+    const map = (values[order] ?? new MapBuilder()) as MapBuilder
+    values[order] = map
+    readEntry(reader, plan.items as ValuePlan, map)
   } else values[order] = field.op === opString ? reader.string() : readValue(reader, plan)
 }
 
@@ -132,8 +142,24 @@ function wrongWireType(wireType: number, each: ProtobufField): ProtobufError {
   return new ProtobufError(`proto: wrong wireType = ${wireType} for field ${each.goName}`)
 }
 
-/** The map with the entry in it: another one if the keys did not come sorted. */
-function readEntry(reader: ProtobufReader, values: ValuePlan, map: JsonObject): JsonObject {
+/** Entries come one by one; most senders sort them, but none has to. */
+class MapBuilder {
+  readonly #map: JsonObject = {}
+  #last = ''
+  #isSorted = true
+
+  add(key: string, value: unknown): void {
+    if (key < this.#last) this.#isSorted = false
+    this.#last = key
+    setOwn(this.#map, key, value)
+  }
+
+  get map(): JsonObject {
+    return this.#isSorted ? this.#map : sortedByKey(this.#map)
+  }
+}
+
+function readEntry(reader: ProtobufReader, values: ValuePlan, map: MapBuilder): void {
   let key = ''
   let value: unknown
   readEach(reader, (number, wireType) => {
@@ -141,10 +167,7 @@ function readEntry(reader: ProtobufReader, values: ValuePlan, map: JsonObject): 
     else if (number === 2 && wireType === wireTypeOf(values)) value = readValue(reader, values)
     else reader.skip(wireType)
   })
-  let last = ''
-  for (const each in map) last = each
-  setOwn(map, key, value ?? zeroValue(values))
-  return key < last ? sortedByKey(map) : map
+  map.add(key, value ?? zeroValue(values))
 }
 
 /** Calls `read` with the number and the wire type of every field of the message that starts here. */

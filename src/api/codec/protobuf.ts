@@ -7,7 +7,7 @@ import type { JsonObject } from './canonical-walk.ts'
 import { DecodeError } from './decode-error.ts'
 import type { TypeReference } from './json.ts'
 import { planOf } from './plan.ts'
-import { readMessage } from './protobuf-decode.ts'
+import { readWholeMessage } from './protobuf-decode.ts'
 import { writeFields } from './protobuf-encode.ts'
 import { protobufFieldsOf } from './protobuf-plan.ts'
 import type { TypeMeta } from './type-meta.ts'
@@ -72,7 +72,7 @@ export class ProtobufDocument {
 
 /** Throws `DecodeError`. */
 export function decodeProtobufMessage<T = JsonObject>(bytes: Uint8Array, type: TypeReference): T {
-  return refused(() => readMessage(new ProtobufReader(bytes), planOf(resolved(type))) as T)
+  return refused(() => readWholeMessage(new ProtobufReader(bytes), planOf(resolved(type))) as T)
 }
 
 /** One event, without the four bytes of length before it. Throws `DecodeError`. */

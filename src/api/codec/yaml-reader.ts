@@ -24,6 +24,8 @@ const pop = 6
 const plainStyle = 1
 
 const maxDepth = 1000
+/** More are not worth telling. */
+const maxDuplicates = 100
 /** Copies that aliases may make, in nodes. */
 const maxAliasedNodes = 20_000
 
@@ -156,7 +158,9 @@ class YamlReader {
         continue
       }
       const valueAt = this.#at
-      if (Object.hasOwn(map, key)) this.#duplicates.push(`line ${this.#lineOf(valueAt)}: key ${quoted(key)} already set in map`)
+      if (Object.hasOwn(map, key) && this.#duplicates.length < maxDuplicates) {
+        this.#duplicates.push(`line ${this.#lineOf(valueAt)}: key ${quoted(key)} already set in map`)
+      }
       setOwn(map, key, this.#node())
     }
     this.#at++
