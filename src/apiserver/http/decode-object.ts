@@ -133,5 +133,6 @@ export function decodePatched(value: Record<string, unknown>, target: DecodeTarg
 
 /** A patch's own JSON, with the keys it holds twice. */
 export function parsePatchBody(body: Uint8Array): { value: unknown; duplicates: string[] } {
-  return { value: readJson(body).value, duplicates: [] }
+  const document = readJson(body)
+  return { value: document.value, duplicates: document.duplicateFields() }
 }

@@ -1,4 +1,0 @@
-/** Descriptions of fields. */
-export function describe(_type: string, _field: string): string {
-  return ''
-}
