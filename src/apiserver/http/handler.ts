@@ -10,6 +10,7 @@ import { type Form, negotiate } from '#apiserver/http/negotiation.ts'
 import { denied, serverCouldNotFind } from '#apiserver/http/refusals.ts'
 import { type RequestInfo, requestInfo } from '#apiserver/http/request-info.ts'
 import { selectorAttributes } from '#apiserver/http/selector-attributes.ts'
+import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
 import { BodyTooLargeError, type HttpExchange, type HttpHeaders } from '#base/http-server.ts'
 import type { Logger } from '#base/log.ts'
 
@@ -72,6 +73,7 @@ export class ApiHandler {
 
   #identify(exchange: HttpExchange, info: RequestInfo) {
     const { connection } = exchange
+    if (connection instanceof TrustedConnection) return connection.authenticated
     const outcome = this.#options.authenticator.authenticate({
       headers: exchange.headers as Record<string, string | undefined>,
       rawHeaders: exchange.rawHeaders,

@@ -26,10 +26,17 @@ export function inProcess(
   return (request) =>
     new Promise((resolve, reject) => {
       const exchange = new InProcessExchange(request, connection, resolve)
-      request.signal?.addEventListener('abort', () => {
-        exchange.close()
-        reject(request.signal?.reason)
-      })
+      const { signal } = request
+      if (signal !== undefined) {
+        if (signal.aborted) return reject(signal.reason)
+        const onAbort = () => {
+          exchange.close()
+          reject(signal.reason)
+        }
+        signal.addEventListener('abort', onAbort, { once: true })
+        // A signal may outlive thousands of requests.
+        exchange.onClose(() => signal.removeEventListener('abort', onAbort))
+      }
       handle(exchange)
     })
 }
