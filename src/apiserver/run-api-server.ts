@@ -4,14 +4,19 @@ import type { V1Service } from '#api/core/v1/types.gen.ts'
 import { builtInKinds } from '#api/kinds.ts'
 import { FeatureGates } from '#api/meta/feature-gates.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
+import { openAccess } from '#apiserver/access/access.ts'
+import { keepEncrypted } from '#apiserver/access/encryption.ts'
+import type { AccessSeams, AccessSettings } from '#apiserver/access/settings.ts'
 import { admissionPlugins } from '#apiserver/admission/plugins.ts'
 import { ClusterIps } from '#apiserver/allocation/cluster-ips.ts'
 import { NodePorts } from '#apiserver/allocation/node-ports.ts'
 import { needsHealthPort, nodePortsOf, serviceHooks } from '#apiserver/allocation/service-allocation.ts'
+import { openIdEndpoints } from '#apiserver/authn/service-account/openid-endpoints.ts'
 import { standardAuthenticator } from '#apiserver/authn/standard-authenticator.ts'
 import { escalationHooks } from '#apiserver/authz/rbac/escalation-hooks.ts'
 import { standardAuthorizer } from '#apiserver/authz/standard-authorizer.ts'
 import { bootstrap } from '#apiserver/bootstrap/bootstrap.ts'
+import { InsecureExchange } from '#apiserver/http/insecure-exchange.ts'
 import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import { registryHooks } from '#apiserver/registry/registry-hooks.ts'
 import { servedKinds } from '#apiserver/served-kinds.ts'
@@ -38,15 +43,15 @@ export type RunApiServerOptions = {
   serviceCidrs: readonly string[]
   nodePortRange: readonly [number, number]
   kubernetesServiceIp: string
-  /** A token of the user admin in system:masters, for tests. */
-  token?: string
   featureGates: readonly string[]
   runtimeConfig: readonly string[]
   servesLegacyApis: boolean
-  enableAdmissionPlugins: readonly string[]
-  disableAdmissionPlugins: readonly string[]
-  authorizationModes: readonly string[]
-  allowsAnonymous: boolean
+  /** Who gets in, and what for. */
+  access: AccessSettings
+  /** How files are read and services are reached. */
+  outside: Pick<AccessSeams, 'files' | 'http' | 'connect'>
+  /** Serves without TLS and credentials on this port of the loopback address; 0 does not. */
+  insecurePort: number
   version: Readonly<Record<string, string>>
   /** Keeps view, edit and admin filled in when no controller manager does. */
   aggregatesClusterRoles: boolean
@@ -66,7 +71,10 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
   const isEnabled = (gate: string) => gates.isEnabled(gate)
   const definitions = servedKinds(builtInKinds, { ...options, isEnabled })
   const nodePorts = new NodePorts(store, random, options.nodePortRange)
-  const authorizer = standardAuthorizer(options)
+  await using opened = new AsyncDisposableStack()
+  const access = opened.use(await openAccess(options.access, keys, { ...options.outside, clock, random, logger }))
+  const { serviceAccounts, encryption } = access
+  const authorizer = standardAuthorizer(access.authorizers)
   let port = options.listen?.port ?? 0
   const server: ApiServer = new ApiServer({
     store,
@@ -76,37 +84,48 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
     metrics: options.metrics ?? new Metrics(),
     definitions,
     isEnabled,
-    authenticator: (cluster) => standardAuthenticator({ ...options, cluster }),
+    authenticator: (cluster) => standardAuthenticator({ keys, clock, logger, cluster, serviceAccounts, more: access.authenticators }),
     authorizer: () => authorizer,
     admissionPlugins: (cluster, authorizer) =>
       admissionPlugins(
-        { enable: options.enableAdmissionPlugins, disable: options.disableAdmissionPlugins },
-        { cluster, authorizer, clock, random, logger, isEnabled, configuration: undefined },
+        { enable: options.access.enableAdmissionPlugins, disable: options.access.disableAdmissionPlugins, configurations: access.plugins },
+        { cluster, authorizer, clock, random, logger, isEnabled, configuration: undefined, reviewWebhook: access.reviewWebhook },
       ),
     hooks: (registries) =>
       new Map([
         ...registryHooks(serviceHooks(new ClusterIps(registries, random, options.serviceCidrs), nodePorts)),
         ...escalationHooks(authorizer.rbac, authorizer),
       ]),
-    specialSubresources: (parts) => specialSubresources(parts, options),
-    virtualResources: (parts) => virtualResources(parts, options),
+    specialSubresources: (parts) => specialSubresources(parts, { serviceAccounts, clock, random }),
+    virtualResources: (parts) => virtualResources(parts, { clock, audiences: serviceAccounts.audiences }),
+    paths: () => openIdEndpoints(serviceAccounts, () => `${options.advertiseAddress || '127.0.0.1'}:${port}`, logger),
+    ...(encryption === undefined ? {} : { transformer: (group, plural) => encryption.transformerFor(group, plural) }),
     version: options.version,
     serverAddress: () => `${options.advertiseAddress}:${port}`,
     ttlSeconds: { '/events': 3600 },
   })
   await server.start()
-  const following = authorizer.follow(server.cluster)
+  opened.defer(() => server.stop())
+  opened.use(authorizer.follow(server.cluster))
   await nodePorts.start(usedNodePorts(server))
   const listener = options.listen && (await listenHttp({ ...options.listen, tls: tlsMaterial(keys), onExchange: server.handler.handle }))
   port = listener?.port ?? 0
-  const reload = keys.onChange(() => listener?.setTls(tlsMaterial(keys)))
+  if (listener) opened.defer(() => listener.close())
+  if (options.insecurePort > 0) {
+    const insecure = await listenInsecurely(options.insecurePort, server)
+    opened.defer(() => insecure.close())
+  }
+  opened.use(keys.onChange(() => listener?.setTls(tlsMaterial(keys))))
   const background = await bootstrap(server, {
     ...options,
     securePort: port,
     clientCa: keys.authority('ca').certificatePem,
     requestHeaderCa: keys.authority('front-proxy-ca').certificatePem,
   })
+  opened.use(background)
   server.registries.forgetHistory()
+  if (encryption !== undefined) opened.use(keepEncrypted(server, encryption, store, logger))
+  const running = opened.move()
   return {
     server,
     listener,
@@ -114,14 +133,13 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
     async drain(deadline) {
       await listener?.drain(deadline)
     },
-    async stop() {
-      reload[Symbol.dispose]()
-      following[Symbol.dispose]()
-      background[Symbol.dispose]()
-      server.stop()
-      await listener?.close()
-    },
+    stop: () => running.disposeAsync(),
   }
+}
+
+/** As upstream's insecure port was: no TLS, no credentials, all power; hence for this machine alone. */
+function listenInsecurely(port: number, server: ApiServer): Promise<HttpListener> {
+  return listenHttp({ host: '127.0.0.1', port, onExchange: (exchange) => server.handler.handle(new InsecureExchange(exchange)) })
 }
 
 function usedNodePorts(server: ApiServer): Set<number> {

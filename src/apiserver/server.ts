@@ -6,6 +6,7 @@ import type { Authenticator } from '#apiserver/authn/authenticator.ts'
 import type { Authorizer } from '#apiserver/authz/authorizer.ts'
 import type { DiscoveryGroup } from '#apiserver/discovery/discovery.ts'
 import { discoveryRoute } from '#apiserver/discovery/discovery-endpoints.ts'
+import type { ValueTransformer } from '#apiserver/encryption/transformer.ts'
 import { HealthChecks } from '#apiserver/health/health-checks.ts'
 import { ApiHandler, type Endpoint } from '#apiserver/http/handler.ts'
 import { otherRoute } from '#apiserver/http/other-endpoints.ts'
@@ -42,6 +43,8 @@ export type ApiServerOptions = {
   paths?(server: ServerParts): ReadonlyMap<string, Endpoint>
   version: Readonly<Record<string, string>>
   serverAddress(): string
+  /** How objects of a resource lie in the store; as they are where undefined. */
+  transformer?(group: string, plural: string): ValueTransformer | undefined
   /** Objects of these resources (by `group/plural`) go away by themselves. */
   ttlSeconds?: Readonly<Record<string, number>>
 }
@@ -51,6 +54,7 @@ export type ServerParts = {
   cluster: ClusterView
   authorizer: Authorizer
   authenticator: Authenticator
+  admission: Pick<AdmissionChain, 'mutate' | 'validate'>
   services: EndpointServices
 }
 
@@ -68,6 +72,11 @@ export class ApiServer {
   constructor(options: ApiServerOptions) {
     this.#options = options
     const { store, clock, random, isEnabled } = options
+    // The chain is filled in below: its plugins look at the registries.
+    const admission: ServerParts['admission'] = {
+      mutate: (request) => this.#admission.mutate(request),
+      validate: (request) => this.#admission.validate(request),
+    }
     const ownership = managedFieldsOwnership({ clock })
     this.registries = new Registries({
       store,
@@ -75,12 +84,9 @@ export class ApiServer {
       random,
       isEnabled,
       ownership,
-      // The chain is filled in below: its plugins look at the registries.
-      admission: {
-        mutate: (request) => this.#admission.mutate(request),
-        validate: (request) => this.#admission.validate(request),
-      } as AdmissionChain,
+      admission,
       perResource: (definition) => ({
+        transformer: options.transformer?.(definition.group, definition.plural),
         encode(object) {
           const canonical = canonicalize(object, definition.schema)
           return { canonical, value: Buffer.from(jsonText(canonical)) }
@@ -105,7 +111,7 @@ export class ApiServer {
       find: (group, version, plural) => this.registries.find(group, version, plural),
       special: (group, plural, subresource) => special.get(`${group}/${plural}/${subresource}`),
     }
-    const parts: ServerParts = { registries: this.registries, cluster: this.cluster, authorizer, authenticator, services }
+    const parts: ServerParts = { registries: this.registries, cluster: this.cluster, authorizer, authenticator, admission, services }
     const special = options.specialSubresources?.(parts) ?? new Map<string, SpecialSubresource>()
     const virtual = options.virtualResources?.(parts) ?? new Map<string, Endpoint>()
     const resources = resourceRoute(services)

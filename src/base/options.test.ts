@@ -4,6 +4,7 @@ import {
   addOptions,
   Command,
   defineOptions,
+  duration,
   environmentName,
   flagName,
   list,
@@ -81,4 +82,18 @@ test('the help names every flag, its default and its environment variable', () =
   const help = command.helpInformation()
   for (const part of ['--data-dir <DIR>', '/var', 'TYPERNETES_DATA_DIR', '-d, --detach', '--config <FILE>'])
     assert.ok(help.includes(part), `${part} in\n${help}`)
+})
+
+test('lengths of time are written as Go writes them', () => {
+  const { kind } = duration('how long', { default: 0 })
+  for (const [text, ms] of [
+    ['30s', 30_000],
+    ['1m30s', 90_000],
+    ['500ms', 500],
+    ['0', 0],
+    ['1.5h', 5_400_000],
+  ] as const) {
+    assert.equal(kind.parse(text), ms, text)
+  }
+  for (const text of ['', '30', 's', '5 s', '1d']) assert.throws(() => kind.parse(text), /length of time/, text)
 })

@@ -43,6 +43,20 @@ export function wholeNumber(help: string, { placeholder = 'N', ...extras }: Extr
   return { kind: { placeholder, parse }, help, ...extras }
 }
 
+/** A length of time as Go writes it (`30s`, `1m30s`, `500ms`), in milliseconds. */
+export function duration(help: string, { placeholder = 'TIME', ...extras }: Extras<number>): OptionDeclaration<number> {
+  const parse = (value: string) => {
+    const parts = [...value.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)]
+    if (value !== '0' && (value === '' || parts.map(([part]) => part).join('') !== value)) {
+      throw new InvalidArgumentError('It is not a length of time such as 30s or 1m30s.')
+    }
+    return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * (unitMs[unit ?? ''] ?? 0), 0)
+  }
+  return { kind: { placeholder, parse }, help, ...extras }
+}
+
+const unitMs: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
+
 /** `--name`, `--name=true`, `--name=false`. */
 export function onOff(help: string, extras: Extras<boolean>): OptionDeclaration<boolean> {
   const parse = (value: string) => {

@@ -1,7 +1,7 @@
 /** The authenticators of a server, in upstream's order: proxies, certificates, tokens, and last of all nobody. */
 import type { V1ServiceAccount } from '#api/core/v1/types.gen.ts'
 import type { ClusterView } from '#apiserver/admission/admission.ts'
-import { anonymousAuthenticator } from '#apiserver/authn/anonymous.ts'
+import { type AnonymousOptions, anonymousAuthenticator } from '#apiserver/authn/anonymous.ts'
 import { forServerOnly } from '#apiserver/authn/audiences.ts'
 import { withAuthenticatedGroup } from '#apiserver/authn/authenticated-group.ts'
 import type { Authenticator, TokenAuthenticator } from '#apiserver/authn/authenticator.ts'
@@ -9,43 +9,46 @@ import { bearerTokenAuthenticator, webSocketTokenAuthenticator } from '#apiserve
 import { bootstrapTokenAuthenticator } from '#apiserver/authn/bootstrap-token.ts'
 import type { ClusterLookups, NodeLike, PodLike, SecretLike, ServiceAccountLike } from '#apiserver/authn/cluster-lookups.ts'
 import { requestHeaderAuthenticator, standardRequestHeaders } from '#apiserver/authn/request-header.ts'
+import type { ServiceAccountIssuer } from '#apiserver/authn/service-account/issuer.ts'
 import { legacyServiceAccountTokenAuthenticator } from '#apiserver/authn/service-account/legacy-token-authenticator.ts'
 import { serviceAccountTokenAuthenticator } from '#apiserver/authn/service-account/token-authenticator.ts'
-import { singleTokenAuthenticator } from '#apiserver/authn/static-token-file.ts'
 import { otherwise, unionAuthenticator, unionTokenAuthenticator } from '#apiserver/authn/union.ts'
 import { x509Authenticator } from '#apiserver/authn/x509.ts'
 import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 
-export const serviceAccountIssuer = 'https://kubernetes.default.svc'
-
 export type StandardAuthenticatorOptions = {
   cluster: ClusterView
   keys: ClusterKeys
   clock: Clock
   logger: Logger
-  token?: string
-  allowsAnonymous: boolean
-  /** Further authenticators of tokens: OIDC, webhooks, token files. */
-  moreTokens?: readonly TokenAuthenticator[]
-  /** Further authenticators of requests: a basic-auth file. */
-  more?: readonly Authenticator[]
+  serviceAccounts: ServiceAccountIssuer
+  more: MoreAuthenticators
+}
+
+/** What is configured, beside what every server has. */
+export type MoreAuthenticators = {
+  /** Asked before the tokens of service accounts. */
+  readonly tokens: readonly TokenAuthenticator[]
+  /** Asked after them: those that take longer. */
+  readonly slowTokens: readonly TokenAuthenticator[]
+  readonly requests: readonly Authenticator[]
+  /** Undefined: nobody is let in without a credential. */
+  readonly anonymous: AnonymousOptions | undefined
 }
 
 export function standardAuthenticator(options: StandardAuthenticatorOptions): Authenticator {
-  const { cluster, keys, clock, logger, token, allowsAnonymous, moreTokens = [], more = [] } = options
+  const { cluster, keys, clock, logger, serviceAccounts, more } = options
   const lookups = clusterLookups(cluster)
-  const serverAudiences = [serviceAccountIssuer]
-  const publicKeys = () => keys.serviceAccountKeys.publicKeys
+  const { issuers, audiences: serverAudiences, publicKeys } = serviceAccounts
   const labelSecret = labelSecretOf(cluster, logger)
-  const fixed = token ? [singleTokenAuthenticator(token, { name: 'admin', uid: '1', groups: ['system:masters'], extra: {} })] : []
   const tokens = unionTokenAuthenticator([
-    ...fixed.map((each) => forServerOnly(serverAudiences, each)),
+    ...more.tokens,
     legacyServiceAccountTokenAuthenticator({ keys: publicKeys, serverAudiences, lookups, clock, labelSecret }),
-    serviceAccountTokenAuthenticator({ issuers: [serviceAccountIssuer], keys: publicKeys, serverAudiences, lookups, clock }),
-    bootstrapTokenAuthenticator(lookups, clock, logger),
-    ...moreTokens,
+    serviceAccountTokenAuthenticator({ issuers, keys: publicKeys, serverAudiences, lookups, clock }),
+    forServerOnly(serverAudiences, bootstrapTokenAuthenticator(lookups, clock, logger)),
+    ...more.slowTokens,
   ])
   const clientAuthority = anchorsOf(keys, 'ca')
   const known = withAuthenticatedGroup(
@@ -57,12 +60,12 @@ export function standardAuthenticator(options: StandardAuthenticatorOptions): Au
         ...standardRequestHeaders,
       }),
       x509Authenticator(clientAuthority, clock),
-      ...more,
+      ...more.requests,
       bearerTokenAuthenticator(tokens, serverAudiences),
       webSocketTokenAuthenticator(tokens, serverAudiences),
     ]),
   )
-  return allowsAnonymous ? otherwise(known, anonymousAuthenticator()) : known
+  return more.anonymous === undefined ? known : otherwise(known, anonymousAuthenticator(more.anonymous))
 }
 
 /** The same array for the same authority: what was verified against it is remembered by that. */

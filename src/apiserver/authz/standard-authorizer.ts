@@ -11,11 +11,8 @@ import { defaultRbacObjects } from '#apiserver/authz/rbac/default-roles.ts'
 import { RbacAuthorizer } from '#apiserver/authz/rbac/rbac-authorizer.ts'
 import type { ClusterRole, RbacKind, RbacKinds } from '#apiserver/authz/rbac/rbac-objects.ts'
 
-export type StandardAuthorizerOptions = {
-  authorizationModes: readonly string[]
-  /** Authorizers of other modes, by mode: ABAC, Webhook. */
-  moreAuthorizers?: Readonly<Record<string, Authorizer>>
-}
+/** A mode, and the authorizer where it is not one that every server has. */
+export type ChosenAuthorizer = { readonly mode: string; readonly authorizer?: Authorizer }
 
 export type StandardAuthorizer = Authorizer & {
   readonly rbac: RbacAuthorizer
@@ -30,7 +27,7 @@ const rbacKinds: Readonly<Record<RbacKind, string>> = {
   ClusterRoleBinding: 'clusterrolebindings',
 }
 
-export function standardAuthorizer({ authorizationModes, moreAuthorizers = {} }: StandardAuthorizerOptions): StandardAuthorizer {
+export function standardAuthorizer(chosen: readonly ChosenAuthorizer[]): StandardAuthorizer {
   const rbac = new RbacAuthorizer()
   const graph = new NodeGraph()
   const known: Readonly<Record<string, () => Authorizer>> = {
@@ -39,8 +36,8 @@ export function standardAuthorizer({ authorizationModes, moreAuthorizers = {} }:
     AlwaysAllow: () => alwaysAllow,
     AlwaysDeny: () => alwaysDeny,
   }
-  const members = authorizationModes.map((mode) => {
-    const member = moreAuthorizers[mode] ?? known[mode]?.()
+  const members = chosen.map(({ mode, authorizer }) => {
+    const member = authorizer ?? known[mode]?.()
     if (member === undefined)
       throw new Error(`--authorization-mode: there is no mode ${mode}; there are ${Object.keys(known).join(', ')}, ABAC, Webhook`)
     return member

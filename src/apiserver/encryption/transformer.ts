@@ -71,3 +71,11 @@ export const identityTransformer: ValueTransformer = {
     return { bytes, isStale: false }
   },
 }
+
+/** A stored value that no key fits, or whose key service does not answer. */
+export class UnreadableValue extends Error {
+  override name = 'UnreadableValue'
+  constructor(key: string, cause: unknown) {
+    super(`unable to transform key ${JSON.stringify(key)}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+  }
+}

@@ -9,11 +9,12 @@ import type { Selection } from '#apiserver/http/selection.ts'
 import type { ResourceRegistry } from '#apiserver/registry/resource-registry.ts'
 import { storagePrefix } from '#apiserver/registry/storage-key.ts'
 import { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
+import { readableValue } from '#apiserver/watch-cache/readable-feed.ts'
 import { CompactedError, FutureRevisionError, type Store } from '#store/store.ts'
 
 export type ListPage = { items: CachedObject[]; resourceVersion: string; continueToken: string; remainingItemCount: number | undefined }
 
-export type ListSource = { registry: ResourceRegistry; store: Store; fromStorage?(value: Uint8Array, key: string): Uint8Array }
+export type ListSource = { registry: ResourceRegistry; store: Store }
 
 /** How many seconds a list waits for a revision this server has not seen yet. */
 const patienceSeconds = 3
@@ -108,7 +109,7 @@ async function snapshotPage(
   limit: number,
   { revision, startKey }: Continuation,
 ): Promise<ListPage> {
-  const { registry, store, fromStorage } = source
+  const { registry, store } = source
   const prefix = keyPrefix(source, selection)
   const end = `${prefix.slice(0, -1)}0`
   const at = revision > 0 ? { revision } : {}
@@ -127,7 +128,7 @@ async function snapshotPage(
       if (kv === undefined) break
       const rest = kv.key.slice(storagePrefix(registry.definition).length)
       const slash = registry.definition.scope === 'Namespaced' ? rest.indexOf('/') : -1
-      const value = fromStorage ? fromStorage(kv.value, kv.key) : kv.value
+      const { value } = registry.transformer ? await readableValue(kv, registry.transformer) : kv
       const object = new CachedObject(kv.key, slash < 0 ? '' : rest.slice(0, slash), rest.slice(slash + 1), kv.modRevision, value)
       if (!selection.matches(object)) continue
       if (limit > 0 && items.length === limit) return pageEndingBefore(source, selection, items, readAt, page.count - index)

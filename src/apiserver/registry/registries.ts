@@ -1,18 +1,21 @@
 /** The registries of all stored resources, and the served versions over them. */
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 import type { ClusterView } from '#apiserver/admission/admission.ts'
+import { UnreadableValue } from '#apiserver/encryption/transformer.ts'
 import { ServedResource } from '#apiserver/http/served-resource.ts'
 import { type RegistryOptions, ResourceRegistry } from '#apiserver/registry/resource-registry.ts'
 import { storagePrefix } from '#apiserver/registry/storage-key.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
 import { WatchCache } from '#apiserver/watch-cache/watch-cache.ts'
 
-export type RegistriesOptions = Omit<RegistryOptions, 'definition' | 'cache' | 'hooks' | 'encode' | 'lease' | 'toStorage'> & {
-  /** What a resource needs beyond the common: hooks, a lease, another encoding. */
+export type RegistriesOptions = Omit<
+  RegistryOptions,
+  'definition' | 'cache' | 'hooks' | 'encode' | 'lease' | 'transformer' | 'labelsOfNamespace'
+> & {
+  /** What a resource needs beyond the common: hooks, a lease, encryption, another encoding. */
   perResource(
     definition: ResourceDefinition,
-  ): Pick<RegistryOptions, 'encode'> &
-    Partial<Pick<RegistryOptions, 'hooks' | 'lease' | 'toStorage'>> & { fromStorage?(value: Uint8Array, key: string): Uint8Array }
+  ): Pick<RegistryOptions, 'encode'> & Partial<Pick<RegistryOptions, 'hooks' | 'lease' | 'transformer'>>
 }
 
 export class Registries {
@@ -42,16 +45,15 @@ export class Registries {
     const prefix = storagePrefix(definition)
     const known = this.#byPrefix.get(prefix)
     if (known) return known
-    const { fromStorage, ...own } = this.#options.perResource(definition)
+    const own = this.#options.perResource(definition)
     const { store, clock } = this.#options
-    const cache = new WatchCache({
-      store,
-      clock,
-      prefix,
-      isNamespaced: definition.scope === 'Namespaced',
-      ...(fromStorage ? { fromStorage } : {}),
-    })
-    const registry = new ResourceRegistry({ ...this.#options, ...own, definition, cache })
+    const isNamespaced = definition.scope === 'Namespaced'
+    const cache = new WatchCache({ store, clock, prefix, isNamespaced, transformer: own.transformer })
+    const labelsOfNamespace = (name: string) => {
+      const namespaces = this.#find('', 'namespaces')
+      return namespaces?.cache.get(namespaces.key('', name))?.labels
+    }
+    const registry = new ResourceRegistry({ ...this.#options, ...own, definition, cache, labelsOfNamespace })
     this.#byPrefix.set(prefix, registry)
     return registry
   }
@@ -80,7 +82,14 @@ export class Registries {
 
   /** Fills every cache from the store. */
   async start(): Promise<void> {
-    await Promise.all([...this.#byPrefix.values()].map(({ cache }) => cache.start()))
+    await Promise.all(
+      [...this.#byPrefix.values()].map(({ cache, definition }) =>
+        cache.start().catch((error: unknown) => {
+          if (!(error instanceof UnreadableValue)) throw error
+          throw new Error(`${definition.plural} cannot be read from the store: ${error.message}`, { cause: error })
+        }),
+      ),
+    )
   }
 
   /** What happened before the server was ready is nobody's history: no client can have seen it. */

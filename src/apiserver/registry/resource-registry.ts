@@ -9,6 +9,7 @@ import { formatTime } from '#api/meta/time.ts'
 import type { V1DeleteOptions } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject, ResourceDefinition, RuleContext, UpdateRules } from '#api/resource.ts'
 import type { AdmissionChain, AdmissionOperation, AdmissionRequest } from '#apiserver/admission/admission.ts'
+import type { ValueTransformer } from '#apiserver/encryption/transformer.ts'
 import { beforeCreate } from '#apiserver/registry/before-create.ts'
 import { beforeDelete, garbageCollectionFinalizers, markAsDeleting } from '#apiserver/registry/before-delete.ts'
 import { beforeUpdate } from '#apiserver/registry/before-update.ts'
@@ -43,13 +44,15 @@ export type RegistryOptions = {
   store: Store
   clock: Clock
   random: Random
-  admission: AdmissionChain
+  admission: Pick<AdmissionChain, 'mutate' | 'validate'>
   ownership: FieldOwnership
   hooks?: RegistryHooks
   isEnabled(featureGate: string): boolean
   /** The object in its kind's canonical form, and that as JSON, beginning with kind, apiVersion and metadata. Takes the object over. */
   encode(object: KubernetesObject): { canonical: KubernetesObject; value: Uint8Array }
-  toStorage?(value: Uint8Array, key: string): Uint8Array
+  /** Encryption at rest. */
+  transformer?: ValueTransformer | undefined
+  labelsOfNamespace?(namespace: string): Readonly<Record<string, string>> | undefined
   /** A lease for objects that expire by themselves. */
   lease?(): Promise<bigint>
 }
@@ -80,6 +83,11 @@ export class ResourceRegistry {
     this.#options = options
     this.definition = options.definition
     this.cache = options.cache
+  }
+
+  /** How what the store holds is read; for those who read it without the cache. */
+  get transformer(): ValueTransformer | undefined {
+    return this.#options.transformer
   }
 
   key(namespace: string, name: string): string {
@@ -311,7 +319,7 @@ export class ResourceRegistry {
 
   /** Puts the object into the store if it is still as `prev` says; an object that did not change is not written. */
   async #write(object: KubernetesObject, prev: CachedObject | undefined, context: WriteContext): Promise<CachedObject> {
-    const { store, toStorage, lease } = this.#options
+    const { store, transformer, lease } = this.#options
     const { namespace = '', name = '' } = object.metadata ?? {}
     const key = prev?.key ?? this.key(namespace, name)
     const { canonical, value } = this.#options.encode(withoutResourceVersion(object))
@@ -321,8 +329,9 @@ export class ResourceRegistry {
       if (prev === undefined && this.cache.get(key)) throw new AlreadyThere(this.cache.get(key))
       return shown(prev?.revision ?? 0)
     }
-    const stored = toStorage ? toStorage(value, key) : value
-    rememberParsed(stored, canonical)
+    const transformed = transformer ? transformer.toStorage(value, key) : value
+    const stored = transformed instanceof Promise ? await transformed : transformed
+    if (stored === value) rememberParsed(stored, canonical)
     const { succeeded, revision } = await store.txn({
       compare: [{ key, target: 'modRevision', op: '=', value: prev?.revision ?? 0 }],
       success: [{ put: { key, value: stored, ...(lease ? { lease: await lease() } : {}) } }],
@@ -380,8 +389,9 @@ export class ResourceRegistry {
   }
 
   #rules({ resource, user }: WriteContext): RuleContext {
-    const { clock, isEnabled } = this.#options
-    return { now: formatTime(clock.now()), isEnabled, requestVersion: apiVersionOf(resource), user }
+    const { clock, isEnabled, labelsOfNamespace } = this.#options
+    const context = { now: formatTime(clock.now()), isEnabled, requestVersion: apiVersionOf(resource), user }
+    return labelsOfNamespace ? { ...context, labelsOfNamespace } : context
   }
   /** As the client named it: two groups may share one registry. */
   #subject({ resource }: WriteContext) {

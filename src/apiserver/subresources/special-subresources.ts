@@ -2,12 +2,12 @@
 import type { V1Namespace } from '#api/core/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import type { KubernetesObject, UpdateRules } from '#api/resource.ts'
+import type { ServiceAccountIssuer } from '#apiserver/authn/service-account/issuer.ts'
 import { TokenRequests } from '#apiserver/authn/service-account/token-request.ts'
 import { TokenSigner } from '#apiserver/authn/service-account/token-signer.ts'
-import { clusterLookups, serviceAccountIssuer } from '#apiserver/authn/standard-authenticator.ts'
+import { clusterLookups } from '#apiserver/authn/standard-authenticator.ts'
 import { formOf, respondObject, type SpecialSubresource } from '#apiserver/http/resource-endpoints.ts'
 import { replaceObject } from '#apiserver/http/write-verbs.ts'
-import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import type { ServerParts } from '#apiserver/server.ts'
 import { bind } from '#apiserver/subresources/binding.ts'
 import { evict } from '#apiserver/subresources/eviction.ts'
@@ -29,16 +29,17 @@ const finalizeRules: UpdateRules<KubernetesObject> = {
 }
 
 export function specialSubresources(
-  { registries, services, cluster }: ServerParts,
-  { keys, clock, random }: { keys: ClusterKeys; clock: Clock; random: Random },
+  { registries, services, cluster, admission }: ServerParts,
+  { serviceAccounts, clock, random }: { serviceAccounts: ServiceAccountIssuer; clock: Clock; random: Random },
 ): ReadonlyMap<string, SpecialSubresource> {
-  const signer = new TokenSigner({ issuer: serviceAccountIssuer, privateKey: () => keys.serviceAccountKeys.privateKey, clock, random })
+  const { issuers, audiences, privateKey, maxExpirationSeconds, extendsExpiration } = serviceAccounts
   const tokens = new TokenRequests({
-    signer,
-    serverAudiences: [serviceAccountIssuer],
+    signer: new TokenSigner({ issuer: issuers[0] ?? '', privateKey, clock, random }),
+    serverAudiences: audiences,
     clock,
     lookups: clusterLookups(cluster),
-    extendsExpiration: true,
+    maxExpirationSeconds,
+    extendsExpiration,
   })
   const stream: SpecialSubresource = { methods: ['GET', 'POST'], handle: podStream }
   return new Map<string, SpecialSubresource>([
@@ -48,7 +49,10 @@ export function specialSubresources(
     ['/pods/exec', stream],
     ['/pods/attach', stream],
     ['/pods/portforward', stream],
-    ['/serviceaccounts/token', { methods: ['POST'], handle: (context, resource) => requestToken(context, resource, services, tokens) }],
+    [
+      '/serviceaccounts/token',
+      { methods: ['POST'], handle: (context, resource) => requestToken(context, resource, { services, tokens, admission }) },
+    ],
     [
       '/namespaces/finalize',
       {

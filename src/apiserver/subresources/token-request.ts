@@ -2,6 +2,7 @@
 import { defaultTokenRequest, validateTokenRequest } from '#api/authentication/v1/token-request.ts'
 import type { V1TokenRequest } from '#api/authentication/v1/types.gen.ts'
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { AdmissionChain, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import type { TokenRequests } from '#apiserver/authn/service-account/token-request.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
 import { decodeBody } from '#apiserver/http/decode-body.ts'
@@ -23,11 +24,16 @@ const tokenRequestDefinition: ResourceDefinition = {
 const same = (object: KubernetesObject): KubernetesObject => object
 const served = { definition: tokenRequestDefinition, fromStored: same, toStored: same }
 
+export type TokenRequestParts = {
+  services: EndpointServices
+  tokens: TokenRequests
+  admission: Pick<AdmissionChain, 'mutate' | 'validate'>
+}
+
 export async function requestToken(
   context: RequestContext,
   resource: ServedResource,
-  services: EndpointServices,
-  tokens: TokenRequests,
+  { services, tokens, admission }: TokenRequestParts,
 ): Promise<void> {
   const options = writeOptions('CreateOptions', context.query)
   const body = await context.exchange.readBody(services.bodyLimitBytes)
@@ -36,13 +42,24 @@ export async function requestToken(
     fieldValidation: options.fieldValidation,
   }) as V1TokenRequest
   defaultTokenRequest(asked)
-  services.ownership.afterUpdate(undefined, asked as KubernetesObject, {
-    ...writeContext(context, resource, options, 'CreateOptions'),
-    served,
-  })
+  const write = { ...writeContext(context, resource, options, 'CreateOptions'), served }
+  services.ownership.afterUpdate(undefined, asked as KubernetesObject, write)
   await resource.registry.cache.fresh()
   const { name, namespace } = context.info
-  const { request, warnings, auditAnnotations } = tokens.answer(tokens.prepare(asked, namespace, name, validateTokenRequest))
+  const prepared = tokens.prepare(asked, namespace, name, validateTokenRequest)
+  const review: AdmissionRequest = {
+    ...write,
+    operation: 'CREATE',
+    definition: resource.registry.definition,
+    kind: { group: tokenRequestDefinition.group, version: tokenRequestDefinition.version, kind: tokenRequestDefinition.kind },
+    name,
+    object: prepared as KubernetesObject,
+    oldObject: undefined,
+    onFinish() {},
+  }
+  await admission.mutate(review)
+  await admission.validate(review)
+  const { request, warnings, auditAnnotations } = tokens.answer(prepared)
   for (const warning of warnings) context.warn(warning)
   for (const [key, value] of Object.entries(auditAnnotations)) context.annotateAudit(key, value)
   respondValue(context, request as KubernetesObject, tokenRequestDefinition.schema, 201)

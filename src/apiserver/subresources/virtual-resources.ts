@@ -12,7 +12,6 @@ import { badRequest, invalid } from '#api/meta/status-error.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 import { reviewToken, userInfo } from '#apiserver/authn/reviews.ts'
-import { serviceAccountIssuer } from '#apiserver/authn/standard-authenticator.ts'
 import { reviewAccess, reviewRules } from '#apiserver/authz/access-review.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
 import { decodeBody } from '#apiserver/http/decode-body.ts'
@@ -28,10 +27,10 @@ type Answer = (review: KubernetesObject, context: RequestContext) => Promise<obj
 
 export function virtualResources(
   { registries, services, authenticator, authorizer }: ServerParts,
-  { clock }: { clock: Clock },
+  { clock, audiences }: { clock: Clock; audiences: readonly string[] },
 ): ReadonlyMap<string, Endpoint> {
   const answers: Record<string, Answer> = {
-    'authentication.k8s.io/tokenreviews': (review) => reviewToken((review as V1TokenReview).spec, authenticator, [serviceAccountIssuer]),
+    'authentication.k8s.io/tokenreviews': (review) => reviewToken((review as V1TokenReview).spec, authenticator, audiences),
     'authentication.k8s.io/selfsubjectreviews': async (_review, { user }) => ({ userInfo: userInfo(user) }),
     'authorization.k8s.io/subjectaccessreviews': (review) => reviewAccess((review as V1SubjectAccessReview).spec, authorizer),
     'authorization.k8s.io/selfsubjectaccessreviews': (review, { user }) =>

@@ -1,9 +1,11 @@
 /** Everything of one resource that is in the store, in memory, with the recent changes to it. */
+import type { ValueTransformer } from '#apiserver/encryption/transformer.ts'
 import { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 import { ObjectIndex } from '#apiserver/watch-cache/object-index.ts'
+import { type FeedReceiver, ReadableFeed, readableValue } from '#apiserver/watch-cache/readable-feed.ts'
 import type { Clock } from '#base/clock.ts'
 import { RingBuffer } from '#base/ring-buffer.ts'
-import type { Store, StoreEvent, Watch } from '#store/store.ts'
+import type { KeyValue, Store, StoreEvent, Watch } from '#store/store.ts'
 
 export type ChangeType = 'ADDED' | 'MODIFIED' | 'DELETED'
 
@@ -45,8 +47,8 @@ export type WatchCacheOptions = {
   /** How long changes are kept for those who come back, as far as the capacity allows. */
   windowMs?: number
   maxChanges?: number
-  /** Undoes encryption at rest. */
-  fromStorage?(value: Uint8Array, key: string): Uint8Array
+  /** Encryption at rest. */
+  transformer?: ValueTransformer | undefined
 }
 
 export class ResourceExpired extends Error {
@@ -59,7 +61,7 @@ export class ResourceExpired extends Error {
 }
 
 export class WatchCache {
-  readonly #options: Required<Omit<WatchCacheOptions, 'fromStorage'>> & Pick<WatchCacheOptions, 'fromStorage'>
+  readonly #options: Required<Omit<WatchCacheOptions, 'transformer'>> & Pick<WatchCacheOptions, 'transformer'>
   readonly #index = new ObjectIndex()
   readonly #changes: RingBuffer<Change>
   readonly #watchers = new Set<CacheWatcher>()
@@ -67,6 +69,8 @@ export class WatchCache {
   #forgotten = 0
   #revision = 0
   #feed: Watch | undefined
+  /** Between the store and this cache where values are encrypted. */
+  #readable: ReadableFeed | undefined
   #waiting: { revision: number; resolve(): void }[] = []
 
   constructor(options: WatchCacheOptions) {
@@ -76,16 +80,22 @@ export class WatchCache {
 
   /** Reads everything there is, then follows the store. */
   async start(): Promise<void> {
-    const { store, prefix } = this.#options
+    const { store, prefix, clock, transformer } = this.#options
     const { kvs, revision } = await store.range({ prefix })
-    for (const kv of kvs) this.#index.set(this.#cached(kv.key, kv.value, kv.modRevision))
+    for (const kv of kvs) this.#index.set(this.#cached(transformer ? await readableValue(kv, transformer) : kv))
     this.#revision = revision
     this.#forgotten = revision
+    const receiver: FeedReceiver = {
+      onEvents: (events, at) => this.#apply(events, at),
+      onProgress: (at) => this.#progress(at),
+    }
+    if (transformer) this.#readable = new ReadableFeed(transformer, clock, receiver)
+    const feed = this.#readable ?? receiver
     this.#feed = store.watch({
       prefix,
       fromRevision: revision + 1,
-      onEvents: (events, at) => this.#apply(events, at),
-      onProgress: (at) => this.#progress(at),
+      onEvents: (events, at) => feed.onEvents(events, at),
+      onProgress: (at) => feed.onProgress(at),
       onEnd: () => this.#end(),
     })
   }
@@ -97,6 +107,7 @@ export class WatchCache {
 
   stop(): void {
     this.#feed?.cancel()
+    this.#readable?.[Symbol.dispose]()
     this.#end()
   }
 
@@ -127,6 +138,8 @@ export class WatchCache {
     const { store } = this.#options
     if (this.#feed !== undefined && this.#revision < store.revision) {
       const reached = await this.#feed.progress()
+      const settled = this.#readable?.settled()
+      if (settled !== undefined) await settled
       if (reached > this.#revision) this.#progress(reached)
     }
     return Math.max(this.#revision, store.revision)
@@ -170,7 +183,7 @@ export class WatchCache {
   }
 
   #put({ kv }: StoreEvent, atMs: number): Change {
-    const object = this.#cached(kv.key, kv.value, kv.modRevision)
+    const object = this.#cached(kv)
     const previous = this.#index.set(object)
     return new Change(previous === undefined ? 'ADDED' : 'MODIFIED', kv.modRevision, atMs, object, previous)
   }
@@ -180,12 +193,12 @@ export class WatchCache {
     return previous && new Change('DELETED', kv.modRevision, atMs, previous.at(kv.modRevision), previous)
   }
 
-  #cached(key: string, value: Uint8Array, revision: number): CachedObject {
-    const { prefix, isNamespaced, fromStorage } = this.#options
+  #cached({ key, value, modRevision }: KeyValue): CachedObject {
+    const { prefix, isNamespaced } = this.#options
     const rest = key.slice(prefix.length)
     const slash = isNamespaced ? rest.indexOf('/') : -1
     const namespace = slash < 0 ? '' : rest.slice(0, slash)
-    return new CachedObject(key, namespace, rest.slice(slash + 1), revision, fromStorage ? fromStorage(value, key) : value)
+    return new CachedObject(key, namespace, rest.slice(slash + 1), modRevision, value)
   }
 
   #remember(change: Change): void {

@@ -1,16 +1,18 @@
 /** The parts of a cluster in one process, in the order in which they start. */
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { firstAddress, parseRange } from '#apiserver/allocation/ip-range.ts'
 import { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import { clusterIdentities } from '#apiserver/pki/identities.ts'
 import { openKeyDirectory } from '#apiserver/pki/key-directory.ts'
-import { writeKubeconfig } from '#apiserver/pki/kubeconfig.ts'
+import { type KubeconfigEntry, mergeKubeconfig, writeKubeconfig } from '#apiserver/pki/kubeconfig.ts'
 import { type RunningApiServer, runApiServer } from '#apiserver/run-api-server.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Files } from '#base/files.ts'
+import { grpcChannel } from '#base/grpc.ts'
+import { nodeHttpClient } from '#base/http-client.ts'
 import type { Lifecycle } from '#base/lifecycle.ts'
 import type { Logger } from '#base/log.ts'
-import { thisMachine } from '#base/machine.ts'
+import { thisMachine, thisProcess } from '#base/machine.ts'
 import type { Random } from '#base/random.ts'
 import { openStore } from '#cmd/up/open-store.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
@@ -67,27 +69,28 @@ export function addClusterComponents(lifecycle: Lifecycle, options: UpOptions, s
         serviceCidrs: cidrs,
         nodePortRange: portRange(options.serviceNodePortRange),
         kubernetesServiceIp: serviceIp,
-        ...(options.token === '' ? {} : { token: options.token }),
         featureGates: options.featureGates,
         runtimeConfig: options.runtimeConfig,
         servesLegacyApis: options.legacyApis,
-        enableAdmissionPlugins: options.enableAdmissionPlugins,
-        disableAdmissionPlugins: options.disableAdmissionPlugins,
-        authorizationModes: options.authorizationMode,
-        allowsAnonymous: options.anonymousAuth,
+        access: options,
+        outside: { files, http: nodeHttpClient, connect: grpcChannel },
+        insecurePort: options.insecurePort,
         version: kubernetesVersionInfo(),
         aggregatesClusterRoles: true,
       }).catch((error: unknown) => {
         throw explainedListenError(error, options)
       })
       const issued = keys
-      const write = () =>
-        writeKubeconfig(files, kubeconfigPath, {
+      const write = async () => {
+        const entry: KubeconfigEntry = {
           name: 'typernetes',
           server: url(),
           authorityPem: issued.authority('ca').certificatePem,
           credential: issued.identity('admin'),
-        })
+        }
+        await writeKubeconfig(files, kubeconfigPath, entry)
+        if (options.mergeKubeconfig) await mergeKubeconfig(files, ownKubeconfigPath(), entry)
+      }
       await write()
       issued.onChange((changed) => {
         if (!changed.includes('admin') && !changed.includes('ca')) return
@@ -107,6 +110,12 @@ export function addClusterComponents(lifecycle: Lifecycle, options: UpOptions, s
       return running
     },
   }
+}
+
+/** Where kubectl looks. */
+function ownKubeconfigPath(): string {
+  const first = (thisProcess.environment['KUBECONFIG'] ?? '').split(delimiter).find((path) => path !== '')
+  return first ?? join(thisMachine().homeDirectory, '.kube', 'config')
 }
 
 function urlHost(listen: string): string {

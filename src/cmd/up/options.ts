@@ -1,5 +1,8 @@
 import { thisMachine } from '#base/machine.ts'
 import { defineOptions, list, type OptionValues, onOff, text, wholeNumber } from '#base/options.ts'
+import { authenticationOptions, serviceAccountOptions } from '#cmd/up/options/authentication.ts'
+import { authorizationOptions } from '#cmd/up/options/authorization.ts'
+import { objectOptions } from '#cmd/up/options/objects.ts'
 
 /** Everything `up` can be told. */
 export const upOptions = defineOptions({
@@ -16,6 +19,9 @@ export const upOptions = defineOptions({
     default: '',
     defaultText: 'DATA-DIR/admin.kubeconfig',
   }),
+  mergeKubeconfig: onOff("also add the cluster to the user's own kubeconfig, as a context that is not made the current one", {
+    default: false,
+  }),
   store: text('where objects are kept: sqlite, memory, or etcd://HOST:PORT,…', { placeholder: 'STORE', default: 'sqlite' }),
   etcdListen: text('also serve the store as etcd on this address', { placeholder: 'ADDR:PORT', default: '' }),
   runtime: text('how pods are run', { placeholder: 'KIND', default: 'auto', choices: ['auto', 'cri', 'embedded', 'sim', 'none'] }),
@@ -25,15 +31,14 @@ export const upOptions = defineOptions({
   controllers: list("which controllers run, in upstream's syntax (*,-job,…)", { placeholder: 'LIST', default: ['*'] }),
   scheduler: onOff('run the scheduler', { default: true }),
   legacyApis: onOff('serve API versions that Kubernetes has removed', { default: true }),
-  token: text('accept this token as the user admin in system:masters (for tests)', { placeholder: 'TOKEN', default: '' }),
   serviceClusterIpRange: text('where services get their addresses from', { placeholder: 'CIDR', default: '10.96.0.0/16' }),
   serviceNodePortRange: text('where services get their node ports from', { placeholder: 'FROM-TO', default: '30000-32767' }),
   featureGates: list('switch features on or off (A=true,B=false)', { placeholder: 'LIST', default: [] }),
   runtimeConfig: list('switch API versions on or off (storage.k8s.io/v1beta1=true, api/all=true)', { placeholder: 'LIST', default: [] }),
-  enableAdmissionPlugins: list('admission plugins to run beside the default ones', { placeholder: 'LIST', default: [] }),
-  disableAdmissionPlugins: list('default admission plugins not to run', { placeholder: 'LIST', default: [] }),
-  authorizationMode: list('who decides what users may do, in this order', { placeholder: 'LIST', default: ['Node', 'RBAC'] }),
-  anonymousAuth: onOff('let requests without credentials in, as system:anonymous', { default: true }),
+  ...authenticationOptions,
+  ...serviceAccountOptions,
+  ...authorizationOptions,
+  ...objectOptions,
   logLevel: text('how much is logged', { placeholder: 'LEVEL', default: 'warn', choices: ['debug', 'info', 'warn', 'error'] }),
 })
 

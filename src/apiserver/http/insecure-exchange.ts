@@ -1,0 +1,41 @@
+import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
+import type { HttpExchange, HttpHeaders, HttpResponseStream } from '#base/http-server.ts'
+
+/** Everybody on the insecure port is the same user, who may do anything: upstream's name for him. */
+const unsecured = new TrustedConnection({ name: 'system:unsecured', groups: ['system:masters'], extra: {} })
+
+/** A request over a port without TLS or credentials: whoever can reach the port is trusted. */
+export class InsecureExchange implements HttpExchange {
+  readonly #exchange: HttpExchange
+  readonly method: string
+  readonly target: string
+  readonly headers: HttpExchange['headers']
+  readonly rawHeaders: readonly string[]
+  readonly httpVersion: HttpExchange['httpVersion']
+  readonly connection = unsecured
+
+  constructor(exchange: HttpExchange) {
+    this.#exchange = exchange
+    this.method = exchange.method
+    this.target = exchange.target
+    this.headers = exchange.headers
+    this.rawHeaders = exchange.rawHeaders
+    this.httpVersion = exchange.httpVersion
+  }
+
+  get isClosed(): boolean {
+    return this.#exchange.isClosed
+  }
+  readBody(limitBytes: number): Promise<Buffer> {
+    return this.#exchange.readBody(limitBytes)
+  }
+  onClose(callback: () => void): void {
+    this.#exchange.onClose(callback)
+  }
+  respond(status: number, headers: HttpHeaders, body?: Uint8Array | string): void {
+    this.#exchange.respond(status, headers, body)
+  }
+  stream(status: number, headers: HttpHeaders): HttpResponseStream {
+    return this.#exchange.stream(status, headers)
+  }
+}
