@@ -13,7 +13,7 @@ type FieldTraits = {
   g?: string
   in?: [string, number][]
 }
-type FieldRecord = [name: string, goName: string, type: string, flags: string, protobufNumber: number, traits?: FieldTraits]
+export type FieldRecord = [name: string, goName: string, type: string, flags: string, protobufNumber: number, traits?: FieldTraits]
 type TypeRecord = [name: string, traits: TypeTraits, fields: FieldRecord[]]
 
 const leafKinds: Readonly<Record<string, LeafKind>> = {
@@ -78,7 +78,7 @@ export function readTypeRecord(line: string, schemaOf: (name: string) => TypeSch
   }
 }
 
-function readField(record: FieldRecord, home: string, schemaOf: (name: string) => TypeSchema): FieldSchema {
+export function readField(record: FieldRecord, home: string, schemaOf: (name: string) => TypeSchema): FieldSchema {
   const [name, goName, type, flags, protobufNumber, traits = {}] = record
   return {
     name,

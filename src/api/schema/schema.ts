@@ -6,6 +6,14 @@ import type { GroupVersionKind, TypeSchema } from './type-schema.ts'
 let lines: Map<string, string> | undefined
 const types = new Map<string, TypeSchema>()
 let names: Map<string, string> | undefined
+const packages = new Map<string, TypePackage>()
+
+/** Types of one Go package that the generated schema lacks; none is read before it is asked for. */
+export type TypePackage = {
+  typeNames(): Iterable<string>
+  /** By its name in Go; undefined where there is none. */
+  read(goName: string): TypeSchema | undefined
+}
 
 function linesByName(): Map<string, string> {
   if (lines !== undefined) return lines
@@ -25,10 +33,14 @@ export function findSchema(name: string): TypeSchema | undefined {
   const known = types.get(name)
   if (known !== undefined) return known
   const line = linesByName().get(name)
-  if (line === undefined) return undefined
-  const type = readTypeRecord(line, schemaOf)
-  types.set(name, type)
+  const type = line === undefined ? findInPackages(name) : readTypeRecord(line, schemaOf)
+  if (type !== undefined) types.set(name, type)
   return type
+}
+
+function findInPackages(name: string): TypeSchema | undefined {
+  const dot = name.lastIndexOf('.')
+  return packages.get(name.slice(0, dot))?.read(name.slice(dot + 1))
 }
 
 /**
@@ -40,8 +52,16 @@ export function addSchemas(added: Iterable<TypeSchema>): void {
   names = undefined
 }
 
+/** As addSchemas, for a package (`io.k8s.api.settings.v1alpha1`), which may be one that the generated schema has in part. */
+export function addPackage(name: string, added: TypePackage): void {
+  packages.set(name, added)
+  names = undefined
+}
+
 export function schemaNames(): string[] {
-  return [...new Set([...linesByName().keys(), ...types.keys()])]
+  const all = new Set([...linesByName().keys(), ...types.keys()])
+  for (const [home, { typeNames }] of packages) for (const goName of typeNames()) all.add(`${home}.${goName}`)
+  return [...all]
 }
 
 /** Kinds that every group and version has. */
