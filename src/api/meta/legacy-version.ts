@@ -1,0 +1,73 @@
+import { canonicalize } from '#api/codec/json.ts'
+import type { Deprecation, KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import { deepCopy } from './deep-copy.ts'
+import { apiVersionOf } from './gvk.ts'
+import { keepLosses, takeLosses } from './kept-losses.ts'
+
+/** What an old version has of its own; everything else is as in the stored one. */
+export type LegacyVersion<Old extends KubernetesObject, Stored extends KubernetesObject> = Partial<
+  Pick<
+    ResourceDefinition<Old>,
+    'group' | 'kind' | 'plural' | 'schema' | 'shortNames' | 'categories' | 'defaultPropagation' | 'fieldSelectors'
+  >
+> & {
+  version: string
+  deprecated: Deprecation
+  /** Only what differs from the stored version, whose own defaults come after the conversion. */
+  defaults?(object: Old): void
+  /** Both get a private object and may change and return it. Absent where the shape is the same. */
+  toStored?(object: Old): Stored
+  fromStored?(object: Stored): Old
+}
+
+/** Serves an old version of a stored kind. What the stored version cannot say comes back all the same. */
+export function legacyVersion<Old extends KubernetesObject, Stored extends KubernetesObject = Old>(
+  stored: ResourceDefinition<Stored>,
+  { toStored, fromStored, deprecated, ...own }: LegacyVersion<Old, Stored>,
+): ResourceDefinition<Old> {
+  const { group, kind, plural, scope, verbs, shortNames, categories, singular, columns, rowConditions, fieldSelectors } = stored
+  const { defaultPropagation, returnsDeletedObject, deletionForbidden, unspecifiedPropagationWarning } = stored
+  const inherited = { group, kind, plural, scope, verbs, shortNames, categories, singular, columns, rowConditions, fieldSelectors }
+  const deletion = { defaultPropagation, returnsDeletedObject, deletionForbidden, unspecifiedPropagationWarning }
+  const definition = {
+    ...present({ ...inherited, ...deletion }),
+    schema: stored.schema.replace(`.${stored.version}.`, `.${own.version}.`),
+    stability: 'legacy',
+    ...own,
+    deprecated: { replacement: `${apiVersionOf(stored)} ${stored.kind}`, ...deprecated },
+    // Columns and selectors read the stored object, whatever version is shown.
+  } as unknown as ResourceDefinition<Old>
+
+  const apiVersion = apiVersionOf(definition)
+  const stamped = <T extends KubernetesObject>(
+    object: T,
+    { kind: name, ...of }: Pick<ResourceDefinition, 'group' | 'version' | 'kind'>,
+  ) => {
+    object.apiVersion = apiVersionOf(of)
+    object.kind = name
+    return object
+  }
+  const shown = (object: Stored): Old =>
+    canonicalize(stamped(fromStored?.(object) ?? (object as KubernetesObject as Old), definition), definition.schema)
+
+  definition.storedAs = {
+    definition: stored,
+    toStored(object: Old): Stored {
+      const said = canonicalize(deepCopy(object), definition.schema)
+      const converted = stamped(toStored?.(object) ?? (object as KubernetesObject as Stored), stored)
+      keepLosses(converted, apiVersion, stamped(said, definition), shown(canonicalize(deepCopy(converted), stored.schema)))
+      return converted
+    },
+    fromStored(object: Stored): Old {
+      const restore = takeLosses(object, apiVersion)
+      const converted = shown(object)
+      restore(converted)
+      return converted
+    },
+  }
+  return definition
+}
+
+function present(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}
