@@ -25,7 +25,7 @@ import { labelsText } from '#api/meta/selector.ts'
 import { defineResource } from '#api/resource.ts'
 
 /** Counts versions of the template. A field of old API versions; in this one an annotation that only the server writes. */
-const templateGenerationAnnotation = 'deprecated.daemonset.template.generation'
+export const templateGenerationAnnotation = 'deprecated.daemonset.template.generation'
 
 export const DaemonSet = defineResource<V1DaemonSet>({
   group: 'apps',
@@ -70,7 +70,9 @@ export const DaemonSet = defineResource<V1DaemonSet>({
   },
   validateUpdate(next, prev, check, context) {
     const { spec } = next
-    mustNotChange(spec.selector, prev.spec.selector, check.at('spec.selector'), '*meta.LabelSelector')
+    if (context.requestVersion !== 'extensions/v1beta1') {
+      mustNotChange(spec.selector, prev.spec.selector, check.at('spec.selector'), '*meta.LabelSelector')
+    }
     const options = podValidationOptions(spec.template, prev.spec.template, context)
     validateSpec(spec, check.at('spec'), options, options.allowInvalidLabelValueInSelector || hasInvalidLabelValue(prev.spec.selector))
   },

@@ -24,6 +24,9 @@ import { defineResource } from '#api/resource.ts'
 
 const rollbackAnnotation = 'deprecated.deployment.rollback.to'
 
+/** The versions from before selectors were final. */
+const selectorMayChange = ['extensions/v1beta1', 'apps/v1beta1']
+
 export const Deployment = defineResource<V1Deployment>({
   group: 'apps',
   version: 'v1',
@@ -71,6 +74,7 @@ export const Deployment = defineResource<V1Deployment>({
   validateUpdate(next, prev, check, context) {
     validateSpec(next.spec, check.at('spec'), podValidationOptions(next.spec.template, prev.spec.template, context))
     validateRollback(next.metadata.annotations?.[rollbackAnnotation], check)
+    if (selectorMayChange.includes(context.requestVersion ?? '')) return
     mustNotChange(next.spec.selector, prev.spec.selector, check.at('spec.selector'), '*meta.LabelSelector')
   },
   warningsOnUpdate: (next, prev) =>

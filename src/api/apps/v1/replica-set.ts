@@ -52,6 +52,7 @@ export const ReplicaSet = defineResource<V1ReplicaSet>({
   },
   validateUpdate(next, prev, check, context) {
     validateSpec(next.spec, check.at('spec'), podValidationOptions(next.spec.template, prev.spec.template, context))
+    if (context.requestVersion === 'extensions/v1beta1') return
     mustNotChange(next.spec.selector, prev.spec.selector, check.at('spec.selector'), '*meta.LabelSelector')
   },
   warningsOnUpdate: (next, prev) =>
