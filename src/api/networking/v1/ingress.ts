@@ -111,14 +111,33 @@ export const Ingress = defineResource<V1Ingress>({
   ],
 })
 
-/** What an update may leave wrong because the stored object already has it. */
-type Leniency = { invalidSecretName: boolean; invalidWildcardRule: boolean; serviceName: Format }
+/** What an update may leave wrong because the stored object already has it, or an old version let it pass. */
+type Leniency = { invalidSecretName: boolean; invalidWildcardRule: boolean; serviceName: Format; fields: FieldNames }
+
+/** Errors are about the fields of the version that the client speaks. */
+type FieldNames = { defaultBackend: string; serviceName: string; portName: string; portNumber: string }
+
+const fieldNames: FieldNames = {
+  defaultBackend: 'defaultBackend',
+  serviceName: 'service.name',
+  portName: 'service.port.name',
+  portNumber: 'service.port.number',
+}
+const oldFieldNames: FieldNames = {
+  defaultBackend: 'backend',
+  serviceName: 'serviceName',
+  portName: 'servicePort',
+  portNumber: 'servicePort',
+}
+const oldVersions = ['extensions/v1beta1', 'networking.k8s.io/v1beta1']
 
 function leniency(context: RuleContext, prev?: V1Ingress): Leniency {
   const relaxed = context.isEnabled('RelaxedServiceNameValidation') || (prev !== undefined && hasRelaxedServiceName(prev))
+  const isOld = oldVersions.includes(context.requestVersion ?? '')
   return {
-    invalidSecretName: (prev?.spec?.tls ?? []).some(({ secretName }) => secretName && dns1123Subdomain(secretName).length > 0),
-    invalidWildcardRule: (prev?.spec?.rules ?? []).some((rule) => rule.host?.includes('*') && isInvalidRule(rule)),
+    fields: isOld ? oldFieldNames : fieldNames,
+    invalidSecretName: isOld || (prev?.spec?.tls ?? []).some(({ secretName }) => secretName && dns1123Subdomain(secretName).length > 0),
+    invalidWildcardRule: isOld || (prev?.spec?.rules ?? []).some((rule) => rule.host?.includes('*') && isInvalidRule(rule)),
     serviceName: relaxed ? dns1123Label : dns1035Label,
   }
 }
@@ -133,16 +152,19 @@ function hasRelaxedServiceName({ spec }: V1Ingress): boolean {
 
 function isInvalidRule(rule: V1IngressRule): boolean {
   const scratch = new Check()
-  validateRule(rule, scratch, { invalidSecretName: false, invalidWildcardRule: false, serviceName: dns1035Label })
+  validateRule(rule, scratch, { invalidSecretName: false, invalidWildcardRule: false, serviceName: dns1035Label, fields: fieldNames })
   return scratch.failed
 }
 
 function validateSpec({ spec }: V1Ingress, check: Check, allowed: Leniency): void {
   const { rules, defaultBackend, tls, ingressClassName } = spec ?? {}
   if (!rules?.length && defaultBackend == null) {
-    check.invalid(asInternal('[networking.IngressRule', rules), 'either `defaultBackend` or `rules` must be specified')
+    check.invalid(
+      asInternal('[networking.IngressRule', rules),
+      `either \`${allowed.fields.defaultBackend}\` or \`rules\` must be specified`,
+    )
   }
-  if (defaultBackend != null) validateBackend(defaultBackend, check.at('defaultBackend'), allowed)
+  if (defaultBackend != null) validateBackend(defaultBackend, check.at(allowed.fields.defaultBackend), allowed)
   each(rules, check.at('rules'), (rule, item) => validateHostAndRule(rule, item, allowed))
   each(tls, check.at('tls'), (entry, item) => validateTls(entry, item, allowed))
   if (ingressClassName != null) mustBe(dns1123Subdomain, ingressClassName, check.at('ingressClassName'))
@@ -205,11 +227,12 @@ function validateBackend({ service, resource }: V1IngressBackend, check: Check, 
   }
 
   const { name, number } = service.port ?? {}
-  if (!service.name) check.at('service.name').required()
-  else mustBe(allowed.serviceName, service.name, check.at('service.name'))
+  const { fields } = allowed
+  if (!service.name) check.at(fields.serviceName).required()
+  else mustBe(allowed.serviceName, service.name, check.at(fields.serviceName))
   if (name && number) check.invalid('', 'cannot set both port name & port number')
-  else if (name) mustBe(portName, name, check.at('service.port.name'))
-  else if (number) for (const message of portNum(number)) check.at('service.port.number').invalid(number, message)
+  else if (name) mustBe(portName, name, check.at(fields.portName))
+  else if (number) for (const message of portNum(number)) check.at(fields.portNumber).invalid(number, message)
   else check.required('port name or number is required')
 }
 
