@@ -9,7 +9,7 @@ import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
 import type { V1PodDisruptionBudget, V1PodDisruptionBudgetSpec, V1PodDisruptionBudgetStatus } from '#api/policy/v1/types.gen.ts'
-import { defineResource } from '#api/resource.ts'
+import { defineResource, type RuleContext } from '#api/resource.ts'
 
 /** Stands in selectors for what v1beta1 meant by an empty one: nothing, where this version means everything. */
 export const v1beta1EmptySelectorLabel = 'pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match'
@@ -51,7 +51,7 @@ export const PodDisruptionBudget = defineResource<V1PodDisruptionBudget>({
       resetFields: ['spec'],
       rejudgesMetadata: false,
       prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
-      validateUpdate: ({ status }, _prev, check) => status && validateStatus(status, check.at('status')),
+      validateUpdate: ({ status }, _prev, check, context) => status && validateStatus(status, check.at('status'), context),
     },
   },
 
@@ -107,8 +107,9 @@ function validateSpec(spec: V1PodDisruptionBudgetSpec, check: Check, allowInvali
   }
 }
 
-function validateStatus(status: V1PodDisruptionBudgetStatus, check: Check): void {
+function validateStatus(status: V1PodDisruptionBudgetStatus, check: Check, { requestVersion }: RuleContext): void {
   validateConditions(status.conditions, check.at('conditions'))
+  if (requestVersion === 'policy/v1beta1') return
   nonNegative(status.disruptionsAllowed, check.at('disruptionsAllowed'))
   nonNegative(status.currentHealthy, check.at('currentHealthy'))
   nonNegative(status.desiredHealthy, check.at('desiredHealthy'))

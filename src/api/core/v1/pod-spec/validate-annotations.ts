@@ -84,7 +84,7 @@ function validateSeccompAnnotations(annotations: NonNullable<Annotations>, check
   }
 }
 
-function validateSeccompName(name: string, check: Check): void {
+export function validateSeccompName(name: string, check: Check): void {
   if (name === 'runtime/default' || name === 'docker/default' || name === 'unconfined') return
   if (name.startsWith(localhostPrefix)) validateDescendingPath(name.slice(localhostPrefix.length), check)
   else check.invalid(name, 'must be a valid seccomp profile')

@@ -69,7 +69,7 @@ function validateNoEscalation(context: V1SecurityContext, check: Check): void {
   }
 }
 
-function validateProcMount(procMount: string, hostUsers: boolean, check: Check): void {
+export function validateProcMount(procMount: string, hostUsers: boolean, check: Check): void {
   if (procMount !== 'Default' && procMount !== 'Unmasked') check.notSupported(procMount, ['Default', 'Unmasked'])
   if (hostUsers && procMount === 'Unmasked') check.invalid(procMount, '`hostUsers` must be false to use `Unmasked`')
 }

@@ -1,0 +1,45 @@
+/** Sysctls a policy speaks of: names, or what names begin with and a star. */
+import type { Check } from '#api/meta/check.ts'
+import { each } from '#api/meta/each.ts'
+import type { V1beta1PodSecurityPolicySpec } from '#api/policy/v1beta1/pod-security-policy-types.ts'
+
+const segment = '[a-z0-9]([-_a-z0-9]*[a-z0-9])?'
+const pattern = `(${segment}\\.)*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]`
+const regex = new RegExp(`^${pattern}$`)
+const maxLength = 253
+
+type Sysctls = Pick<V1beta1PodSecurityPolicySpec, 'allowedUnsafeSysctls' | 'forbiddenSysctls'>
+
+/** `check` stands at the spec. */
+export function validateSysctlPatterns(
+  { allowedUnsafeSysctls: allowed = [], forbiddenSysctls: forbidden = [] }: Sysctls,
+  check: Check,
+): void {
+  const [allowedPlace, forbiddenPlace] = [check.at('allowedUnsafeSysctls'), check.at('forbiddenSysctls')]
+  validateList(allowed, allowedPlace)
+  validateList(forbidden, forbiddenPlace)
+  each(allowed, allowedPlace, (mine, item) => {
+    each(forbidden, forbiddenPlace, (other, otherItem) => {
+      if (covers(other, mine)) item.invalid(mine, `sysctl overlaps with ${other}`)
+      else if (covers(mine, other)) otherItem.invalid(other, `sysctl overlaps with ${mine}`)
+    })
+  })
+}
+
+/** Whether all that `part` stands for, `whole` stands for as well. */
+function covers(whole: string, part: string): boolean {
+  return whole.endsWith('*') ? part.replace(/\*$/, '').startsWith(whole.slice(0, -1)) : whole === part
+}
+
+const isPattern = (sysctl: string): boolean => sysctl.length <= maxLength && regex.test(sysctl)
+
+function validateList(sysctls: readonly string[], check: Check): void {
+  each(sysctls, check, (sysctl, item) => {
+    if (sysctl === '') item.invalid(sysctl, 'empty sysctl not allowed')
+    else if (!isPattern(sysctl)) {
+      item.invalid(sysctl, `must have at most ${maxLength} characters and match regex ${pattern}`)
+    }
+  })
+  const coversAll = sysctls.some((sysctl) => sysctl.startsWith('*') && isPattern(sysctl))
+  if (coversAll && sysctls.length > 1) check.at('items').forbidden("if '*' is present, must not specify other sysctls")
+}
