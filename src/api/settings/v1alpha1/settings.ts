@@ -1,0 +1,4 @@
+import type { ResourceDefinition } from '#api/resource.ts'
+import { PodPreset } from '#api/settings/v1alpha1/pod-preset.ts'
+
+export const settingsV1alpha1: readonly ResourceDefinition[] = [PodPreset]
