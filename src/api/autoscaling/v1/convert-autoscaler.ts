@@ -96,11 +96,14 @@ export function fromV2(object: V2HorizontalPodAutoscaler): V1HorizontalPodAutosc
   const others = metrics.filter((metric) => !isCpuUtilization(metric))
   if (others.length > 0) annotations[roundTripAnnotations.metrics] = JSON.stringify(others.map(metricFromV2))
   if (currentMetrics.length > 0) annotations[roundTripAnnotations.currentMetrics] = JSON.stringify(currentMetrics.map(metricStatusFromV2))
-  if (behavior)
-    annotations[roundTripAnnotations.behavior] = JSON.stringify(asInternal('autoscaling.HorizontalPodAutoscalerBehavior', behavior))
+  if (behavior) annotations[roundTripAnnotations.behavior] = behaviorText(behavior)
   if (conditions?.length) annotations[roundTripAnnotations.conditions] = JSON.stringify(conditions.map(conditionText))
   if (Object.keys(annotations).length === 0) delete converted.metadata.annotations
   return converted
+}
+
+export function behaviorText(behavior: V2HorizontalPodAutoscalerBehavior): string {
+  return JSON.stringify(asInternal('autoscaling.HorizontalPodAutoscalerBehavior', behavior))
 }
 
 function isCpuUtilization({ type, resource }: V2MetricSpec): boolean {
@@ -122,7 +125,8 @@ function parsed<T>(text: string | undefined): T | undefined {
   }
 }
 
-function parsedBehavior(text: string | undefined): V2HorizontalPodAutoscalerBehavior | undefined {
+/** The behavior an annotation stands for. */
+export function parsedBehavior(text: string | undefined): V2HorizontalPodAutoscalerBehavior | undefined {
   const fields = lowered(parsed<unknown>(text)) as { scaleup?: V2HPAScalingRules; scaledown?: V2HPAScalingRules } | undefined
   if (!fields?.scaleup && !fields?.scaledown) return undefined
   const behavior: V2HorizontalPodAutoscalerBehavior = {}
