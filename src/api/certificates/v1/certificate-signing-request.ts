@@ -46,8 +46,8 @@ export const CertificateSigningRequest = defineResource<V1CertificateSigningRequ
     putBack(next, prev, 'spec')
     putBack(next, prev, 'status')
   },
-  validate: (request, check) => validateSigningRequest(request, check),
-  validateUpdate: (next, prev, check) => validateSigningRequestUpdate(next, prev, check, {}),
+  validate: (request, check, context) => validateSigningRequest(request, check, context),
+  validateUpdate: (next, prev, check, context) => validateSigningRequestUpdate(next, prev, check, context),
 
   subresources: {
     status: {
@@ -59,7 +59,7 @@ export const CertificateSigningRequest = defineResource<V1CertificateSigningRequ
         keepConditions(next, prev, 'Denied')
         fillTimes(next, prev, now)
       },
-      validateUpdate: (next, prev, check) => validateSigningRequestUpdate(next, prev, check, { maySetCertificate: true }),
+      validateUpdate: (next, prev, check, context) => validateSigningRequestUpdate(next, prev, check, context, { maySetCertificate: true }),
     },
     approval: {
       resetFields: ['spec', 'status.certificate'],
@@ -72,7 +72,7 @@ export const CertificateSigningRequest = defineResource<V1CertificateSigningRequ
         if (conditions === undefined) delete next.status.conditions
         else next.status.conditions = conditions
       },
-      validateUpdate: (next, prev, check) => validateSigningRequestUpdate(next, prev, check, { mayApprove: true }),
+      validateUpdate: (next, prev, check, context) => validateSigningRequestUpdate(next, prev, check, context, { mayApprove: true }),
     },
   },
 

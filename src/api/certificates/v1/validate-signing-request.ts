@@ -5,6 +5,7 @@ import { type Check, quoted } from '#api/meta/check.ts'
 import { each } from '#api/meta/each.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import type { RuleContext } from '#api/resource.ts'
 
 const keyUsages = [
   ...['any', 'cert sign', 'client auth', 'code signing', 'content commitment', 'crl sign', 'data encipherment', 'decipher only'],
@@ -14,25 +15,33 @@ const keyUsages = [
 
 const legacyUnknownSigner = 'kubernetes.io/legacy-unknown'
 
+/** What v1beta1 let pass: other signers, usages and conditions, and any text for a certificate. */
+const isLenient = ({ requestVersion }: RuleContext): boolean => requestVersion === 'certificates.k8s.io/v1beta1'
+
 /** Judges the request as it stands. What `prev` already has wrong is let through. */
-export function validateSigningRequest(request: V1CertificateSigningRequest, check: Check, prev?: V1CertificateSigningRequest): void {
+export function validateSigningRequest(
+  request: V1CertificateSigningRequest,
+  check: Check,
+  context: RuleContext,
+  prev?: V1CertificateSigningRequest,
+): void {
   const { request: pem = '', usages = [], signerName = '', expirationSeconds } = request.spec ?? {}
   const spec = check.at('spec')
   const error = signingRequestError(pem)
   if (error !== undefined) spec.at('request').invalid(pem === '' ? null : pem, error)
   if (usages.length === 0) spec.at('usages').required()
-  validateUsages(usages, spec.at('usages'), prev?.spec?.usages ?? [])
-  if (signerName === legacyUnknownSigner && prev?.spec?.signerName !== legacyUnknownSigner) {
+  if (!isLenient(context)) validateUsages(usages, spec.at('usages'), prev?.spec?.usages ?? [])
+  if (signerName === legacyUnknownSigner && prev?.spec?.signerName !== legacyUnknownSigner && !isLenient(context)) {
     spec.at('signerName').invalid(signerName, 'the legacy signerName is not allowed via this API version')
   } else validateSignerName(signerName, spec.at('signerName'))
   if (expirationSeconds != null && expirationSeconds < 600) {
     spec.at('expirationSeconds').invalid(expirationSeconds, 'may not specify a duration less than 600 seconds (10 minutes)')
   }
-  validateConditions(request.status?.conditions ?? [], check.at('status.conditions'), prev?.status?.conditions ?? [])
+  validateConditions(request.status?.conditions ?? [], check.at('status.conditions'), prev?.status?.conditions ?? [], isLenient(context))
 
   const { certificate } = request.status ?? {}
   const isUntouched = prev !== undefined && (certificate ?? '') === (prev.status?.certificate ?? '')
-  if (isUntouched || certificateError(prev?.status?.certificate) !== undefined) return
+  if (isLenient(context) || isUntouched || certificateError(prev?.status?.certificate) !== undefined) return
   const certificateFault = certificateError(certificate)
   if (certificateFault !== undefined) check.at('status.certificate').invalid('<certificate data>', certificateFault)
 }
@@ -55,13 +64,13 @@ type Conditions = readonly V1CertificateSigningRequestCondition[]
 
 const hasDuplicates = (values: readonly string[]): boolean => new Set(values).size < values.length
 
-function validateConditions(conditions: Conditions, check: Check, prev: Conditions): void {
+function validateConditions(conditions: Conditions, check: Check, prev: Conditions, lenient: boolean): void {
   const prevTypes = prev.map(({ type }) => type)
   const mayContradict = prevTypes.includes('Approved') && prevTypes.includes('Denied')
-  const mayRepeat = hasDuplicates(prevTypes)
+  const mayRepeat = lenient || hasDuplicates(prevTypes)
   const seen = new Set<string>()
   each(conditions, check, ({ type = '', status = '' }, item) => {
-    if (type === '' && !prevTypes.includes('')) item.at('type').required()
+    if (type === '' && !lenient && !prevTypes.includes('')) item.at('type').required()
     const allowed = finalConditions.includes(type) ? ['True'] : ['False', 'True', 'Unknown']
     if (status === '') item.at('status').required()
     else if (!allowed.includes(status)) item.at('status').notSupported(status, allowed)
@@ -84,15 +93,17 @@ export function validateSigningRequestUpdate(
   next: V1CertificateSigningRequest,
   prev: V1CertificateSigningRequest,
   check: Check,
-  { maySetCertificate = false, mayApprove = false }: Permissions,
+  context: RuleContext,
+  { maySetCertificate = false, mayApprove = false }: Permissions = {},
 ): void {
   validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: () => [] }, check.at('metadata'))
-  validateSigningRequest(next, check, prev)
+  validateSigningRequest(next, check, context, prev)
   validateFinalConditions(next.status?.conditions ?? [], prev.status?.conditions ?? [], check.at('status.conditions'), mayApprove)
   const before = prev.status?.certificate ?? ''
   if ((next.status?.certificate ?? '') !== before) {
     if (!maySetCertificate) check.at('status.certificate').forbidden('updates may not set certificate content')
-    else if (before !== '') check.at('status.certificate').forbidden('updates may not modify existing certificate content')
+    else if (before !== '' && !isLenient(context))
+      check.at('status.certificate').forbidden('updates may not modify existing certificate content')
   }
   validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
 }
