@@ -24,12 +24,12 @@ export const ValidatingWebhookConfiguration = defineResource<V1ValidatingWebhook
     for (const webhook of webhooks ?? []) defaultWebhook(webhook)
   },
   validate(configuration, check, context) {
-    validateWebhooks(configuration.webhooks, undefined, check.at('webhooks'))
+    validateWebhooks(configuration.webhooks, undefined, check.at('webhooks'), context)
     validateStaticSuffix(configuration, check, context)
   },
-  validateUpdate(next, prev, check) {
+  validateUpdate(next, prev, check, context) {
     validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain, finalizers: 'any' }, check.at('metadata'))
-    validateWebhooks(next.webhooks, prev.webhooks ?? [], check.at('webhooks'))
+    validateWebhooks(next.webhooks, prev.webhooks ?? [], check.at('webhooks'), context)
   },
   warningsOnCreate: staticSuffixWarnings,
   warningsOnUpdate: staticSuffixWarnings,

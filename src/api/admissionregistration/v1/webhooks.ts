@@ -11,6 +11,7 @@ import { validateLabelSelector } from '#api/meta/labels.ts'
 import { dns1035Label, mustBe } from '#api/meta/names.ts'
 import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
 import { validateWebhookService, validateWebhookUrl } from '#api/meta/webhook-client.ts'
+import type { RuleContext } from '#api/resource.ts'
 
 type Webhook = V1ValidatingWebhook & Pick<V1MutatingWebhook, 'reinvocationPolicy'>
 
@@ -30,7 +31,7 @@ const allSideEffects = ['None', 'NoneOnDryRun', 'Some', 'Unknown']
 const reinvocationPolicies = ['IfNeeded', 'Never']
 const reviewVersions = ['v1', 'v1beta1']
 
-/** What an update may leave wrong because the stored webhooks already are. */
+/** What an update may leave wrong because the stored webhooks already are, and what v1beta1 let pass. */
 type Leniency = {
   sideEffects: readonly string[]
   mustKnowReviewVersion: boolean
@@ -40,15 +41,16 @@ type Leniency = {
   matchConditionsUnchanged: boolean
 }
 
-function leniency(webhooks: readonly Webhook[], prev: readonly Webhook[] | undefined): Leniency {
+function leniency(webhooks: readonly Webhook[], prev: readonly Webhook[] | undefined, { requestVersion }: RuleContext): Leniency {
   const stored = prev ?? []
+  const isOld = requestVersion === 'admissionregistration.k8s.io/v1beta1'
   const names = stored.map(({ name }) => name)
   return {
-    sideEffects: stored.every(({ sideEffects }) => sideEffectFree.includes(sideEffects)) ? sideEffectFree : allSideEffects,
+    sideEffects: !isOld && stored.every(({ sideEffects }) => sideEffectFree.includes(sideEffects)) ? sideEffectFree : allSideEffects,
     mustKnowReviewVersion: stored.every(
       ({ admissionReviewVersions: versions = [] }) => versions.length === 0 || versions.some((each) => reviewVersions.includes(each)),
     ),
-    mustHaveUniqueNames: new Set(names).size === names.length,
+    mustHaveUniqueNames: !isOld && new Set(names).size === names.length,
     invalidSelectorValues: stored.some((each) => isInvalid(each.namespaceSelector) || isInvalid(each.objectSelector)),
     stored,
     matchConditionsUnchanged:
@@ -65,8 +67,13 @@ function isInvalid(selector: V1LabelSelector | undefined): boolean {
 }
 
 /** `prev` is absent on create; `check` stands at the list. */
-export function validateWebhooks(webhooks: readonly Webhook[] = [], prev: readonly Webhook[] | undefined, check: Check): void {
-  const allowed = leniency(webhooks, prev)
+export function validateWebhooks(
+  webhooks: readonly Webhook[] = [],
+  prev: readonly Webhook[] | undefined,
+  check: Check,
+  context: RuleContext,
+): void {
+  const allowed = leniency(webhooks, prev, context)
   const names = new Set<string>()
   each(webhooks, check, (webhook, item) => {
     const { name = '' } = webhook
