@@ -1,6 +1,6 @@
 import { isKnownFormat } from '#api/apiextensions/v1/schema/formats.ts'
 import { someSchema } from '#api/apiextensions/v1/schema/walk.ts'
-import { isEstablished, strict, strictnessFor } from '#api/apiextensions/v1/strictness.ts'
+import { isEstablished, isOldVersion, relaxedFor, strict, strictnessFor } from '#api/apiextensions/v1/strictness.ts'
 import type { V1CustomResourceDefinition, V1CustomResourceDefinitionStatus } from '#api/apiextensions/v1/types.gen.ts'
 import { schemasOf, unversionedSpec } from '#api/apiextensions/v1/unversioned-spec.ts'
 import { validateNames, validateSpec } from '#api/apiextensions/v1/validate-definition.ts'
@@ -51,16 +51,17 @@ export const CustomResourceDefinition = defineResource<V1CustomResourceDefinitio
     putBack(next, prev, 'status')
     rememberStorageVersion(next)
   },
-  validate(definition, check) {
+  validate(definition, check, { requestVersion }) {
     validateName(definition, check.at('metadata'))
-    validateSpec(unversionedSpec(definition.spec), check.at('spec'), strict)
+    validateSpec(unversionedSpec(definition.spec), check.at('spec'), relaxedFor(requestVersion, strict))
     validateStatus(definition, check.at('status'))
+    if (isOldVersion(requestVersion)) return
     validateApproval(definition, undefined, check)
     if (definition.spec.preserveUnknownFields) check.at('spec.preserveUnknownFields').invalid(true, preserveInSchema)
   },
-  validateUpdate(next, prev, check) {
+  validateUpdate(next, prev, check, { requestVersion }) {
     const [spec, prevSpec] = [unversionedSpec(next.spec), unversionedSpec(prev.spec)]
-    validateSpec(spec, check.at('spec'), strictnessFor(spec, prevSpec, isEstablished(prev)))
+    validateSpec(spec, check.at('spec'), relaxedFor(requestVersion, strictnessFor(spec, prevSpec, isEstablished(prev))))
     if (isEstablished(prev)) {
       mustNotChange(spec.scope, prevSpec.scope, check.at('spec.scope'))
       mustNotChange(spec.names.kind, prevSpec.names.kind, check.at('spec.names.kind'))
@@ -68,6 +69,7 @@ export const CustomResourceDefinition = defineResource<V1CustomResourceDefinitio
     mustNotChange(spec.group, prevSpec.group, check.at('spec.group'))
     mustNotChange(spec.names.plural, prevSpec.names.plural, check.at('spec.names.plural'))
     validateStatus(next, check.at('status'))
+    if (isOldVersion(requestVersion)) return
     validateApproval(next, prev, check)
     if (next.spec.preserveUnknownFields && !prev.spec.preserveUnknownFields) {
       check.at('spec.preserveUnknownFields').invalid(true, preserveInSchema)

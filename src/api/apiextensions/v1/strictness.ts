@@ -37,6 +37,13 @@ export const strict: Strictness = {
   manySelectableFields: new Set(),
 }
 
+/** What v1beta1 let pass: definitions without schemas, and schemas that only tell part of the structure. */
+export function relaxedFor(requestVersion: string | undefined, given: Strictness): Strictness {
+  return isOldVersion(requestVersion) ? { ...given, schemaPresent: false, structural: false, validTypes: false } : given
+}
+
+export const isOldVersion = (requestVersion: string | undefined): boolean => requestVersion === 'apiextensions.k8s.io/v1beta1'
+
 export const reviewVersions = ['v1', 'v1beta1']
 
 export function strictnessFor(next: UnversionedSpec, prev: UnversionedSpec, isServed: boolean): Strictness {
