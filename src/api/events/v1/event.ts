@@ -3,6 +3,15 @@ import { fromCoreEvent, toCoreEvent } from '#api/events/v1/convert-event.ts'
 import type { V1Event } from '#api/events/v1/types.gen.ts'
 import { defineResource } from '#api/resource.ts'
 
+const { source: _source, ...coreSelectors } = CoreEvent.fieldSelectors ?? {}
+const newName = (field: string): string =>
+  field.replace('involvedObject.', 'regarding.').replace('reportingComponent', 'reportingController')
+
+/** Selectors read the stored event, which has the same facts under the names of the core group. */
+export const eventSelectors = Object.fromEntries(
+  Object.entries(coreSelectors).map(([field, read]) => [newName(field), read as unknown as (event: V1Event) => string]),
+)
+
 /** Shares one place in the store with the events of the core group, whose rules are stricter with what comes this way. */
 export const Event = defineResource<V1Event>({
   group: 'events.k8s.io',
@@ -17,16 +26,5 @@ export const Event = defineResource<V1Event>({
   defaultPropagation: 'Unsupported',
   storedAs: { definition: CoreEvent, toStored: toCoreEvent, fromStored: fromCoreEvent },
 
-  fieldSelectors: {
-    'regarding.kind': ({ regarding }) => regarding?.kind ?? '',
-    'regarding.namespace': ({ regarding }) => regarding?.namespace ?? '',
-    'regarding.name': ({ regarding }) => regarding?.name ?? '',
-    'regarding.uid': ({ regarding }) => regarding?.uid ?? '',
-    'regarding.apiVersion': ({ regarding }) => regarding?.apiVersion ?? '',
-    'regarding.resourceVersion': ({ regarding }) => regarding?.resourceVersion ?? '',
-    'regarding.fieldPath': ({ regarding }) => regarding?.fieldPath ?? '',
-    reason: ({ reason }) => reason ?? '',
-    reportingController: ({ reportingController }) => reportingController ?? '',
-    type: ({ type }) => type ?? '',
-  },
+  fieldSelectors: eventSelectors,
 })
