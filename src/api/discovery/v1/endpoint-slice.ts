@@ -32,7 +32,7 @@ export const EndpointSlice = defineResource<V1EndpointSlice>({
     }
   },
 
-  prepareForCreate: (slice) => dropTopology(slice, undefined),
+  prepareForCreate: (slice, context) => dropTopology(slice, undefined, context),
   validate: (slice, check, context) => validateSlice(slice, undefined, check, context),
   warningsOnCreate: (slice) => [
     ...(slice.addressType === 'FQDN' ? ['spec.addressType: FQDN endpoints are deprecated'] : []),
@@ -42,7 +42,7 @@ export const EndpointSlice = defineResource<V1EndpointSlice>({
   generation: (next, prev) =>
     !semanticEqual(contentOf(next), contentOf(prev)) || !semanticEqual(next.metadata.labels, prev.metadata.labels),
   rejudgesMetadata: false,
-  prepareForUpdate: (next, prev) => dropTopology(next, prev),
+  prepareForUpdate: (next, prev, context) => dropTopology(next, prev, context),
   validateUpdate(next, prev, check, context) {
     validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
     validateSlice(next, prev, check, context)
@@ -74,7 +74,8 @@ function contentOf({ addressType, endpoints, ports }: V1EndpointSlice): unknown 
 }
 
 /** This version has no topology; the node's name in it was a field of old, and lives on as one of its own. */
-function dropTopology(next: V1EndpointSlice, prev: V1EndpointSlice | undefined): void {
+function dropTopology(next: V1EndpointSlice, prev: V1EndpointSlice | undefined, { requestVersion }: RuleContext): void {
+  if (requestVersion === 'discovery.k8s.io/v1beta1') return
   if (prev && semanticEqual(prev.endpoints, next.endpoints)) return
   for (const endpoint of next.endpoints ?? []) {
     if (!endpoint.deprecatedTopology) continue
