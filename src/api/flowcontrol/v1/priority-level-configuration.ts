@@ -18,7 +18,7 @@ import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { defineResource } from '#api/resource.ts'
 
-const preserveZeroSharesAnnotation = 'flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares'
+export const preserveZeroSharesAnnotation = 'flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares'
 const maxQueues = 10_000_000
 /** A request's flow is hashed once; every card dealt from the deck of queues uses up bits of that hash. */
 const hashBits = 60
