@@ -1,0 +1,30 @@
+import { LocalSubjectAccessReview } from '#api/authorization/v1/local-subject-access-review.ts'
+import { SelfSubjectAccessReview } from '#api/authorization/v1/self-subject-access-review.ts'
+import { SelfSubjectRulesReview } from '#api/authorization/v1/self-subject-rules-review.ts'
+import { SubjectAccessReview } from '#api/authorization/v1/subject-access-review.ts'
+import type { V1SubjectAccessReview } from '#api/authorization/v1/types.gen.ts'
+import type { V1beta1SubjectAccessReview } from '#api/authorization/v1beta1/types.gen.ts'
+import { type LegacyVersion, legacyVersion } from '#api/meta/legacy-version.ts'
+import type { ResourceDefinition } from '#api/resource.ts'
+
+const old = { version: 'v1beta1', deprecated: { deprecatedIn: '1.19', removedIn: '1.22' } } as const
+
+/** The groups of the subject were one `group`. */
+const ofSubject: LegacyVersion<V1beta1SubjectAccessReview, V1SubjectAccessReview> = {
+  ...old,
+  toStored(review) {
+    const { group, ...spec } = review.spec ?? {}
+    return { ...review, spec: { ...spec, ...(group && { groups: group }) } }
+  },
+  fromStored(review) {
+    const { groups, ...spec } = review.spec ?? {}
+    return { ...review, spec: { ...spec, ...(groups && { group: groups }) } }
+  },
+}
+
+export const authorizationV1beta1: readonly ResourceDefinition[] = [
+  legacyVersion(LocalSubjectAccessReview, ofSubject),
+  legacyVersion(SelfSubjectAccessReview, old),
+  legacyVersion(SelfSubjectRulesReview, old),
+  legacyVersion(SubjectAccessReview, ofSubject),
+]
