@@ -1,0 +1,244 @@
+/** The API as functions: every verb, for every kind, over any transport. */
+import { apiVersionOf } from '#api/meta/gvk.ts'
+import { isExpired } from '#api/meta/server-response.ts'
+import type { V1DeleteOptions, V1Status } from '#api/meta/v1/types.gen.ts'
+import type { KubernetesList, KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import { refusalOf } from '#client/answers.ts'
+import { type QueryValues, requestTarget } from '#client/request-target.ts'
+import type { Transport, TransportRequest, TransportResponse } from '#client/transport.ts'
+import { type WatchEvent, watchEvents } from '#client/watch-events.ts'
+
+/** Hears of every write that succeeded: what was asked, and the object or the Status that came back. */
+export type WriteListener = (
+  kind: ResourceDefinition<never>,
+  answer: KubernetesObject,
+  request: { method: string; namespace: string; name: string; uid?: string },
+) => void
+
+export type ClientOptions = { transport: Transport; userAgent: string; onWritten?: WriteListener }
+
+export type WriteOptions = { fieldManager?: string; fieldValidation?: 'Strict' | 'Warn' | 'Ignore'; dryRun?: boolean; subresource?: string }
+export type ListOptions = {
+  namespace?: string
+  labelSelector?: string
+  fieldSelector?: string
+  resourceVersion?: string
+  resourceVersionMatch?: string
+  /** Objects a page; all pages are fetched. */
+  limit?: number
+}
+export type WatchOptions = Omit<ListOptions, 'limit'> & {
+  allowWatchBookmarks?: boolean
+  sendInitialEvents?: boolean
+  timeoutSeconds?: number
+  signal: AbortSignal
+}
+export type DeleteOptions = Pick<V1DeleteOptions, 'gracePeriodSeconds' | 'propagationPolicy' | 'orphanDependents' | 'dryRun'> & {
+  /** Refused with a Conflict when the object is another one, or has changed. */
+  uid?: string
+  resourceVersion?: string
+}
+export type PatchType = 'json' | 'merge' | 'strategic'
+export type Place = { namespace?: string | undefined; name?: string | undefined }
+
+const patchTypes = {
+  json: 'application/json-patch+json',
+  merge: 'application/merge-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+} as const
+
+/** What was deleted may be answered as the object, or as a Status when it is gone. */
+export type Deleted<T> = T | V1Status
+
+export class Client {
+  readonly #transport: Transport
+  readonly #userAgent: string
+  readonly #onWritten: WriteListener | undefined
+
+  constructor({ transport, userAgent, onWritten }: ClientOptions) {
+    this.#transport = transport
+    this.#userAgent = userAgent
+    this.#onWritten = onWritten
+  }
+
+  /** The same client, whose writes somebody hears of. */
+  heardBy(onWritten: WriteListener): Client {
+    return new Client({ transport: this.#transport, userAgent: this.#userAgent, onWritten })
+  }
+
+  get<T extends KubernetesObject>(kind: ResourceDefinition<T>, namespace: string, name: string): Promise<T> {
+    return this.#ask<T>('GET', kind, { namespace, name })
+  }
+
+  create<T extends KubernetesObject>(kind: ResourceDefinition<T>, object: T, options: WriteOptions = {}): Promise<T> {
+    const { subresource = '' } = options
+    const name = subresource === '' ? '' : (object.metadata?.name ?? '')
+    const place = { namespace: object.metadata?.namespace ?? '', name, subresource }
+    return this.#ask<T>('POST', kind, place, writeQuery(options), typed(kind, object))
+  }
+
+  /** The object's resourceVersion, if it has one, must be the current one. */
+  update<T extends KubernetesObject>(kind: ResourceDefinition<T>, object: T, options: WriteOptions = {}): Promise<T> {
+    const { namespace = '', name = '' } = object.metadata ?? {}
+    return this.#ask<T>('PUT', kind, { namespace, name, ...subresourceOf(options) }, writeQuery(options), typed(kind, object))
+  }
+
+  updateStatus<T extends KubernetesObject>(kind: ResourceDefinition<T>, object: T, options: WriteOptions = {}): Promise<T> {
+    return this.update(kind, object, { ...options, subresource: 'status' })
+  }
+
+  patch<T extends KubernetesObject>(
+    kind: ResourceDefinition<T>,
+    { namespace = '', name = '' }: Place,
+    patch: object,
+    { type = 'strategic', ...options }: WriteOptions & { type?: PatchType } = {},
+  ): Promise<T> {
+    return this.#ask<T>('PATCH', kind, { namespace, name, ...subresourceOf(options) }, writeQuery(options), patch, patchTypes[type])
+  }
+
+  /** Server-side apply: `object` holds the fields that `fieldManager` wants to own, and nothing else. */
+  apply<T extends KubernetesObject>(
+    kind: ResourceDefinition<T>,
+    object: KubernetesObject,
+    { force, ...options }: WriteOptions & { fieldManager: string; force?: boolean },
+  ): Promise<T> {
+    const { namespace = '', name = '' } = object.metadata ?? {}
+    const query = { ...writeQuery(options), force }
+    const type = 'application/apply-patch+yaml'
+    return this.#ask<T>('PATCH', kind, { namespace, name, ...subresourceOf(options) }, query, typed(kind, object), type)
+  }
+
+  delete<T extends KubernetesObject>(
+    kind: ResourceDefinition<T>,
+    { namespace = '', name = '' }: Place,
+    options: DeleteOptions = {},
+  ): Promise<Deleted<T>> {
+    return this.#ask<Deleted<T>>('DELETE', kind, { namespace, name }, {}, deleteOptions(options))
+  }
+
+  deleteCollection<T extends KubernetesObject>(
+    kind: ResourceDefinition<T>,
+    { namespace = '', labelSelector, fieldSelector }: ListOptions,
+    options: DeleteOptions = {},
+  ): Promise<unknown> {
+    return this.#ask('DELETE', kind, { namespace }, { labelSelector, fieldSelector }, deleteOptions(options))
+  }
+
+  /** Every object, page by page; starts over without pages when the snapshot went away meanwhile. */
+  async list<T extends KubernetesObject>(kind: ResourceDefinition<T>, options: ListOptions = {}): Promise<KubernetesList<T>> {
+    const { namespace = '', limit, ...query } = options
+    let list = await this.#ask<KubernetesList<T>>('GET', kind, { namespace }, { ...query, limit })
+    const items = list.items ?? []
+    while (list.metadata?.continue) {
+      try {
+        list = await this.#ask<KubernetesList<T>>(
+          'GET',
+          kind,
+          { namespace },
+          { ...selectorsOf(options), limit, continue: list.metadata.continue },
+        )
+      } catch (error) {
+        if (!isExpired(error)) throw error
+        return this.list(kind, { namespace, ...selectorsOf(options) })
+      }
+      for (const item of list.items) items.push(item)
+    }
+    const apiVersion = apiVersionOf(kind)
+    for (const item of items) {
+      item.apiVersion = apiVersion
+      item.kind = kind.kind
+    }
+    return { ...list, items }
+  }
+
+  /** One connection's worth of events: ends when the server ends it, throws when it refuses or the connection breaks. */
+  async *watch<T extends KubernetesObject>(
+    kind: ResourceDefinition<T>,
+    { namespace = '', signal, ...query }: WatchOptions,
+  ): AsyncGenerator<WatchEvent<T>> {
+    const target = requestTarget(kind, { namespace }, { watch: true, ...query })
+    const response = await this.#send({ method: 'GET', target, headers: this.#headers(), signal }, kind, '')
+    yield* watchEvents<T>(response.chunks())
+  }
+
+  /** A subresource that takes or answers another kind than its parent: scale, eviction, binding, token. */
+  subresource<T>(
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH',
+    kind: ResourceDefinition,
+    { namespace = '', name = '' }: Place,
+    subresource: string,
+    body?: object,
+  ): Promise<T> {
+    return this.#ask<T>(method, kind, { namespace, name, subresource }, {}, body)
+  }
+
+  /** Any path of the server: discovery, health, version. */
+  async raw(target: string): Promise<string> {
+    const response = await this.#send({ method: 'GET', target, headers: this.#headers() }, noKind, '')
+    return response.text()
+  }
+
+  async #ask<T>(
+    method: TransportRequest['method'],
+    kind: ResourceDefinition<never>,
+    place: { namespace?: string; name?: string; subresource?: string },
+    query: QueryValues = {},
+    body?: object,
+    contentType = 'application/json',
+  ): Promise<T> {
+    const headers = this.#headers()
+    if (body !== undefined) headers['content-type'] = contentType
+    const target = requestTarget(kind, place, query)
+    const response = await this.#send(
+      { method, target, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) },
+      kind,
+      place.name ?? '',
+    )
+    const answer = JSON.parse(await response.text()) as T
+    if (method !== 'GET' && this.#onWritten !== undefined) {
+      const { namespace = '', name = '' } = place
+      const uid = (body as V1DeleteOptions | undefined)?.preconditions?.uid
+      this.#onWritten(kind, answer as KubernetesObject, { method, namespace, name, ...(uid === undefined ? {} : { uid }) })
+    }
+    return answer
+  }
+
+  async #send(request: TransportRequest, { group, plural }: { group: string; plural: string }, name: string): Promise<TransportResponse> {
+    const response = await this.#transport.send(request)
+    if (response.status < 200 || response.status > 299) throw await refusalOf(response, { method: request.method, group, plural, name })
+    return response
+  }
+
+  #headers(): Record<string, string> {
+    return { accept: 'application/json', 'user-agent': this.#userAgent }
+  }
+}
+
+const noKind = { group: '', plural: '' }
+
+function typed<T extends KubernetesObject>(kind: ResourceDefinition<never>, object: T): T {
+  if (object.apiVersion !== undefined && object.kind !== undefined) return object
+  return { ...object, apiVersion: apiVersionOf(kind), kind: kind.kind }
+}
+
+function subresourceOf({ subresource }: WriteOptions): { subresource?: string } {
+  return subresource === undefined ? {} : { subresource }
+}
+
+function selectorsOf({ labelSelector, fieldSelector }: ListOptions): { labelSelector?: string; fieldSelector?: string } {
+  return { ...(labelSelector === undefined ? {} : { labelSelector }), ...(fieldSelector === undefined ? {} : { fieldSelector }) }
+}
+
+function writeQuery({ fieldManager, fieldValidation, dryRun }: WriteOptions): QueryValues {
+  return { fieldManager, fieldValidation, dryRun: dryRun ? 'All' : undefined }
+}
+
+function deleteOptions({ uid, resourceVersion, ...options }: DeleteOptions): V1DeleteOptions {
+  const preconditions = { ...(uid === undefined ? {} : { uid }), ...(resourceVersion === undefined ? {} : { resourceVersion }) }
+  return {
+    kind: 'DeleteOptions',
+    apiVersion: 'v1',
+    ...options,
+    ...(Object.keys(preconditions).length === 0 ? {} : { preconditions }),
+  }
+}

@@ -1,0 +1,115 @@
+/** Keeps the number of events small: repeats are counted, similar ones are gathered, and chatterers are silenced. */
+import type { V1Event } from '#api/core/v1/types.gen.ts'
+import type { Clock } from '#base/clock.ts'
+import { TokenBucket } from '#client/work-queue/rate-limiter.ts'
+
+const rememberedKeys = 4096
+const similarLimit = 10
+const similarWindowMs = 600_000
+const spamBurst = 25
+const spamPerSecond = 1 / 300
+
+/** What is to be done with an event: nothing, write it as new, or write it over the one it repeats. */
+export type Correlated = { action: 'drop' } | { action: 'create' | 'patch'; event: V1Event }
+
+type Remembered = { name: string; count: number; firstTimestamp: string; resourceVersion: string }
+
+export class EventCorrelator {
+  readonly #clock: Clock
+  readonly #similar = new RecentKeys<{ messages: Set<string>; lastMs: number }>(rememberedKeys)
+  readonly #written = new RecentKeys<Remembered>(rememberedKeys)
+  readonly #buckets = new RecentKeys<TokenBucket>(rememberedKeys)
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  correlate(event: V1Event): Correlated {
+    const { event: gathered, key } = this.#gather(event)
+    const known = this.#written.get(key)
+    const counted: V1Event =
+      known === undefined
+        ? gathered
+        : {
+            ...gathered,
+            metadata: { ...gathered.metadata, name: known.name, resourceVersion: known.resourceVersion },
+            count: known.count + 1,
+            firstTimestamp: known.firstTimestamp,
+          }
+    this.#remember(key, counted)
+    if (!this.#mayWrite(event)) return { action: 'drop' }
+    return { action: known === undefined ? 'create' : 'patch', event: counted }
+  }
+
+  /** What the server made of the event. */
+  wrote(event: V1Event): void {
+    this.#remember(this.#similarNow(event) ? similarKey(event) : exactKey(event), event)
+  }
+
+  #gather(event: V1Event): { event: V1Event; key: string } {
+    const key = similarKey(event)
+    const nowMs = this.#clock.now()
+    let entry = this.#similar.get(key)
+    if (entry === undefined || nowMs - entry.lastMs > similarWindowMs) entry = { messages: new Set(), lastMs: nowMs }
+    entry.messages.add(event.message ?? '')
+    entry.lastMs = nowMs
+    this.#similar.set(key, entry)
+    if (entry.messages.size < similarLimit) return { event, key: exactKey(event) }
+    entry.messages.delete(entry.messages.values().next().value ?? '')
+    return { event: { ...event, message: `(combined from similar events): ${event.message ?? ''}` }, key }
+  }
+
+  #similarNow(event: V1Event): boolean {
+    return event.message?.startsWith('(combined from similar events): ') ?? false
+  }
+
+  #remember(key: string, { metadata, count = 1, firstTimestamp }: V1Event): void {
+    this.#written.set(key, {
+      name: metadata.name ?? '',
+      count,
+      firstTimestamp: firstTimestamp ?? '',
+      resourceVersion: metadata.resourceVersion ?? '',
+    })
+  }
+
+  #mayWrite(event: V1Event): boolean {
+    const key = `${event.source?.component} ${objectKey(event)}`
+    let bucket = this.#buckets.get(key)
+    if (bucket === undefined) {
+      bucket = new TokenBucket(this.#clock, { perSecond: spamPerSecond, burst: spamBurst })
+      this.#buckets.set(key, bucket)
+    }
+    return bucket.tryTake()
+  }
+}
+
+function objectKey({ involvedObject }: V1Event): string {
+  const { kind, namespace, name, uid, apiVersion, fieldPath } = involvedObject
+  return [kind, namespace, name, uid, apiVersion, fieldPath].join('\u0000')
+}
+
+function similarKey(event: V1Event): string {
+  return [event.source?.component, event.source?.host, objectKey(event), event.type, event.reason, event.reportingComponent].join('\u0000')
+}
+
+function exactKey(event: V1Event): string {
+  return `${similarKey(event)}\u0000${event.message}`
+}
+
+/** A map that forgets what was not touched for longest. */
+class RecentKeys<T> {
+  readonly #entries = new Map<string, T>()
+  readonly #limit: number
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+  get(key: string): T | undefined {
+    return this.#entries.get(key)
+  }
+  set(key: string, value: T): void {
+    this.#entries.delete(key)
+    this.#entries.set(key, value)
+    if (this.#entries.size > this.#limit) this.#entries.delete(this.#entries.keys().next().value ?? '')
+  }
+}

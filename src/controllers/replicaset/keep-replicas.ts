@@ -1,0 +1,145 @@
+/** Keeping a number of pods alive: the same for replica sets and replication controllers. */
+import type { V1ReplicaSetCondition, V1ReplicaSetStatus } from '#api/apps/v1/types.gen.ts'
+import { Pod } from '#api/core/v1/pod/pod.ts'
+import type { V1Pod, V1PodTemplateSpec } from '#api/core/v1/types.gen.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
+import type { LabelSelector } from '#api/meta/selector.ts'
+import { isConflict } from '#api/meta/server-response.ts'
+import { formatTime } from '#api/meta/time.ts'
+import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
+import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
+import { cheapestToLose } from '#controllers/workload/cheapest-to-lose.ts'
+import { claimChildren } from '#controllers/workload/claim-children.ts'
+import { createPod, deletePod, isNamespaceTerminating, messageOf, podFromTemplate } from '#controllers/workload/pod-writes.ts'
+import { isActive, isAvailable, isDeleting, isReady, isTerminating, nextAvailabilityMs } from '#controllers/workload/pods.ts'
+import { inSlowStartBatches } from '#controllers/workload/slow-start.ts'
+
+/** No more than this many pods are made or ended in one go. */
+const burst = 500
+
+type Status = V1ReplicaSetStatus
+
+export type ReplicaKeeper<T extends KubernetesObject & { metadata: V1ObjectMeta; status?: Status }> = {
+  kind: ResourceDefinition<T>
+  object: T
+  selector: LabelSelector
+  replicas: number
+  minReadySeconds: number
+  template: V1PodTemplateSpec
+  /** Pods beside which ours should not pile up on a node: those of siblings too. */
+  relatedPods(): readonly V1Pod[]
+  reportsTerminating: boolean
+}
+
+export async function keepReplicas<T extends KubernetesObject & { metadata: V1ObjectMeta; status?: Status }>(
+  keeper: ReplicaKeeper<T>,
+  context: ReconcileContext,
+): Promise<void> {
+  const { kind, object, selector, replicas, minReadySeconds } = keeper
+  const nowMs = context.clock.now()
+  const pods = await claimChildren(context, {
+    ownerKind: kind,
+    owner: object,
+    childKind: Pod,
+    selector,
+    adopts: (pod) => isActive(pod),
+  })
+  const active = pods.filter(isActive)
+  const trouble = isDeleting(object) ? undefined : await adjust(keeper, active, context)
+  const status = statusOf(keeper, pods, active, trouble, nowMs)
+  await writeStatus(keeper, status, context)
+  if (trouble !== undefined) throw trouble
+  if (minReadySeconds > 0 && status.readyReplicas === replicas && status.availableReplicas !== replicas) {
+    const leftMs = nextAvailabilityMs(active, minReadySeconds, nowMs)
+    if (leftMs !== undefined) context.requeueAfter(leftMs)
+  }
+}
+
+/** What went wrong, if anything; the status tells of it before it is thrown. */
+async function adjust<T extends KubernetesObject & { metadata: V1ObjectMeta; status?: Status }>(
+  keeper: ReplicaKeeper<T>,
+  active: readonly V1Pod[],
+  context: ReconcileContext,
+): Promise<unknown> {
+  const owner = { kind: keeper.kind, object: keeper.object }
+  const missing = keeper.replicas - active.length
+  if (missing > 0) {
+    const { error } = await inSlowStartBatches(Math.min(missing, burst), async () => {
+      await createPod(context, owner, podFromTemplate(owner, keeper.template)).catch((error: unknown) => {
+        if (!isNamespaceTerminating(error)) throw error
+      })
+    })
+    if (error === undefined && missing > burst) context.requeueAfter(1)
+    return error
+  }
+  if (missing === 0) return undefined
+  const victims = cheapestToLose(active, keeper.relatedPods(), Math.min(-missing, burst), context.clock.now())
+  const outcomes = await Promise.allSettled(victims.map((pod) => deletePod(context, owner, pod)))
+  const failed = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined
+  return failed?.reason
+}
+
+function statusOf<T extends KubernetesObject & { metadata: V1ObjectMeta; status?: Status }>(
+  { object, replicas, minReadySeconds, template, reportsTerminating }: ReplicaKeeper<T>,
+  pods: readonly V1Pod[],
+  active: readonly V1Pod[],
+  trouble: unknown,
+  nowMs: number,
+): Status {
+  const wanted = Object.entries(template.metadata?.labels ?? {})
+  const conditions = conditionsOf(object.status?.conditions ?? [], trouble, replicas - active.length, nowMs)
+  return {
+    replicas: active.length,
+    ...nonZero(
+      'fullyLabeledReplicas',
+      active.filter(({ metadata }) => wanted.every(([key, value]) => metadata.labels?.[key] === value)).length,
+    ),
+    ...nonZero('readyReplicas', active.filter(isReady).length),
+    ...nonZero('availableReplicas', active.filter((pod) => isAvailable(pod, minReadySeconds, nowMs)).length),
+    ...(reportsTerminating ? { terminatingReplicas: pods.filter(isTerminating).length } : {}),
+    ...(object.metadata.generation === undefined ? {} : { observedGeneration: object.metadata.generation }),
+    ...(conditions.length === 0 ? {} : { conditions }),
+  }
+}
+
+function nonZero<K extends string>(name: K, value: number): { [key in K]?: number } {
+  return value === 0 ? {} : ({ [name]: value } as { [key in K]?: number })
+}
+
+function conditionsOf(
+  conditions: readonly V1ReplicaSetCondition[],
+  trouble: unknown,
+  missing: number,
+  nowMs: number,
+): V1ReplicaSetCondition[] {
+  const isKnown = conditions.some(({ type }) => type === 'ReplicaFailure')
+  if (trouble === undefined) return conditions.filter(({ type }) => type !== 'ReplicaFailure')
+  if (isKnown) return [...conditions]
+  return [
+    ...conditions,
+    {
+      type: 'ReplicaFailure',
+      status: 'True',
+      lastTransitionTime: formatTime(nowMs),
+      reason: missing > 0 ? 'FailedCreate' : 'FailedDelete',
+      message: messageOf(trouble),
+    },
+  ]
+}
+
+async function writeStatus<T extends KubernetesObject & { metadata: V1ObjectMeta; status?: Status }>(
+  { kind, object }: ReplicaKeeper<T>,
+  status: Status,
+  { client }: ReconcileContext,
+): Promise<void> {
+  if (semanticEqual(object.status, status)) return
+  try {
+    await client.updateStatus(kind, { ...object, status })
+  } catch (error) {
+    if (!isConflict(error)) throw error
+    // Somebody scaled us meanwhile; what we counted is true all the same. Its generation is not the one we acted on.
+    const fresh = await client.get(kind, object.metadata.namespace ?? '', object.metadata.name ?? '')
+    if (fresh.metadata.uid === object.metadata.uid) await client.updateStatus(kind, { ...fresh, status })
+  }
+}

@@ -1,0 +1,97 @@
+/** Runs controllers over shared caches. */
+
+import { Namespace } from '#api/core/v1/namespace.ts'
+import { ServiceAccount } from '#api/core/v1/service-account.ts'
+import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
+import type { Clock } from '#base/clock.ts'
+import type { Logger } from '#base/log.ts'
+import { Metrics } from '#base/metrics.ts'
+import type { Random } from '#base/random.ts'
+import type { Client } from '#client/client.ts'
+import { Informers } from '#client/informer/informers.ts'
+import type { Controller, RunningController } from '#controllers/runtime/environment.ts'
+import { QueueMetrics } from '#controllers/runtime/queue-metrics.ts'
+import type { ControllerSettings } from '#controllers/runtime/settings.ts'
+
+export type ControllerManagerOptions = {
+  controllers: readonly Controller[]
+  /** Reads and watches everything. */
+  client: Client
+  /** A client that acts as a service account of kube-system; the client above where absent. */
+  clientFor?(serviceAccount: string): Promise<Client>
+  clock: Clock
+  random: Random
+  logger: Logger
+  metrics?: Metrics
+  settings: ControllerSettings
+  /** Freezes what is in the caches: for tests. */
+  freezesObjects?: boolean
+}
+
+export class ControllerManager {
+  readonly #options: ControllerManagerOptions
+  readonly #informers: Informers
+  readonly #metrics: QueueMetrics
+  #running: RunningController[] = []
+
+  constructor(options: ControllerManagerOptions) {
+    this.#options = options
+    this.#metrics = new QueueMetrics(options.metrics ?? new Metrics())
+    this.#informers = new Informers({ ...options, freezesObjects: options.freezesObjects ?? false })
+  }
+
+  get informers(): Informers {
+    return this.#informers
+  }
+
+  /** Resolves when all caches have seen the present state and the workers have begun. */
+  async start(): Promise<void> {
+    const { controllers, client, clock, random, logger, settings, clientFor } = this.#options
+    const needed = controllers.filter((controller) => controller.isNeeded?.(settings) ?? true)
+    if (clientFor !== undefined) await this.#ensureServiceAccounts(needed)
+    const environment = {
+      informers: this.#informers,
+      clock,
+      random,
+      logger,
+      metrics: this.#metrics,
+      settings,
+      clientFor: clientFor ?? (() => Promise.resolve(client)),
+    }
+    for (const controller of needed) this.#running.push(await controller.start(environment))
+    await this.#informers.start()
+    for (const controller of this.#running) controller.begin()
+  }
+
+  /** Resolves when no worker is at work any more. */
+  async stop(): Promise<void> {
+    const running = this.#running.splice(0)
+    this.#informers.stop()
+    await Promise.all(running.map((controller) => controller.stop()))
+  }
+
+  get isIdle(): boolean {
+    return this.#running.every(({ isIdle }) => isIdle)
+  }
+
+  async #ensureServiceAccounts(controllers: readonly Controller[]): Promise<void> {
+    const { client } = this.#options
+    const names = new Set(controllers.map(({ serviceAccount }) => serviceAccount))
+    await Promise.all(
+      [...names].map(async (name) => {
+        const account = { metadata: { namespace: 'kube-system', name } }
+        const found = await client.get(ServiceAccount, 'kube-system', name).catch((error: unknown) => {
+          if (isNotFound(error)) return undefined
+          throw error
+        })
+        if (found !== undefined) return
+        await client.create(ServiceAccount, account).catch(async (error: unknown) => {
+          if (isAlreadyExists(error)) return
+          if (!isNotFound(error)) throw error
+          await client.create(Namespace, { metadata: { name: 'kube-system' }, spec: {} }).catch(() => undefined)
+          await client.create(ServiceAccount, account)
+        })
+      }),
+    )
+  }
+}

@@ -1,0 +1,163 @@
+/** A controller is what it watches and one function; the queue, the workers, the retries are here. */
+import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { Client } from '#client/client.ts'
+import { EventRecorder } from '#client/events/event-recorder.ts'
+import { keyOf, splitKey } from '#client/informer/object-store.ts'
+import { WorkQueue } from '#client/work-queue/work-queue.ts'
+import { Cache } from '#controllers/runtime/cache.ts'
+import type { Controller, ControllerEnvironment, RunningController } from '#controllers/runtime/environment.ts'
+import { OwnWrites } from '#controllers/runtime/own-writes.ts'
+import { onOwned, type Trigger } from '#controllers/runtime/triggers.ts'
+
+export type ReconcileContext = Pick<ControllerEnvironment, 'clock' | 'random' | 'logger' | 'settings'> & {
+  readonly key: string
+  readonly client: Client
+  readonly cache: Cache
+  readonly events: EventRecorder
+  /** Looks at the object again after this time, whatever happens. The earliest of several counts. */
+  requeueAfter(delayMs: number): void
+}
+
+export type ControllerDefinition<T extends KubernetesObject> = {
+  name: string
+  alias: string
+  serviceAccount: string
+  /** Who events are from; the service account's name where absent. */
+  eventComponent?: string
+  isOffByDefault?: boolean
+  isNeeded?: Controller['isNeeded']
+  for: ResourceDefinition<T>
+  /** Kinds whose changes make the controller look at the object that controls them. */
+  owns?: readonly ResourceDefinition<never>[]
+  watches?: readonly Trigger[]
+  /** Kinds that are read from the cache, without acting on their changes. */
+  reads?: readonly ResourceDefinition<never>[]
+  /** Further indexes of the cache. */
+  indexes?(cache: Cache): void
+  /** Changes of the object itself that need no look. */
+  ignores?(next: T, prev: T | undefined): boolean
+  /** How many objects are worked on at the same time. */
+  concurrency?: number
+  /** Every object is looked at this often, even if nothing changed. */
+  resyncMs?: number
+  /** Changes shortly after each other are looked at together. */
+  batchMs?: number
+
+  /**
+   * Brings the world closer to what the object asks for. May be interrupted anywhere and is repeated when it throws.
+   * The cache has seen all that earlier calls for this object wrote.
+   */
+  reconcile(object: T, context: ReconcileContext): Promise<void>
+  /** Called instead when the object does not exist. */
+  reconcileGone?(namespace: string, name: string, context: ReconcileContext): Promise<void>
+}
+
+/** An error that trying again will not mend: it is logged, and the object is left until it changes. */
+export class TerminalError extends Error {
+  override name = 'TerminalError'
+}
+
+export function terminal(error: unknown): TerminalError {
+  return new TerminalError(error instanceof Error ? error.message : String(error), { cause: error })
+}
+
+export function defineController<T extends KubernetesObject>(definition: ControllerDefinition<T>): Controller {
+  const { name, alias, serviceAccount, isOffByDefault = false, isNeeded } = definition
+  return {
+    name,
+    alias,
+    serviceAccount,
+    isOffByDefault,
+    ...(isNeeded === undefined ? {} : { isNeeded }),
+    start: (environment) => startController(definition, environment),
+  }
+}
+
+async function startController<T extends KubernetesObject>(
+  definition: ControllerDefinition<T>,
+  environment: ControllerEnvironment,
+): Promise<RunningController> {
+  const { informers, clock, random, metrics, settings } = environment
+  const logger = environment.logger.with({ controller: definition.name })
+  const client = await environment.clientFor(definition.serviceAccount)
+  const cache = new Cache(informers)
+  const events = new EventRecorder({ client, clock, logger, component: definition.eventComponent ?? definition.serviceAccount })
+  const queue = new WorkQueue({ clock, observer: metrics.observer(definition.alias) })
+  metrics.follow(definition.alias, queue, () => clock.monotonic())
+  const writes = new OwnWrites(informers, clock)
+  const informer = cache.informer(definition.for)
+  for (const kind of definition.reads ?? []) cache.informer(kind)
+  definition.indexes?.(cache)
+
+  const contextOf = (key: string): ReconcileContext => ({
+    key,
+    client: client.heardBy(writes.listener(key)),
+    cache,
+    events,
+    clock,
+    random,
+    logger,
+    settings,
+    requeueAfter: (delayMs) => queue.addAfter(key, delayMs),
+  })
+  const reconcile = async (key: string) => {
+    const { namespace, name } = splitKey(key)
+    const object = informer.get(namespace, name)
+    if (object !== undefined) await definition.reconcile(object, contextOf(key))
+    else await definition.reconcileGone?.(namespace, name, contextOf(key))
+  }
+  const work = async () => {
+    for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
+      try {
+        const unseen = writes.seen(key)
+        if (unseen !== undefined) await unseen
+        await reconcile(key)
+        queue.forget(key)
+      } catch (error) {
+        logger.debug('an object could not be reconciled', { key, error: error instanceof Error ? (error.stack ?? '') : String(error) })
+        if (error instanceof TerminalError) queue.forget(key)
+        else queue.addRateLimited(key)
+      } finally {
+        queue.done(key)
+      }
+    }
+  }
+
+  const { batchMs = 0 } = definition
+  const enqueue = (key: string, delayMs = batchMs) => (delayMs > 0 ? queue.addAfter(key, delayMs) : queue.add(key))
+  const subscriptions: Disposable[] = []
+  const workers: Promise<void>[] = []
+  subscriptions.push(
+    informer.addHandler({
+      onAdd: (object) => {
+        if (!definition.ignores?.(object, undefined)) enqueue(keyOf(object))
+      },
+      onUpdate: (next, prev) => {
+        if (!definition.ignores?.(next, prev)) enqueue(keyOf(next))
+      },
+      onDelete: (object) => enqueue(keyOf(object)),
+    }),
+  )
+  const owned = (definition.owns ?? []).map((kind) => onOwned(kind, definition.for as ResourceDefinition<never>))
+  for (const trigger of [...owned, ...(definition.watches ?? [])]) subscriptions.push(trigger({ cache, enqueue }))
+  if (definition.resyncMs !== undefined) {
+    const resync = () => {
+      for (const object of informer.list()) queue.add(keyOf(object))
+    }
+    subscriptions.push(clock.every(definition.resyncMs, resync))
+  }
+  return {
+    begin() {
+      for (let count = 0; count < (definition.concurrency ?? 5); count++) workers.push(work())
+    },
+    get isIdle() {
+      return queue.isIdle
+    },
+    async stop() {
+      for (const subscription of subscriptions) subscription[Symbol.dispose]()
+      queue.shutDown()
+      await Promise.all(workers)
+      await events.flush()
+    },
+  }
+}

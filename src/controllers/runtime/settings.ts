@@ -1,0 +1,48 @@
+/** What can be told to controllers; the names of flags follow from those of upstream. */
+export type ControllerSettings = {
+  clusterName: string
+  /** PEM of the authority that pods shall trust; empty: no root CA is published. */
+  rootCa: string
+  allocateNodeCidrs: boolean
+  clusterCidrs: readonly string[]
+  serviceCidrs: readonly string[]
+  /** 0: 24 and 64. */
+  nodeCidrMaskSizeIpv4: number
+  nodeCidrMaskSizeIpv6: number
+  nodeMonitorPeriodMs: number
+  nodeMonitorGraceMs: number
+  nodeStartupGraceMs: number
+  nodeEvictionRate: number
+  secondaryNodeEvictionRate: number
+  largeClusterSizeThreshold: number
+  unhealthyZoneThreshold: number
+  terminatedPodGcThreshold: number
+  maxEndpointsPerSlice: number
+  namespaceSyncPeriodMs: number
+  resourceQuotaSyncPeriodMs: number
+  legacyTokenCleanUpPeriodMs: number
+  isEnabled(featureGate: string): boolean
+}
+
+export const defaultSettings: ControllerSettings = {
+  clusterName: 'kubernetes',
+  rootCa: '',
+  allocateNodeCidrs: false,
+  clusterCidrs: [],
+  serviceCidrs: [],
+  nodeCidrMaskSizeIpv4: 0,
+  nodeCidrMaskSizeIpv6: 0,
+  nodeMonitorPeriodMs: 5000,
+  nodeMonitorGraceMs: 50_000,
+  nodeStartupGraceMs: 60_000,
+  nodeEvictionRate: 0.1,
+  secondaryNodeEvictionRate: 0.01,
+  largeClusterSizeThreshold: 50,
+  unhealthyZoneThreshold: 0.55,
+  terminatedPodGcThreshold: 12_500,
+  maxEndpointsPerSlice: 100,
+  namespaceSyncPeriodMs: 300_000,
+  resourceQuotaSyncPeriodMs: 300_000,
+  legacyTokenCleanUpPeriodMs: 8760 * 3_600_000,
+  isEnabled: () => true,
+}

@@ -1,0 +1,210 @@
+/** An API server, controllers and nodes that only pretend, in one process and in virtual time. */
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { isNotFound } from '#api/meta/server-response.ts'
+import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import { inProcess } from '#apiserver/http/in-process-exchange.ts'
+import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
+import { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
+import { clusterIdentities } from '#apiserver/pki/identities.ts'
+import { openKeyDirectory } from '#apiserver/pki/key-directory.ts'
+import { type RunningApiServer, runApiServer } from '#apiserver/run-api-server.ts'
+import { nodeFiles } from '#base/files.ts'
+import { nodeHttpClient } from '#base/http-client.ts'
+import { type Logger, type LogRecord, recordingLogger, silentLogger } from '#base/log.ts'
+import { type Random, seededRandom } from '#base/random.ts'
+import { VirtualClock } from '#base/virtual-clock.ts'
+import { Client } from '#client/client.ts'
+import { inProcessTransport } from '#client/in-process-transport.ts'
+import type { Transport } from '#client/transport.ts'
+import { type UpOptions, upOptions } from '#cmd/up/options.ts'
+import { controllers } from '#controllers/controllers.ts'
+import { ControllerManager } from '#controllers/runtime/controller-manager.ts'
+import { selectControllers } from '#controllers/runtime/select-controllers.ts'
+import { type ControllerSettings, defaultSettings } from '#controllers/runtime/settings.ts'
+import { MemoryStore } from '#store/memory/memory-store.ts'
+import { FakeNodes, type FakeNodesOptions } from './fake-nodes.ts'
+
+export type FakeClusterOptions = FakeNodesOptions & {
+  /** By name or alias; none unless said. */
+  controllers?: readonly string[]
+  seed?: number
+  settings?: Partial<ControllerSettings>
+  featureGates?: readonly string[]
+  /** Stands between the controllers and the server: for faults. */
+  through?(transport: Transport, parts: { clock: VirtualClock; random: Random }): Transport
+  /** Pods are not touched by anybody. */
+  withoutNodes?: boolean
+  keepsLog?: boolean
+}
+
+export class FakeCluster implements AsyncDisposable {
+  readonly clock: VirtualClock
+  readonly random: Random
+  readonly server: RunningApiServer
+  readonly client: Client
+  readonly log: LogRecord[]
+  readonly nodes: FakeNodes
+  readonly #options: FakeClusterOptions
+  readonly #logger: Logger
+  #manager: ControllerManager | undefined
+
+  private constructor(server: RunningApiServer, clock: VirtualClock, random: Random, options: FakeClusterOptions, log: LogRecord[]) {
+    this.server = server
+    this.clock = clock
+    this.random = random
+    this.#options = options
+    this.log = log
+    this.#logger = options.keepsLog ? recordingLogger(log) : silentLogger
+    this.client = new Client({ transport: this.transportAs('admin', ['system:masters']), userAgent: 'test' })
+    this.nodes = new FakeNodes(this.client, clock, random, options)
+  }
+
+  static async start(options: FakeClusterOptions = {}): Promise<FakeCluster> {
+    const clock = new VirtualClock()
+    const random = seededRandom(options.seed ?? 1)
+    const server = await runApiServer({
+      store: new MemoryStore({ clock }),
+      keys: await sharedKeys(),
+      clock,
+      random,
+      logger: silentLogger,
+      advertiseAddress: '',
+      serviceCidrs: ['10.96.0.0/16'],
+      nodePortRange: [30000, 32767],
+      kubernetesServiceIp: '10.96.0.1',
+      featureGates: options.featureGates ?? [],
+      runtimeConfig: [],
+      servesLegacyApis: true,
+      // Pods are made without service accounts and tokens unless a test runs the controllers for them.
+      access: { ...defaults, disableAdmissionPlugins: ['ServiceAccount'], anonymousAuth: false },
+      outside: { files: nodeFiles, http: nodeHttpClient, connect: () => Promise.reject(new Error('nothing is outside')) },
+      insecurePort: 0,
+      version: { gitVersion: 'v1.36.4' },
+      aggregatesClusterRoles: false,
+    })
+    const cluster = new FakeCluster(server, clock, random, options, [])
+    if (!options.withoutNodes) await cluster.nodes.start()
+    await cluster.startControllers()
+    await clock.settle()
+    return cluster
+  }
+
+  transportAs(name: string, groups: readonly string[] = []): Transport {
+    return inProcessTransport(inProcess(this.server.server.handler.handle, new TrustedConnection({ name, groups, extra: {} })))
+  }
+
+  async startControllers(): Promise<void> {
+    if (this.#options.controllers === undefined) return
+    const { clock, random } = this
+    const through = (transport: Transport) => this.#options.through?.(transport, { clock, random }) ?? transport
+    const manager = new ControllerManager({
+      controllers: selectControllers(controllers, this.#options.controllers),
+      client: new Client({ transport: through(this.transportAs('system:kube-controller-manager')), userAgent: 'kube-controller-manager' }),
+      clientFor: async (account) =>
+        new Client({
+          transport: through(
+            this.transportAs(`system:serviceaccount:kube-system:${account}`, [
+              'system:serviceaccounts',
+              'system:serviceaccounts:kube-system',
+            ]),
+          ),
+          userAgent: 'kube-controller-manager',
+        }),
+      clock,
+      random,
+      logger: this.#logger,
+      settings: { ...defaultSettings, ...this.#options.settings },
+      freezesObjects: true,
+    })
+    this.#manager = manager
+    // Requests that are delayed need time to pass.
+    const started = manager.start()
+    let isUp = false
+    started.then(
+      () => {
+        isUp = true
+      },
+      () => {
+        isUp = true
+      },
+    )
+    await clock.settle()
+    for (let round = 0; !isUp && round < 10_000; round++) await clock.advance(100)
+    await started
+  }
+
+  /** Ends the controllers at once, whatever they were at. */
+  async stopControllers(): Promise<void> {
+    const stopped = this.#manager?.stop()
+    this.#manager = undefined
+    let isDown = false
+    void stopped?.finally(() => {
+      isDown = true
+    })
+    await this.clock.settle()
+    for (let round = 0; stopped !== undefined && !isDown && round < 10_000; round++) await this.clock.advance(100)
+  }
+
+  async create<T extends KubernetesObject>(kind: ResourceDefinition<T>, object: T): Promise<T> {
+    return this.client.create(kind, object)
+  }
+  get<T extends KubernetesObject>(kind: ResourceDefinition<T>, namespace: string, name: string): Promise<T> {
+    return this.client.get(kind, namespace, name)
+  }
+  async find<T extends KubernetesObject>(kind: ResourceDefinition<T>, namespace: string, name: string): Promise<T | undefined> {
+    return this.client.get(kind, namespace, name).catch((error: unknown) => {
+      if (isNotFound(error)) return undefined
+      throw error
+    })
+  }
+  async list<T extends KubernetesObject>(kind: ResourceDefinition<T>, namespace = ''): Promise<T[]> {
+    return (await this.client.list(kind, { namespace })).items
+  }
+  /** Reads the object, changes it and writes it back. */
+  async change<T extends KubernetesObject>(
+    kind: ResourceDefinition<T>,
+    namespace: string,
+    name: string,
+    edit: (object: T) => void,
+  ): Promise<T> {
+    const object = await this.get(kind, namespace, name)
+    edit(object)
+    return this.client.update(kind, object)
+  }
+  advance(by: Parameters<VirtualClock['advance']>[0]): Promise<void> {
+    return this.clock.advance(by)
+  }
+  /** Lets time pass until the condition holds. */
+  until(condition: () => boolean | Promise<boolean>, limitMs?: number): Promise<void> {
+    return this.clock.advanceUntil(condition, limitMs)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stopControllers()
+    this.nodes.stop()
+    await this.server.stop()
+  }
+}
+
+const defaults = Object.fromEntries(Object.entries(upOptions).map(([name, option]) => [name, option.default])) as UpOptions
+
+let keys: Promise<ClusterKeys> | undefined
+
+/** Keys take longer to make than most tests; nobody here looks at them. */
+function sharedKeys(): Promise<ClusterKeys> {
+  keys ??= (async () => {
+    const directory = await openKeyDirectory(nodeFiles, mkdtempSync(join(tmpdir(), 'tn keys ')))
+    return ClusterKeys.open(
+      {
+        directory: { ...directory, watch: () => ({ [Symbol.dispose]() {} }) },
+        clock: new VirtualClock(),
+        random: seededRandom(7),
+        log: silentLogger,
+      },
+      clusterIdentities({ hostName: 'test', serviceIp: '10.96.0.1', clusterDomain: 'cluster.local', addresses: [] }),
+    )
+  })()
+  return keys
+}
