@@ -5,8 +5,6 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type RunningCluster, startCluster } from '../support/running-cluster.ts'
 
-/** kubectl speaks protobuf to the reviews, which the server does not take yet. */
-const todo = 'protobuf is not taken yet'
 const skip = spawnSync('kubectl', ['version', '--client']).status === 0 ? false : 'there is no kubectl here'
 
 let cluster: RunningCluster
@@ -54,7 +52,7 @@ const questions: [who: string, what: string, answer: 'yes' | 'no'][] = [
   ['system:serviceaccount:dev:default', 'get secrets -n dev', 'no'],
 ]
 for (const [who, what, answer] of questions) {
-  test(`kubectl auth can-i ${what} --as ${who}: ${answer}`, { skip, todo }, async () => {
+  test(`kubectl auth can-i ${what} --as ${who}: ${answer}`, { skip }, async () => {
     const { stdout, stderr } = await kubectl('auth', 'can-i', ...what.split(' '), '--as', who)
     assert.equal(stdout.trim(), answer, stderr)
   })
@@ -75,7 +73,7 @@ const listed: [who: string, rows: RegExp[], absent: RegExp[]][] = [
   ['nobody', [/^selfsubjectaccessreviews\.authorization\.k8s\.io /m], [/^pods /m, /\[\*\]$/m]],
 ]
 for (const [who, rows, absent] of listed) {
-  test(`kubectl auth can-i --list --as ${who} -n dev`, { skip, todo }, async () => {
+  test(`kubectl auth can-i --list --as ${who} -n dev`, { skip }, async () => {
     const { stdout, stderr, code } = await kubectl('auth', 'can-i', '--list', '--as', who, '-n', 'dev')
     assert.equal(code, 0, stderr)
     for (const row of rows) assert.match(stdout, row)
@@ -83,7 +81,7 @@ for (const [who, rows, absent] of listed) {
   })
 }
 
-test('kubectl auth whoami knows the administrator', { skip, todo }, async () => {
+test('kubectl auth whoami knows the administrator', { skip }, async () => {
   const { stdout } = await kubectl('auth', 'whoami')
   assert.match(stdout, /Username +kubernetes-admin/)
   assert.match(stdout, /Groups +\[system:masters system:authenticated\]/)

@@ -46,19 +46,20 @@ export async function requestToken(
   services.ownership.afterUpdate(undefined, asked as KubernetesObject, write)
   await resource.registry.cache.fresh()
   const { name, namespace } = context.info
-  const prepared = tokens.prepare(asked, namespace, name, validateTokenRequest)
-  const review: AdmissionRequest = {
+  const review = (object: V1TokenRequest): AdmissionRequest => ({
     ...write,
     operation: 'CREATE',
     definition: resource.registry.definition,
-    kind: { group: tokenRequestDefinition.group, version: tokenRequestDefinition.version, kind: tokenRequestDefinition.kind },
+    kind: tokenRequestDefinition,
     name,
-    object: prepared as KubernetesObject,
+    object: object as KubernetesObject,
     oldObject: undefined,
     onFinish() {},
-  }
-  await admission.mutate(review)
-  await admission.validate(review)
+  })
+  // Plugins that may change it see what was asked; those that only judge see it filled in.
+  await admission.mutate(review(asked))
+  const prepared = tokens.prepare(asked, namespace, name, validateTokenRequest)
+  await admission.validate(review(prepared))
   const { request, warnings, auditAnnotations } = tokens.answer(prepared)
   for (const warning of warnings) context.warn(warning)
   for (const [key, value] of Object.entries(auditAnnotations)) context.annotateAudit(key, value)
