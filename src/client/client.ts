@@ -173,8 +173,8 @@ export class Client {
   }
 
   /** Any path of the server: discovery, health, version. */
-  async raw(target: string): Promise<string> {
-    const response = await this.#send({ method: 'GET', target, headers: this.#headers() }, noKind, '')
+  async raw(target: string, accept = 'application/json'): Promise<string> {
+    const response = await this.#send({ method: 'GET', target, headers: { ...this.#headers(), accept } }, noKind, '')
     return response.text()
   }
 

@@ -1,7 +1,25 @@
+import { clusterRoleAggregationController } from '#controllers/clusterrole-aggregation/clusterrole-aggregation-controller.ts'
 import { deploymentController } from '#controllers/deployment/deployment-controller.ts'
+import { garbageCollector } from '#controllers/garbage-collector/garbage-collector.ts'
+import { namespaceController } from '#controllers/namespace/namespace-controller.ts'
+import { podGarbageCollector } from '#controllers/pod-gc/pod-gc.ts'
 import { replicaSetController } from '#controllers/replicaset/replicaset-controller.ts'
 import { replicationController } from '#controllers/replication/replication-controller.ts'
+import { rootCaPublisher } from '#controllers/root-ca/root-ca-publisher.ts'
 import type { Controller } from '#controllers/runtime/environment.ts'
+import { serviceAccountController } from '#controllers/serviceaccount/serviceaccount-controller.ts'
+import { ttlAfterFinishedController } from '#controllers/ttl-after-finished/ttl-after-finished-controller.ts'
 
 /** Every controller, in the order in which they start. */
-export const controllers: readonly Controller[] = [replicationController, replicaSetController, deploymentController]
+export const controllers: readonly Controller[] = [
+  serviceAccountController,
+  rootCaPublisher,
+  clusterRoleAggregationController,
+  replicationController,
+  podGarbageCollector,
+  namespaceController,
+  garbageCollector,
+  replicaSetController,
+  deploymentController,
+  ttlAfterFinishedController,
+]

@@ -1,0 +1,113 @@
+/** Deletes what nobody owns any more, in all kinds there are. */
+import { builtInKinds } from '#api/kinds.ts'
+import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import { type Discovery, discover, preferredResources, resourceOfKind } from '#client/discovery.ts'
+import { EventRecorder } from '#client/events/event-recorder.ts'
+import { WorkQueue } from '#client/work-queue/work-queue.ts'
+import { type Collector, collect, orphan } from '#controllers/garbage-collector/collect.ts'
+import { Graph } from '#controllers/garbage-collector/graph.ts'
+import type { Controller, ControllerEnvironment, RunningController } from '#controllers/runtime/environment.ts'
+
+const workers = 20
+/** Kinds may come and go with custom resources. */
+const discoveryPeriodMs = 30_000
+
+/** Events are many, short-lived, and own nothing. */
+const ignored: ReadonlySet<string> = new Set(['/events', 'events.k8s.io/events'])
+
+export const garbageCollector: Controller = {
+  name: 'garbage-collector-controller',
+  alias: 'garbagecollector',
+  serviceAccount: 'generic-garbage-collector',
+  start,
+}
+
+async function start(environment: ControllerEnvironment): Promise<RunningController> {
+  const { informers, clock, metrics } = environment
+  const logger = environment.logger.with({ controller: garbageCollector.name })
+  const client = await environment.clientFor(garbageCollector.serviceAccount)
+  const events = new EventRecorder({ client, clock, logger, component: 'garbage-collector-controller' })
+  const toDelete = new WorkQueue({ clock, observer: metrics.observer('garbage_collector_attempt_to_delete') })
+  const toOrphan = new WorkQueue({ clock, observer: metrics.observer('garbage_collector_attempt_to_orphan') })
+  metrics.follow('garbage_collector_attempt_to_delete', toDelete, () => clock.monotonic())
+  metrics.follow('garbage_collector_attempt_to_orphan', toOrphan, () => clock.monotonic())
+  const graph = new Graph({ toDelete: (uid) => toDelete.add(uid), toOrphan: (uid) => toOrphan.add(uid) })
+  const monitors = new Map<string, Disposable>()
+  let discovery: Discovery = { resources: [], failures: [] }
+
+  const follow = async (): Promise<void> => {
+    discovery = await discover(client)
+    const wanted = new Map<string, ResourceDefinition>()
+    for (const resource of preferredResources(discovery, ['list', 'watch', 'delete'])) {
+      const name = `${resource.group}/${resource.plural}`
+      if (!ignored.has(name)) wanted.set(`${name}/${resource.version}`, knownKind(resource))
+    }
+    for (const [name, monitor] of monitors) {
+      if (wanted.has(name) || discovery.failures.length > 0) continue
+      monitor[Symbol.dispose]()
+      monitors.delete(name)
+    }
+    for (const [name, kind] of wanted) {
+      if (monitors.has(name)) continue
+      const observe = (object: KubernetesObject) => graph.observe(kind, object)
+      const forget = ({ metadata }: KubernetesObject) => graph.remove(metadata?.uid ?? '')
+      monitors.set(name, informers.of(kind).addHandler({ onAdd: observe, onUpdate: observe, onDelete: forget }))
+    }
+  }
+  await follow()
+
+  const collector: Collector = {
+    graph,
+    client,
+    clock,
+    events,
+    absent: new Set(),
+    requeue: (uid) => toDelete.add(uid),
+    async resourceOf({ apiVersion, kind }) {
+      const found = resourceOfKind(discovery, apiVersion, kind)
+      if (found !== undefined) return found
+      await follow()
+      return resourceOfKind(discovery, apiVersion, kind)
+    },
+  }
+  const work = async (queue: WorkQueue, step: (collector: Collector, uid: string) => Promise<void>): Promise<void> => {
+    for (let uid = await queue.get(); uid !== undefined; uid = await queue.get()) {
+      try {
+        await step(collector, uid)
+        queue.forget(uid)
+      } catch (error) {
+        logger.debug('garbage could not be collected', { uid, error: String(error) })
+        queue.addRateLimited(uid)
+      } finally {
+        queue.done(uid)
+      }
+    }
+  }
+  const running: Promise<void>[] = []
+  const timer = clock.every(discoveryPeriodMs, () => {
+    follow().catch((error: unknown) => logger.debug('the kinds of the server could not be had', { error: String(error) }))
+  })
+  return {
+    begin() {
+      for (let count = 0; count < workers; count++) running.push(work(toDelete, collect), work(toOrphan, orphan))
+    },
+    get isIdle() {
+      return toDelete.isIdle && toOrphan.isIdle
+    },
+    async stop() {
+      timer.cancel()
+      for (const monitor of monitors.values()) monitor[Symbol.dispose]()
+      toDelete.shutDown()
+      toOrphan.shutDown()
+      await Promise.all(running)
+      await events.flush()
+    },
+  }
+}
+
+/** The definition that others use too, so that there is one cache for all. */
+function knownKind(resource: ResourceDefinition): ResourceDefinition {
+  const isSame = (kind: ResourceDefinition) =>
+    kind.group === resource.group && kind.version === resource.version && kind.plural === resource.plural
+  return builtInKinds.find(isSame) ?? resource
+}

@@ -1,0 +1,94 @@
+import { Node } from '#api/core/v1/node/node.ts'
+import { Pod } from '#api/core/v1/pod/pod.ts'
+import type { V1Node, V1Pod, V1PodCondition } from '#api/core/v1/types.gen.ts'
+import { isNotFound } from '#api/meta/server-response.ts'
+import { formatTime } from '#api/meta/time.ts'
+import { defineLoop, type LoopContext } from '#controllers/runtime/define-loop.ts'
+import { byAge, isDeleting, isFinished } from '#controllers/workload/pods.ts'
+
+/** A node that was not there the first time may only be late. */
+const quarantineMs = 40_000
+
+/** Removes pods that nobody will ever end: on nodes that are gone, never placed, or finished long ago. */
+export const podGarbageCollector = defineLoop({
+  name: 'pod-garbage-collector-controller',
+  alias: 'podgc',
+  serviceAccount: 'pod-garbage-collector',
+  reads: [Pod, Node],
+  periodMs: () => 20_000,
+
+  begin(context) {
+    const { cache, clock, settings } = context
+    const missingSinceMs = new Map<string, number>()
+    return async () => {
+      const pods = cache.list(Pod)
+      if (settings.terminatedPodGcThreshold > 0) {
+        const over = pods.filter(isFinished).sort(evictedAndOldFirst)
+        for (const pod of over.slice(0, Math.max(0, over.length - settings.terminatedPodGcThreshold))) await remove(pod, context)
+      }
+      for (const pod of pods) {
+        if (!isDeleting(pod)) continue
+        const node = pod.spec.nodeName ? cache.get(Node, '', pod.spec.nodeName) : undefined
+        if (!pod.spec.nodeName || (node !== undefined && isOutOfService(node))) await remove(pod, context)
+      }
+      const gone = await goneNodes(pods, missingSinceMs, clock.now(), context)
+      for (const pod of pods) {
+        if (!pod.spec.nodeName || !gone.has(pod.spec.nodeName)) continue
+        await remove(pod, context, {
+          type: 'DisruptionTarget',
+          status: 'True',
+          reason: 'DeletionByPodGC',
+          message: 'PodGC: node no longer exists',
+          lastTransitionTime: formatTime(clock.now()),
+        })
+      }
+    }
+  },
+})
+
+/** Nodes that pods name, that have been missing for the whole quarantine, and that the server does not know either. */
+async function goneNodes(pods: readonly V1Pod[], missingSinceMs: Map<string, number>, nowMs: number, { cache, client }: LoopContext) {
+  const missing = new Set(pods.map(({ spec }) => spec.nodeName ?? '').filter((name) => name !== '' && !cache.get(Node, '', name)))
+  for (const name of missingSinceMs.keys()) if (!missing.has(name)) missingSinceMs.delete(name)
+  const gone = new Set<string>()
+  for (const name of missing) {
+    const sinceMs = missingSinceMs.get(name) ?? nowMs
+    missingSinceMs.set(name, sinceMs)
+    if (nowMs - sinceMs < quarantineMs) continue
+    const isThere = await client.get(Node, '', name).then(
+      () => true,
+      (error: unknown) => !isNotFound(error),
+    )
+    if (!isThere) gone.add(name)
+  }
+  return gone
+}
+
+function isOutOfService({ spec, status }: V1Node): boolean {
+  const isReady = status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') ?? false
+  return !isReady && (spec?.taints ?? []).some(({ key }) => key === 'node.kubernetes.io/out-of-service')
+}
+
+function evictedAndOldFirst(left: V1Pod, right: V1Pod): number {
+  return Number(isEvicted(right)) - Number(isEvicted(left)) || byAge(left, right)
+}
+
+const isEvicted = ({ status }: V1Pod): boolean => status?.phase === 'Failed' && status.reason === 'Evicted'
+
+/** Marks the pod as failed first, since there is no kubelet that would, and then deletes it at once. */
+async function remove(pod: V1Pod, { client, logger }: LoopContext, condition?: V1PodCondition): Promise<void> {
+  try {
+    if (!isFinished(pod)) {
+      const conditions = condition === undefined ? {} : { conditions: [condition] }
+      await client.patch(
+        Pod,
+        pod.metadata,
+        { metadata: { uid: pod.metadata.uid }, status: { phase: 'Failed', ...conditions } },
+        { subresource: 'status' },
+      )
+    }
+    await client.delete(Pod, pod.metadata, { gracePeriodSeconds: 0 })
+  } catch (error) {
+    if (!isNotFound(error)) logger.warn('a pod could not be removed', { pod: pod.metadata.name, error: String(error) })
+  }
+}

@@ -1,0 +1,72 @@
+/** Controllers that look at everything every so often, instead of at one object at a time. */
+import type { ResourceDefinition } from '#api/resource.ts'
+import type { Client } from '#client/client.ts'
+import { EventRecorder } from '#client/events/event-recorder.ts'
+import { Cache } from '#controllers/runtime/cache.ts'
+import type { Controller, ControllerEnvironment } from '#controllers/runtime/environment.ts'
+
+export type LoopContext = Pick<ControllerEnvironment, 'clock' | 'random' | 'logger' | 'settings'> & {
+  client: Client
+  cache: Cache
+  events: EventRecorder
+}
+
+export type LoopDefinition = {
+  name: string
+  alias: string
+  serviceAccount: string
+  isOffByDefault?: boolean
+  isNeeded?: Controller['isNeeded']
+  reads: readonly ResourceDefinition<never>[]
+  periodMs(settings: ControllerEnvironment['settings']): number
+  /** What one round does. It keeps nothing between rounds but what `begin` made. */
+  begin(context: LoopContext): (() => Promise<void>) | (() => void)
+}
+
+export function defineLoop(definition: LoopDefinition): Controller {
+  const { name, alias, serviceAccount, isOffByDefault = false, isNeeded } = definition
+  return {
+    name,
+    alias,
+    serviceAccount,
+    isOffByDefault,
+    ...(isNeeded === undefined ? {} : { isNeeded }),
+    async start(environment) {
+      const { informers, clock, random, settings } = environment
+      const logger = environment.logger.with({ controller: name })
+      const client = await environment.clientFor(serviceAccount)
+      const cache = new Cache(informers)
+      for (const kind of definition.reads) cache.informer(kind)
+      const events = new EventRecorder({ client, clock, logger, component: serviceAccount })
+      const abort = new AbortController()
+      let running: Promise<void> | undefined
+      let isBusy = false
+      const loop = async () => {
+        const round = definition.begin({ client, cache, events, clock, random, logger, settings })
+        while (!abort.signal.aborted) {
+          isBusy = true
+          try {
+            await round()
+          } catch (error) {
+            logger.warn('a round failed', { error: error instanceof Error ? (error.stack ?? '') : String(error) })
+          }
+          isBusy = false
+          await clock.sleep(definition.periodMs(settings), abort.signal).catch(() => undefined)
+        }
+      }
+      return {
+        begin() {
+          running = loop()
+        },
+        get isIdle() {
+          return !isBusy
+        },
+        async stop() {
+          abort.abort()
+          await running
+          await events.flush()
+        },
+      }
+    },
+  }
+}

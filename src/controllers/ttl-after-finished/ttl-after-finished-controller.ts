@@ -1,0 +1,40 @@
+import { Job } from '#api/batch/v1/job.ts'
+import type { V1Job } from '#api/batch/v1/types.gen.ts'
+import { isNotFound } from '#api/meta/server-response.ts'
+import { parseTime } from '#api/meta/time.ts'
+import { defineController } from '#controllers/runtime/define-controller.ts'
+import { isDeleting } from '#controllers/workload/pods.ts'
+
+/** Deletes finished jobs when their time is up. */
+export const ttlAfterFinishedController = defineController({
+  name: 'ttl-after-finished-controller',
+  alias: 'ttl-after-finished',
+  serviceAccount: 'ttl-after-finished-controller',
+  for: Job,
+  ignores: (job) => dueMs(job) === undefined,
+
+  async reconcile(job, { client, clock, requeueAfter }) {
+    const cachedDueMs = dueMs(job)
+    if (cachedDueMs === undefined) return
+    if (cachedDueMs > clock.now()) return requeueAfter(cachedDueMs - clock.now())
+    // Somebody may have given it more time just now.
+    const { namespace = '', name = '' } = job.metadata
+    const fresh = await client.get(Job, namespace, name).catch((error: unknown) => {
+      if (isNotFound(error)) return undefined
+      throw error
+    })
+    const freshDueMs = fresh && dueMs(fresh)
+    if (fresh === undefined || freshDueMs === undefined) return
+    if (freshDueMs > clock.now()) return requeueAfter(freshDueMs - clock.now())
+    const { uid } = fresh.metadata
+    await client.delete(Job, fresh.metadata, { propagationPolicy: 'Foreground', ...(uid === undefined ? {} : { uid }) })
+  },
+})
+
+/** When the job is to go; undefined while it runs, or if it may stay. */
+function dueMs(job: V1Job): number | undefined {
+  const ttlSeconds = job.spec?.ttlSecondsAfterFinished
+  const finish = job.status?.conditions?.find(({ type, status }) => (type === 'Complete' || type === 'Failed') && status === 'True')
+  if (ttlSeconds === undefined || isDeleting(job) || !finish?.lastTransitionTime) return undefined
+  return parseTime(finish.lastTransitionTime) + ttlSeconds * 1000
+}
