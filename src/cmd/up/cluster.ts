@@ -14,9 +14,11 @@ import type { Lifecycle } from '#base/lifecycle.ts'
 import type { Logger } from '#base/log.ts'
 import { thisMachine, thisProcess } from '#base/machine.ts'
 import type { Random } from '#base/random.ts'
+import { selectedControllers, startControllers } from '#cmd/up/controllers.ts'
 import { openStore } from '#cmd/up/open-store.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
 import { kubernetesVersionInfo } from '#cmd/version.ts'
+import type { ControllerManager } from '#controllers/runtime/controller-manager.ts'
 import type { Store } from '#store/store.ts'
 
 export type ClusterSeams = { clock: Clock; random: Random; files: Files; logger: Logger }
@@ -31,6 +33,8 @@ export function addClusterComponents(lifecycle: Lifecycle, options: UpOptions, s
   let store: Store | undefined
   let keys: ClusterKeys | undefined
   let running: RunningApiServer | undefined
+  let manager: ControllerManager | undefined
+  const selected = selectedControllers(options)
   const url = () => `https://${urlHost(options.listen)}:${running?.listener?.port ?? options.apiPort}`
 
   lifecycle.add({
@@ -76,7 +80,7 @@ export function addClusterComponents(lifecycle: Lifecycle, options: UpOptions, s
         outside: { files, http: nodeHttpClient, connect: grpcChannel },
         insecurePort: options.insecurePort,
         version: kubernetesVersionInfo(),
-        aggregatesClusterRoles: true,
+        aggregatesClusterRoles: !selected.some(({ alias }) => alias === 'clusterrole-aggregation'),
       }).catch((error: unknown) => {
         throw explainedListenError(error, options)
       })
@@ -102,6 +106,16 @@ export function addClusterComponents(lifecycle: Lifecycle, options: UpOptions, s
     drain: async () => running?.drain(clock.sleep(2000)),
     stop: async () => running?.stop(),
   })
+  if (selected.length > 0) {
+    lifecycle.add({
+      name: 'controllers',
+      async start() {
+        if (running === undefined || keys === undefined) throw new Error('the API server comes first')
+        manager = await startControllers(running, options, keys.authority('ca').certificatePem, seams)
+      },
+      stop: async () => manager?.stop(),
+    })
+  }
   return {
     kubeconfigPath,
     url,

@@ -1,0 +1,54 @@
+/** The controllers of a cluster in one process: they reach the API server without a socket. */
+
+import { FeatureGates } from '#api/meta/feature-gates.ts'
+import { inProcess } from '#apiserver/http/in-process-exchange.ts'
+import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
+import type { RunningApiServer } from '#apiserver/run-api-server.ts'
+import { Client } from '#client/client.ts'
+import { inProcessTransport } from '#client/in-process-transport.ts'
+import type { ClusterSeams } from '#cmd/up/cluster.ts'
+import type { UpOptions } from '#cmd/up/options.ts'
+import { kubernetesVersion } from '#cmd/version.ts'
+import { controllers } from '#controllers/controllers.ts'
+import { ControllerManager } from '#controllers/runtime/controller-manager.ts'
+import type { Controller } from '#controllers/runtime/environment.ts'
+import { selectControllers } from '#controllers/runtime/select-controllers.ts'
+import { defaultSettings } from '#controllers/runtime/settings.ts'
+
+/** Where pods get their addresses from, a piece for each node. */
+const podCidr = '10.244.0.0/16'
+
+export const selectedControllers = ({ controllers: list }: UpOptions): Controller[] => selectControllers(controllers, list)
+
+export async function startControllers(
+  { server }: RunningApiServer,
+  options: UpOptions,
+  rootCa: string,
+  { clock, random, logger }: ClusterSeams,
+): Promise<ControllerManager> {
+  const gates = new FeatureGates(options.featureGates.join(','))
+  const clientOf = (name: string, groups: readonly string[]) => {
+    const connection = new TrustedConnection({ name, groups, extra: {} })
+    const transport = inProcessTransport(inProcess(server.handler.handle, connection))
+    return new Client({ transport, userAgent: `kube-controller-manager/${kubernetesVersion}` })
+  }
+  const manager = new ControllerManager({
+    controllers: selectedControllers(options),
+    client: clientOf('system:kube-controller-manager', []),
+    clientFor: async (account) =>
+      clientOf(`system:serviceaccount:kube-system:${account}`, ['system:serviceaccounts', 'system:serviceaccounts:kube-system']),
+    clock,
+    random,
+    logger,
+    settings: {
+      ...defaultSettings,
+      rootCa,
+      allocateNodeCidrs: true,
+      clusterCidrs: [podCidr],
+      serviceCidrs: options.serviceClusterIpRange.split(','),
+      isEnabled: (gate) => gates.isEnabled(gate),
+    },
+  })
+  await manager.start()
+  return manager
+}
