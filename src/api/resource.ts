@@ -108,6 +108,9 @@ export type StoredAs = {
   fromStored(object: any): any
 }
 
+/** A kind that is no resource of its own. */
+export type KindOfType = { group: string; version: string; kind: string; schema: string }
+
 export type Deprecation = {
   /** `v1.16`-style minor versions without patch: '1.16'. */
   deprecatedIn: string
@@ -141,6 +144,10 @@ export type ResourceDefinition<T extends KubernetesObject = KubernetesObject> = 
   featureGate?: string
   deprecated?: Deprecation
   storedAs?: StoredAs
+  /** The Scale that the scale subresource of this version speaks; that of autoscaling/v1 unless said otherwise. */
+  scaleKind?: KindOfType
+  /** Subresources that take a POST of another kind, by name. Another version of the kind need not have them. */
+  actions?: Readonly<Record<string, KindOfType>>
 
   /** Fills in what the user left out. Runs on decoded objects, before admission, and on objects read from old stores. */
   defaults?(object: T): void
@@ -184,7 +191,7 @@ export type ResourceDefinition<T extends KubernetesObject = KubernetesObject> = 
   columns?: readonly Column<T>[]
   /** Clients grey out what has completed. */
   rowConditions?(object: T): readonly RowCondition[]
-  /** Beyond `metadata.name` and `metadata.namespace`. */
+  /** Beyond `metadata.name` and `metadata.namespace`. They read the stored object, and so do columns, whatever version is served. */
   fieldSelectors?: Readonly<Record<string, { of(object: T): string }['of']>>
   /** Field selectors that are accepted under another name, or fields of another version. */
   subresources?: Subresources<T>

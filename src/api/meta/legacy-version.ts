@@ -6,19 +6,22 @@ import { keepLosses, takeLosses } from './kept-losses.ts'
 
 /** What an old version has of its own; everything else is as in the stored one. */
 export type LegacyVersion<Old extends KubernetesObject, Stored extends KubernetesObject> = Partial<
-  Pick<
-    ResourceDefinition<Old>,
-    'group' | 'kind' | 'plural' | 'schema' | 'shortNames' | 'categories' | 'defaultPropagation' | 'fieldSelectors'
-  >
-> & {
-  version: string
-  deprecated: Deprecation
-  /** Only what differs from the stored version, whose own defaults come after the conversion. */
-  defaults?(object: Old): void
-  /** Both get a private object and may change and return it. Absent where the shape is the same. */
-  toStored?(object: Old): Stored
-  fromStored?(object: Stored): Old
-}
+  Pick<ResourceDefinition<Old>, 'scaleKind' | 'actions'>
+> &
+  Partial<
+    Pick<
+      ResourceDefinition<Old>,
+      'group' | 'kind' | 'plural' | 'schema' | 'shortNames' | 'categories' | 'defaultPropagation' | 'fieldSelectors'
+    >
+  > & {
+    version: string
+    deprecated: Deprecation
+    /** Only what differs from the stored version, whose own defaults come after the conversion. */
+    defaults?(object: Old): void
+    /** Both get a private object and may change and return it. Absent where the shape is the same. */
+    toStored?(object: Old): Stored
+    fromStored?(object: Stored): Old
+  }
 
 /** Serves an old version of a stored kind. What the stored version cannot say comes back all the same. */
 export function legacyVersion<Old extends KubernetesObject, Stored extends KubernetesObject = Old>(

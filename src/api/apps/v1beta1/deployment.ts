@@ -9,6 +9,10 @@ export const Deployment = legacyVersion<V1beta1Deployment, V1Deployment>(Deploym
   version: 'v1beta1',
   deprecated: { deprecatedIn: '1.8', removedIn: '1.16' },
   defaultPropagation: 'Orphan',
+  scaleKind: { group: 'apps', version: 'v1beta1', kind: 'Scale', schema: 'io.k8s.api.apps.v1beta1.Scale' },
+  actions: {
+    rollback: { group: 'apps', version: 'v1beta1', kind: 'DeploymentRollback', schema: 'io.k8s.api.apps.v1beta1.DeploymentRollback' },
+  },
   defaults(deployment) {
     defaultFromTemplateLabels(deployment)
     if (deployment.spec) deployment.spec.revisionHistoryLimit ??= 2

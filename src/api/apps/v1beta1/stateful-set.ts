@@ -8,6 +8,7 @@ export const StatefulSet = legacyVersion<V1beta1StatefulSet, V1StatefulSet>(Stat
   version: 'v1beta1',
   deprecated: { deprecatedIn: '1.8', removedIn: '1.16' },
   defaultPropagation: 'Orphan',
+  scaleKind: { group: 'apps', version: 'v1beta1', kind: 'Scale', schema: 'io.k8s.api.apps.v1beta1.Scale' },
   defaults: defaultStatefulSet,
 })
 

@@ -16,6 +16,15 @@ export const Deployment = legacyVersion<V1beta1Deployment, V1Deployment>(Deploym
   categories: [],
   deprecated: { deprecatedIn: '1.8', removedIn: '1.16' },
   defaultPropagation: 'Orphan',
+  scaleKind: { group: 'extensions', version: 'v1beta1', kind: 'Scale', schema: 'io.k8s.api.extensions.v1beta1.Scale' },
+  actions: {
+    rollback: {
+      group: 'extensions',
+      version: 'v1beta1',
+      kind: 'DeploymentRollback',
+      schema: 'io.k8s.api.extensions.v1beta1.DeploymentRollback',
+    },
+  },
 
   defaults(deployment) {
     defaultFromTemplateLabels(deployment)

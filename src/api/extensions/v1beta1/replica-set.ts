@@ -12,5 +12,6 @@ export const ReplicaSet = legacyVersion<V1beta1ReplicaSet, V1ReplicaSet>(Replica
   categories: [],
   deprecated: { deprecatedIn: '1.8', removedIn: '1.16' },
   defaultPropagation: 'Orphan',
+  scaleKind: { group: 'extensions', version: 'v1beta1', kind: 'Scale', schema: 'io.k8s.api.extensions.v1beta1.Scale' },
   defaults: defaultFromTemplateLabels,
 })
