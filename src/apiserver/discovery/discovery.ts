@@ -15,9 +15,14 @@ export function subresourcesOf(definition: ResourceDefinition): Subresource[] {
   const found: Subresource[] = []
   for (const [name, rules] of Object.entries(stored.subresources ?? {})) {
     if (rules === undefined) continue
-    if ('setReplicas' in rules) found.push({ name, kind: 'Scale', group: 'autoscaling', version: 'v1', verbs: updateVerbs })
-    else if (connectSubresources[`${definition.plural}/${name}`] === undefined)
+    if ('setReplicas' in rules) {
+      const { group, version, kind } = definition.scaleKind ?? { group: 'autoscaling', version: 'v1', kind: 'Scale' }
+      found.push({ name, kind, group, version, verbs: updateVerbs })
+    } else if (connectSubresources[`${definition.plural}/${name}`] === undefined)
       found.push({ name, kind: definition.kind, verbs: updateVerbs })
+  }
+  for (const [name, { kind, group, version }] of Object.entries(definition.actions ?? {})) {
+    found.push({ name, kind, group, version, verbs: ['create'] })
   }
   for (const [path, entry] of Object.entries(connectSubresources)) {
     const [plural, name = ''] = path.split('/')

@@ -13,12 +13,19 @@ import { badRequest } from '#api/meta/status-error.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { KubernetesObject, ResourceDefinition, UpdateRules } from '#api/resource.ts'
 import { schemaOf } from '#api/schema/schema.ts'
+import { convert } from '#api/scheme.ts'
 import type { FieldOwnership, ServedVersion } from '#apiserver/registry/field-ownership.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
 import type { Clock } from '#base/clock.ts'
 
-export function managedFieldsOwnership({ clock }: { clock: Clock }): FieldOwnership {
-  const managers = new FieldManagers()
+export type OwnershipOptions = {
+  clock: Clock
+  /** The version of a stored kind that an entry speaks of; undefined where it is served no more. */
+  findVersion?(stored: ResourceDefinition, apiVersion: string): ResourceDefinition | undefined
+}
+
+export function managedFieldsOwnership({ clock, findVersion = () => undefined }: OwnershipOptions): FieldOwnership {
+  const managers = new FieldManagers(findVersion)
   const now = () => formatTime(clock.now())
 
   const track = (prev: KubernetesObject | undefined, next: KubernetesObject, context: WriteContext): void => {
@@ -70,9 +77,16 @@ export function managedFieldsOwnership({ clock }: { clock: Clock }): FieldOwners
   }
 }
 
+type FindVersion = NonNullable<OwnershipOptions['findVersion']>
+
 class FieldManagers {
   readonly #known = new WeakMap<ResourceDefinition, Map<string, FieldManager>>()
+  readonly #findVersion: FindVersion
   #scale: FieldManager | undefined
+
+  constructor(findVersion: FindVersion) {
+    this.#findVersion = findVersion
+  }
 
   of(served: ServedVersion, subresource: string): FieldManager {
     const { definition } = served
@@ -83,7 +97,7 @@ class FieldManagers {
     }
     let manager = bySubresource.get(subresource)
     if (manager === undefined) {
-      manager = fieldManagerOf(served, subresource)
+      manager = fieldManagerOf(served, subresource, this.#findVersion)
       bySubresource.set(subresource, manager)
     }
     return manager
@@ -102,12 +116,11 @@ class FieldManagers {
   }
 }
 
-function fieldManagerOf({ definition, fromStored }: ServedVersion, subresource: string): FieldManager {
+function fieldManagerOf({ definition }: ServedVersion, subresource: string, findVersion: FindVersion): FieldManager {
   const stored = definition.storedAs?.definition ?? definition
   const rules = subresource === '' ? stored : (stored.subresources?.[subresource] as UpdateRules<KubernetesObject> | undefined)
   const reset = rules?.resetFields
   const schema = definition.schema === '' ? undefined : schemaOf(definition.schema)
-  void fromStored
   return new FieldManager({
     apiVersion: apiVersionOf(definition),
     kind: definition.kind,
@@ -115,6 +128,12 @@ function fieldManagerOf({ definition, fromStored }: ServedVersion, subresource: 
     ...(schema ? { empty: emptyObject(schema) } : {}),
     subresource,
     ...(reset && reset.length > 0 ? { filterAt: () => allBut(reset) } : {}),
+    convert(object, apiVersion) {
+      const other = findVersion(stored, apiVersion)
+      if (other === undefined) return undefined
+      const converted = convert(deepCopy(object) as KubernetesObject, definition, other) as JsonObject
+      return { object: converted, type: other.schema === '' ? deducedType : mergeTypeOf(schemaOf(other.schema)) }
+    },
   })
 }
 

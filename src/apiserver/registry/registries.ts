@@ -72,6 +72,14 @@ export class Registries {
     return this.#byResource.get(`${group}/${plural}`)
   }
 
+  /** The version under that name in which a stored kind is served. */
+  versionOf(stored: ResourceDefinition, apiVersion: string): ResourceDefinition | undefined {
+    for (const served of this.#served.values()) {
+      if (served.apiVersion === apiVersion && served.registry.definition === stored) return served.definition
+    }
+    return undefined
+  }
+
   *definitions(): Iterable<ResourceDefinition> {
     for (const { definition } of this.#served.values()) yield definition
   }

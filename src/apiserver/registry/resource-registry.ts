@@ -275,7 +275,7 @@ export class ResourceRegistry {
         await admission.mutate(request)
         await admission.validate(request)
       }
-      const finalizers = garbageCollectionFinalizers(this.definition, metadata, options)
+      const finalizers = garbageCollectionFinalizers(context.served.definition, metadata, options)
       if (finalizers !== undefined) metadata.finalizers = finalizers
       const isKept = (metadata.finalizers ?? []).length > 0
       if (grace === 'none' && isKept) markAsDeleting(metadata, clock.now())

@@ -6,7 +6,7 @@ import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { applyPatch } from '#api/meta/patch/apply-patch.ts'
 import { badRequest, conflict, invalid } from '#api/meta/status-error.ts'
-import type { Column, KubernetesObject, ResourceDefinition, ScaleRules } from '#api/resource.ts'
+import type { Column, KubernetesObject, ScaleRules } from '#api/resource.ts'
 import { schemaOf } from '#api/schema/schema.ts'
 import { contentTypeOf, encodeValue } from '#apiserver/http/answers.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
@@ -20,18 +20,9 @@ import { type EndpointServices, formOf, tableOptions } from '#apiserver/http/res
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
 import { columnDefinitions, tableRow } from '#apiserver/http/table.ts'
 import { bodyOptions, writeContext } from '#apiserver/http/write-verbs.ts'
+import { currentScale, scaleDefinition, shownScale } from '#apiserver/subresources/scale-kind.ts'
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 import type { HttpHeaders } from '#base/http-server.ts'
-
-/** Decodes and names Scales; it is served below other resources only. */
-const scaleDefinition: ResourceDefinition = {
-  group: 'autoscaling',
-  version: 'v1',
-  kind: 'Scale',
-  plural: 'scales',
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.autoscaling.v1.Scale',
-}
 
 type Rules = ScaleRules<KubernetesObject>
 
@@ -40,7 +31,7 @@ export function scaleEndpoint(services: EndpointServices, resource: ServedResour
     case 'GET':
       return async (context) => {
         formOf(context)
-        respondScale(services, context, rules, await resource.registry.get(context.info.namespace, context.info.name), 200)
+        respondScale(services, context, resource, rules, await resource.registry.get(context.info.namespace, context.info.name))
       }
     case 'PUT':
       return (context) => putScale(services, resource, rules, context)
@@ -56,8 +47,11 @@ export function scaleEndpoint(services: EndpointServices, resource: ServedResour
 async function putScale(services: EndpointServices, resource: ServedResource, rules: Rules, context: RequestContext): Promise<void> {
   const body = await context.exchange.readBody(services.bodyLimitBytes)
   const options = writeOptions('UpdateOptions', context.query)
-  const scale = decodeBody(body, scaleDefinition, { ...bodyOptions(context), fieldValidation: options.fieldValidation }) as V1Scale
-  await changeScale(services, resource, rules, context, options, false, () => scale)
+  const scale = decodeBody(body, scaleDefinition(resource), {
+    ...bodyOptions(context),
+    fieldValidation: options.fieldValidation,
+  }) as V1Scale
+  await changeScale(services, resource, rules, context, options, false, () => currentScale(scale))
 }
 
 async function patchScale(services: EndpointServices, resource: ServedResource, rules: Rules, context: RequestContext): Promise<void> {
@@ -67,12 +61,13 @@ async function patchScale(services: EndpointServices, resource: ServedResource, 
   await changeScale(services, resource, rules, context, options, kind === 'apply', (current) => {
     if (kind === 'apply')
       return services.ownership.applyScale(current, body, writeContext(context, resource, options, 'PatchOptions'), options)
-    const patched = applyPatch(kind, current, parsePatchBody(body).value, schemaOf(scaleDefinition.schema))
-    const decoded = decodePatched(patched, scaleDefinition)
+    const definition = scaleDefinition(resource)
+    const patched = applyPatch(kind, shownScale(current, resource), parsePatchBody(body).value, schemaOf(definition.schema))
+    const decoded = decodePatched(patched, definition)
     if ('error' in decoded) throw badRequest(decoded.error)
     if (options.fieldValidation === 'Warn') for (const each of decoded.strictErrors) context.warn(each)
     if (options.fieldValidation === 'Strict' && decoded.strictErrors.length > 0) throw badRequest(strictDecodingError(decoded.strictErrors))
-    return decoded.object as V1Scale
+    return currentScale(decoded.object as V1Scale)
   })
 }
 
@@ -123,7 +118,7 @@ async function changeScale(
       return next
     },
   })
-  respondScale(services, context, rules, object, 200)
+  respondScale(services, context, resource, rules, object)
 }
 
 export function scaleOf(rules: Rules, object: KubernetesObject): V1Scale {
@@ -149,16 +144,22 @@ const columns: readonly Column<V1Scale>[] = [
   ageColumn as unknown as Column<V1Scale>,
 ]
 
-function respondScale(services: EndpointServices, context: RequestContext, rules: Rules, cached: CachedObject, status: number): void {
+function respondScale(
+  services: EndpointServices,
+  context: RequestContext,
+  resource: ServedResource,
+  rules: Rules,
+  cached: CachedObject,
+): void {
   const form = formOf(context)
   const headers: HttpHeaders = { 'content-type': contentTypeOf(form) }
   addWarnings(context, headers)
-  const scale = scaleOf(rules, cached.object)
+  const scale = shownScale(scaleOf(rules, cached.object), resource)
   if (form.as !== 'Table') {
-    context.exchange.respond(status, headers, encodeValue(scale, form, scaleDefinition.schema))
+    context.exchange.respond(200, headers, encodeValue(scale, form, scaleDefinition(resource).schema))
     return
   }
-  const definition = { ...scaleDefinition, columns: columns as readonly Column<KubernetesObject>[] }
+  const definition = { ...scaleDefinition(resource), columns: columns as readonly Column<KubernetesObject>[] }
   const shown = { object: scale } as unknown as CachedObject
   const row = tableRow(definition, shown, scale, { ...tableOptions(services, context), metaVersion: form.metaVersion })
   const metadata = { resourceVersion: String(cached.revision) }
@@ -169,5 +170,5 @@ function respondScale(services: EndpointServices, context: RequestContext, rules
     columnDefinitions: columnDefinitions(definition),
     rows: [row],
   }
-  context.exchange.respond(status, headers, encodeValue(table as KubernetesObject, form, undefined))
+  context.exchange.respond(200, headers, encodeValue(table as KubernetesObject, form, undefined))
 }

@@ -10,6 +10,7 @@ import { formOf, respondObject, type SpecialSubresource } from '#apiserver/http/
 import { replaceObject } from '#apiserver/http/write-verbs.ts'
 import type { ServerParts } from '#apiserver/server.ts'
 import { bind } from '#apiserver/subresources/binding.ts'
+import { rollBack } from '#apiserver/subresources/deployment-rollback.ts'
 import { evict } from '#apiserver/subresources/eviction.ts'
 import { podLog, podStream } from '#apiserver/subresources/pod-connect.ts'
 import { requestToken } from '#apiserver/subresources/token-request.ts'
@@ -41,8 +42,11 @@ export function specialSubresources(
     maxExpirationSeconds,
     extendsExpiration,
   })
+  const rollback: SpecialSubresource = { methods: ['POST'], handle: (context, resource) => rollBack(context, resource, services) }
   const stream: SpecialSubresource = { methods: ['GET', 'POST'], handle: podStream }
   return new Map<string, SpecialSubresource>([
+    ['apps/deployments/rollback', rollback],
+    ['extensions/deployments/rollback', rollback],
     ['/pods/binding', { methods: ['POST'], handle: (context) => bind(context, registries, services) }],
     ['/pods/eviction', { methods: ['POST'], handle: (context, resource) => evict(context, resource, registries, services) }],
     ['/pods/log', { methods: ['GET'], handle: podLog }],

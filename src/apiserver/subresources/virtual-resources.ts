@@ -14,7 +14,8 @@ import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 import { reviewToken, userInfo } from '#apiserver/authn/reviews.ts'
 import { reviewAccess, reviewRules } from '#apiserver/authz/access-review.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
-import { decodeBody } from '#apiserver/http/decode-body.ts'
+import { decodeBody, toStoredWithDefaults } from '#apiserver/http/decode-body.ts'
+import { warnOfDeprecation } from '#apiserver/http/deprecation.ts'
 import type { Endpoint } from '#apiserver/http/handler.ts'
 import { writeOptions } from '#apiserver/http/query-options.ts'
 import { bodyOptions, writeContext } from '#apiserver/http/write-verbs.ts'
@@ -55,20 +56,22 @@ export function virtualResources(
     const { info } = context
     const resource = services.find(info.group, info.version, info.resource)
     if (resource === undefined) return
+    warnOfDeprecation(context, resource)
     const { definition } = resource
     const options = writeOptions('CreateOptions', context.query)
     const body = await context.exchange.readBody(services.bodyLimitBytes)
-    const object = decodeBody(body, definition, { ...bodyOptions(context), fieldValidation: options.fieldValidation })
-    definition.defaults?.(object)
+    const decoded = decodeBody(body, definition, { ...bodyOptions(context), fieldValidation: options.fieldValidation })
+    const object = toStoredWithDefaults(resource, decoded)
     services.ownership.afterUpdate(undefined, object, writeContext(context, resource, options, 'CreateOptions'))
     if (definition.scope === 'Namespaced') object.metadata = { ...object.metadata, namespace: info.namespace }
     if (definition.kind === 'SelfSubjectReview') object.metadata = { ...object.metadata, creationTimestamp: formatTime(clock.now()) }
-    judge(definition, object, clock)
+    judge(resource.registry.definition, object, clock)
     const status = await answer(object, context)
     // An answer about the asker's own rules does not repeat the question.
     const { kind, apiVersion } = object
     const shown = definition.kind === 'SelfSubjectRulesReview' ? { kind, apiVersion, metadata: {}, spec: {} } : deepCopy(object)
-    respondValue(context, { ...shown, status } as unknown as KubernetesObject, definition.schema, 201)
+    const answered = resource.fromStored({ ...shown, status } as unknown as KubernetesObject)
+    respondValue(context, answered, definition.schema, 201)
   }
   return endpoints
 }
