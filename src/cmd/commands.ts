@@ -8,5 +8,15 @@ export type CommandEntry = { name: string; summary: string; load(): Promise<Comm
 /** Every command, in the order of the help. */
 export const commands: readonly CommandEntry[] = [
   { name: 'up', summary: 'start a cluster', load: async () => (await import('#cmd/up/command.ts')).upCommand },
+  {
+    name: 'certs',
+    summary: "show or renew a cluster's certificates",
+    load: async () => (await import('#cmd/certs/command.ts')).certsCommand,
+  },
+  {
+    name: 'token',
+    summary: 'make, list or delete bootstrap tokens',
+    load: async () => (await import('#cmd/token/command.ts')).tokenCommand,
+  },
   { name: 'version', summary: 'print the version', load: async () => (await import('#cmd/version.ts')).versionCommand },
 ]
