@@ -11,6 +11,7 @@ import { admissionPlugins } from '#apiserver/admission/plugins.ts'
 import { ClusterIps } from '#apiserver/allocation/cluster-ips.ts'
 import { NodePorts } from '#apiserver/allocation/node-ports.ts'
 import { needsHealthPort, nodePortsOf, serviceHooks } from '#apiserver/allocation/service-allocation.ts'
+import { type AuditSettings, openAudit } from '#apiserver/audit/open-audit.ts'
 import { openIdEndpoints } from '#apiserver/authn/service-account/openid-endpoints.ts'
 import { standardAuthenticator } from '#apiserver/authn/standard-authenticator.ts'
 import { escalationHooks } from '#apiserver/authz/rbac/escalation-hooks.ts'
@@ -52,10 +53,22 @@ export type RunApiServerOptions = {
   outside: Pick<AccessSeams, 'files' | 'http' | 'connect'>
   /** Serves without TLS and credentials on this port of the loopback address; 0 does not. */
   insecurePort: number
+  /** Absent: nothing is put on record, and nobody waits. */
+  requests?: RequestSettings
   version: Readonly<Record<string, string>>
   /** Keeps view, edit and admin filled in when no controller manager does. */
   aggregatesClusterRoles: boolean
 }
+
+/** Whether requests are put on record, and how many may run at once. */
+export type RequestSettings = AuditSettings & {
+  enablePriorityAndFairness: boolean
+  maxRequestsInflight: number
+  maxMutatingRequestsInflight: number
+}
+
+/** As long as a quarter of what a request may take altogether. */
+const queueWaitMs = 15_000
 
 export type RunningApiServer = {
   readonly server: ApiServer
@@ -75,13 +88,20 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
   const access = opened.use(await openAccess(options.access, keys, { ...options.outside, clock, random, logger }))
   const { serviceAccounts, encryption } = access
   const authorizer = standardAuthorizer(access.authorizers)
+  const { requests, metrics = new Metrics() } = options
+  const auditor = requests && (await openAudit(requests, { ...options.outside, clock, logger, metrics }))
+  if (auditor) opened.defer(() => auditor.close())
   let port = options.listen?.port ?? 0
   const server: ApiServer = new ApiServer({
     store,
     clock,
     random,
     logger,
-    metrics: options.metrics ?? new Metrics(),
+    metrics,
+    auditor,
+    flowControl: requests?.enablePriorityAndFairness
+      ? { serverSeats: requests.maxRequestsInflight + requests.maxMutatingRequestsInflight, waitLimitMs: queueWaitMs }
+      : undefined,
     definitions,
     isEnabled,
     authenticator: (cluster) => standardAuthenticator({ keys, clock, logger, cluster, serviceAccounts, more: access.authenticators }),

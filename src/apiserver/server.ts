@@ -2,20 +2,33 @@
 import { canonicalize, jsonText } from '#api/codec/json.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 import { AdmissionChain, type AdmissionPlugin, type ClusterView } from '#apiserver/admission/admission.ts'
+import type { Auditor } from '#apiserver/audit/auditor.ts'
 import type { Authenticator } from '#apiserver/authn/authenticator.ts'
 import type { Authorizer } from '#apiserver/authz/authorizer.ts'
-import type { DiscoveryGroup } from '#apiserver/discovery/discovery.ts'
+import { type DiscoveryGroup, subresourcesOf } from '#apiserver/discovery/discovery.ts'
 import { discoveryRoute } from '#apiserver/discovery/discovery-endpoints.ts'
 import type { ValueTransformer } from '#apiserver/encryption/transformer.ts'
+import { FlowControl } from '#apiserver/flow-control/flow-control.ts'
+import { FlowMetrics } from '#apiserver/flow-control/flow-metrics.ts'
+import { followFlowObjects } from '#apiserver/flow-control/flow-objects.ts'
 import { HealthChecks } from '#apiserver/health/health-checks.ts'
 import { ApiHandler, type Endpoint } from '#apiserver/http/handler.ts'
+import { inProcess } from '#apiserver/http/in-process-exchange.ts'
 import { otherRoute } from '#apiserver/http/other-endpoints.ts'
 import { type EndpointServices, resourceRoute, type SpecialSubresource } from '#apiserver/http/resource-endpoints.ts'
+import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
+import { AccessMetrics } from '#apiserver/metrics/access-metrics.ts'
+import { AdmissionMetrics } from '#apiserver/metrics/admission-metrics.ts'
+import { measureProcess } from '#apiserver/metrics/process-metrics.ts'
+import { RequestMetrics } from '#apiserver/metrics/request-metrics.ts'
+import { measuredStore, measureResources, type StoredResource } from '#apiserver/metrics/storage-metrics.ts'
+import { WatchMetrics } from '#apiserver/metrics/watch-metrics.ts'
 import { OpenApiDocuments } from '#apiserver/openapi/documents.ts'
 import { openApiEndpoints } from '#apiserver/openapi/openapi-endpoints.ts'
 import { managedFieldsOwnership } from '#apiserver/registry/managed-fields-ownership.ts'
 import { Registries } from '#apiserver/registry/registries.ts'
 import type { RegistryHooks } from '#apiserver/registry/resource-registry.ts'
+import { storagePrefix } from '#apiserver/registry/storage-key.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import { Metrics } from '#base/metrics.ts'
@@ -47,6 +60,10 @@ export type ApiServerOptions = {
   transformer?(group: string, plural: string): ValueTransformer | undefined
   /** Objects of these resources (by `group/plural`) go away by themselves. */
   ttlSeconds?: Readonly<Record<string, number>>
+  /** Undefined: nothing is put on record. */
+  auditor?: Auditor | undefined
+  /** Undefined: every request runs at once. */
+  flowControl?: { serverSeats: number; waitLimitMs: number } | undefined
 }
 
 export type ServerParts = {
@@ -59,6 +76,7 @@ export type ServerParts = {
 }
 
 const bodyLimitBytes = 3 * 1024 * 1024
+const serverUser = { name: 'system:apiserver', groups: ['system:masters'], extra: {} }
 
 export class ApiServer {
   readonly registries: Registries
@@ -68,16 +86,17 @@ export class ApiServer {
   readonly #options: ApiServerOptions
   #hooks: ReadonlyMap<string, RegistryHooks> = new Map()
   #admission: AdmissionChain = new AdmissionChain([])
+  readonly #flowControl: FlowControl | undefined
+  #followingFlows: Disposable | undefined
 
   constructor(options: ApiServerOptions) {
     this.#options = options
-    const { store, clock, random, isEnabled } = options
+    const { clock, random, isEnabled, metrics = new Metrics() } = options
+    const store = measuredStore(options.store, metrics, clock, () => this.#storagePrefixes())
+    const admissionMetrics = new AdmissionMetrics(metrics, clock)
     // The chain is filled in below: its plugins look at the registries.
-    const admission: ServerParts['admission'] = {
-      mutate: (request) => this.#admission.mutate(request),
-      validate: (request) => this.#admission.validate(request),
-    }
-    const ownership = managedFieldsOwnership({ clock })
+    const admission = admissionMetrics.chain(() => this.#admission)
+    const ownership = managedFieldsOwnership({ clock, findVersion: (stored, apiVersion) => this.registries.versionOf(stored, apiVersion) })
     this.registries = new Registries({
       store,
       clock,
@@ -100,7 +119,7 @@ export class ApiServer {
     const authorizer = options.authorizer(this.cluster)
     const authenticator = options.authenticator(this.cluster)
     this.#hooks = options.hooks?.(this.registries) ?? new Map()
-    this.#admission = new AdmissionChain(options.admissionPlugins(this.cluster, authorizer))
+    this.#admission = new AdmissionChain(admissionMetrics.measured(options.admissionPlugins(this.cluster, authorizer)))
     const services: EndpointServices = {
       clock,
       random,
@@ -108,6 +127,7 @@ export class ApiServer {
       ownership,
       bodyLimitBytes,
       gzipFromBytes: 128 * 1024,
+      watches: new WatchMetrics(metrics),
       find: (group, version, plural) => this.registries.find(group, version, plural),
       special: (group, plural, subresource) => special.get(`${group}/${plural}/${subresource}`),
     }
@@ -128,15 +148,31 @@ export class ApiServer {
     const openApi = openApiEndpoints(documents, clock)
     const others = otherRoute({
       health: this.health,
-      metrics: options.metrics ?? new Metrics(),
+      metrics,
       version: options.version,
       paths: new Map([...openApi.paths, ...(options.paths?.(parts) ?? [])]),
       prefixes: [openApi.prefix],
     })
+    measureProcess(metrics, options.version)
+    measureResources(metrics, store, () => this.#storedResources())
+    this.#flowControl = options.flowControl && new FlowControl({ clock, metrics: new FlowMetrics(metrics), ...options.flowControl })
     this.handler = new ApiHandler({
       authenticator,
       authorizer,
       logger: options.logger,
+      records: {
+        clock,
+        random,
+        logger: options.logger,
+        requests: new RequestMetrics({
+          metrics,
+          isServed: ({ group, version, resource, subresource }) => isServed(group, version, resource, subresource),
+        }),
+        access: new AccessMetrics(metrics),
+        auditor: options.auditor,
+        flowControl: this.#flowControl,
+        objectCount: (group, resource) => this.registries.find(group, 'v1', resource)?.registry.cache.size ?? 0,
+      },
       route(info, method) {
         if (!info.isResourceRequest) return discovery(info.path, method) ?? others(info.path, method)
         if (method === 'POST' && info.subresource === '') {
@@ -146,6 +182,11 @@ export class ApiServer {
         return resources(info, method)
       },
     })
+    const isServed = (group: string, version: string, plural: string, subresource: string) => {
+      const definition = services.find(group, version, plural)?.definition
+      if (definition === undefined || subresource === '') return definition !== undefined
+      return subresourcesOf(definition).some(({ name }) => name === subresource)
+    }
     this.health.add({ name: 'ping', run: () => undefined })
     this.health.add({ name: 'etcd', run: () => store.trouble?.message })
   }
@@ -153,10 +194,27 @@ export class ApiServer {
   /** Fills the caches from the store; the server can answer from then on. */
   async start(): Promise<void> {
     await this.registries.start()
+    const { clock, logger } = this.#options
+    const send = inProcess(this.handler.handle, new TrustedConnection(serverUser))
+    if (this.#flowControl) {
+      this.#followingFlows = followFlowObjects({ cluster: this.cluster, flowControl: this.#flowControl, clock, logger, send })
+    }
   }
 
   stop(): void {
+    this.#followingFlows?.[Symbol.dispose]()
     this.registries.stop()
+  }
+
+  *#storagePrefixes(): Generator<readonly [string, { group: string; resource: string }]> {
+    for (const { definition } of this.registries.all())
+      yield [storagePrefix(definition), { group: definition.group, resource: definition.plural }]
+  }
+
+  *#storedResources(): Generator<StoredResource> {
+    for (const { definition, cache } of this.registries.all()) {
+      yield { group: definition.group, resource: definition.plural, count: cache.size, revision: cache.revision, watchers: cache.watchers }
+    }
   }
 
   #hooksOf({ group, plural }: ResourceDefinition): RegistryHooks {

@@ -1,4 +1,5 @@
 /** What the machine and the process are. */
+import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism, homedir, hostname, networkInterfaces, totalmem } from 'node:os'
 import { join } from 'node:path'
 
@@ -47,6 +48,16 @@ export const thisProcess = {
   cpuSeconds: () => {
     const { user, system } = process.cpuUsage()
     return (user + system) / 1e6
+  },
+  startedMs: Math.floor(performance.timeOrigin),
+  /** Open files and how many there may be, where the system tells. */
+  openFiles: () => {
+    try {
+      const limit = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
+      return { open: readdirSync('/proc/self/fd').length, limit: Number(limit) }
+    } catch {
+      return undefined
+    }
   },
   print: (line: string) => {
     process.stdout.write(`${line}\n`)

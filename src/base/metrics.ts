@@ -43,14 +43,20 @@ export class Metrics {
     }
   }
 
-  /** A gauge whose values are asked for when the metrics are read. */
-  measured(name: string, help: string, read: () => Iterable<readonly [Labels, number]> | number): void {
+  /** A gauge, or a counter that somebody else counts, whose values are asked for when the metrics are read. */
+  measured(
+    name: string,
+    help: string,
+    read: () => Iterable<readonly [Labels, number]> | number | undefined,
+    type: 'gauge' | 'counter' = 'gauge',
+  ): void {
     this.#add({
       name,
       help,
-      type: 'gauge',
+      type,
       write(lines) {
         const values = read()
+        if (values === undefined) return
         if (typeof values === 'number') lines.push(`${name} ${printed(values)}`)
         else for (const [labels, value] of values) lines.push(`${name}${braces(labels)} ${printed(value)}`)
       },

@@ -8,10 +8,10 @@ export class RequestContext {
   readonly exchange: HttpExchange
   readonly info: RequestInfo
   readonly query: URLSearchParams
-  readonly user: UserInfo
-  readonly #warnings: string[] = []
-  readonly #seen = new Set<string>()
-  readonly auditAnnotations: Record<string, string> = {}
+  /** Nobody until the request was authenticated; somebody else after that where it impersonates. */
+  user: UserInfo
+  #warnings: Set<string> | undefined
+  #annotations: Record<string, string> | undefined
 
   constructor(exchange: HttpExchange, info: RequestInfo, query: URLSearchParams, user: UserInfo) {
     this.exchange = exchange
@@ -26,20 +26,27 @@ export class RequestContext {
 
   /** A text for the Warning header; the same text is sent once. */
   warn = (text: string): void => {
-    if (this.#seen.has(text)) return
-    this.#seen.add(text)
-    this.#warnings.push(text)
+    this.#warnings ??= new Set()
+    this.#warnings.add(text)
   }
 
   annotateAudit = (key: string, value: string): void => {
-    this.auditAnnotations[key] = value
+    this.#annotations ??= {}
+    this.#annotations[key] = value
+  }
+
+  get auditAnnotations(): Readonly<Record<string, string>> {
+    return this.#annotations ?? none
   }
 
   /** The header's values, shortened as upstream does: all of them together may not grow past 4 KB. */
   warningHeaders(): string[] {
-    return warningHeaders(this.#warnings)
+    return this.#warnings === undefined ? noWarnings : warningHeaders([...this.#warnings])
   }
 }
+
+const none: Readonly<Record<string, string>> = {}
+const noWarnings: string[] = []
 
 const totalLimit = 4096
 const eachLimit = 256

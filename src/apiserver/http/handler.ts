@@ -1,15 +1,18 @@
 /** The way of a request: who, may they, what, and the answer. */
 import { internalError, requestEntityTooLarge, StatusError, unauthorized } from '#api/meta/status-error.ts'
-import { type Authenticator, Unauthenticated, type UserInfo } from '#apiserver/authn/authenticator.ts'
+import { type Authenticator, type AuthResult, Unauthenticated, type UserInfo } from '#apiserver/authn/authenticator.ts'
 import { impersonate, isImpersonated } from '#apiserver/authn/impersonation.ts'
 import type { Attributes, Authorizer, Verdict } from '#apiserver/authz/authorizer.ts'
 import { Forbidden, forbidden } from '#apiserver/authz/forbidden.ts'
+import { TooManyRequests } from '#apiserver/flow-control/flow-control.ts'
 import { contentTypeOf, encodeValue } from '#apiserver/http/answers.ts'
 import { RequestContext } from '#apiserver/http/context.ts'
 import { type Form, negotiate } from '#apiserver/http/negotiation.ts'
 import { denied, serverCouldNotFind } from '#apiserver/http/refusals.ts'
 import { type RequestInfo, requestInfo } from '#apiserver/http/request-info.ts'
+import { type RecordServices, RequestRecord } from '#apiserver/http/request-record.ts'
 import { selectorAttributes } from '#apiserver/http/selector-attributes.ts'
+import { TrackedExchange } from '#apiserver/http/tracked-exchange.ts'
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
 import { BodyTooLargeError, type HttpExchange, type HttpHeaders } from '#base/http-server.ts'
 import type { Logger } from '#base/log.ts'
@@ -24,8 +27,8 @@ export type HandlerOptions = {
   /** The endpoint for a request, or undefined where there is none. */
   route(info: RequestInfo, method: string): Endpoint | undefined
   logger: Logger
-  /** Runs around every request that got as far as having a user: audit, flow control, metrics. */
-  around?(context: RequestContext, next: () => Promise<void>): Promise<void>
+  /** For metrics, audit and flow control; absent where nobody asks. */
+  records?: RecordServices
 }
 
 export class ApiHandler {
@@ -35,40 +38,57 @@ export class ApiHandler {
     this.#options = options
   }
 
-  handle = (exchange: HttpExchange): void => {
-    const { path, query } = splitTarget(exchange.target)
-    const info = requestInfo(exchange.method, path, query)
-    void this.#serve(exchange, info, query).catch((error) => {
+  handle = (raw: HttpExchange): void => {
+    const { path, query } = splitTarget(raw.target)
+    const info = requestInfo(raw.method, path, query)
+    const { records } = this.#options
+    const record = records && new RequestRecord(records, raw, info, query)
+    const exchange = record === undefined ? raw : new TrackedExchange(raw, record)
+    void this.#serve(new RequestContext(exchange, info, query, nobody), record).catch((error) => {
       this.#options.logger.error('a request could not be answered', { path, error: String(error) })
     })
   }
 
-  async #serve(exchange: HttpExchange, info: RequestInfo, query: URLSearchParams): Promise<void> {
-    let context = new RequestContext(exchange, info, query, nobody)
+  async #serve(context: RequestContext, record: RequestRecord | undefined): Promise<void> {
+    const { exchange, info, query } = context
+    const { authorizer, route } = this.#options
     try {
       const found = this.#identify(exchange, info)
-      const user = found instanceof Promise ? await found : found
-      context = new RequestContext(exchange, info, query, user.user)
-      for (const warning of user.warnings ?? []) context.warn(warning)
-      if (isImpersonated(exchange.headers)) {
-        const asked = attributesOf(context.user, info, query)
-        const assumed = await impersonate(context.user, exchange.headers, exchange.rawHeaders, this.#options.authorizer, asked)
-        context = new RequestContext(exchange, info, query, assumed)
-      }
+      this.#enter(context, found instanceof Promise ? await found : found, record)
+      if (isImpersonated(exchange.headers)) await this.#impersonate(context, record)
+      const waiting = record?.admit(context)
+      if (waiting !== undefined) await waiting
       const attributes = attributesOf(context.user, info, query)
-      const verdict = this.#options.authorizer.authorize(attributes)
-      ensureAllowed(attributes, verdict instanceof Promise ? await verdict : verdict)
-      const endpoint = this.#options.route(info, exchange.method)
+      const judged = authorizer.authorize(attributes)
+      const verdict = judged instanceof Promise ? await judged : judged
+      record?.judged(context, verdict)
+      ensureAllowed(attributes, verdict)
+      const endpoint = route(info, exchange.method)
       if (endpoint === undefined) throw serverCouldNotFind()
-      const { around } = this.#options
-      const run = async () => {
-        const pending = endpoint(context)
-        if (pending !== undefined) await pending
-      }
-      await (around ? around(context, run) : run())
+      const pending = endpoint(context)
+      if (pending !== undefined) await pending
     } catch (error) {
-      respondError(context, error, this.#options.logger)
+      if (context.user === nobody) record?.notIdentified(context)
+      if (error instanceof TooManyRequests) respondTooMany(context, error, record)
+      else respondError(context, error, this.#options.logger, record)
+    } finally {
+      record?.leave()
+      if (exchange instanceof TrackedExchange) exchange.leave()
     }
+  }
+
+  #enter(context: RequestContext, { user, warnings, auditAnnotations }: AuthResult, record: RequestRecord | undefined): void {
+    context.user = user
+    for (const warning of warnings ?? []) context.warn(warning)
+    for (const key in auditAnnotations) context.annotateAudit(key, auditAnnotations[key] ?? '')
+    record?.identified(context)
+  }
+
+  async #impersonate(context: RequestContext, record: RequestRecord | undefined): Promise<void> {
+    const { exchange, info, query, user } = context
+    const asked = attributesOf(user, info, query)
+    context.user = await impersonate(user, exchange.headers, exchange.rawHeaders, this.#options.authorizer, asked)
+    record?.impersonates(context.user)
   }
 
   #identify(exchange: HttpExchange, info: RequestInfo) {
@@ -111,8 +131,13 @@ function splitTarget(target: string): { path: string; query: URLSearchParams } {
 const noQuery = new URLSearchParams()
 
 /** Sends what went wrong as a Status, in the form the client takes, or as JSON where it takes none. */
-export function respondError(context: RequestContext, thrown: unknown, logger: Logger): void {
-  const error = statusErrorOf(thrown, logger)
+export function respondError(context: RequestContext, thrown: unknown, logger: Logger, record?: RequestRecord): void {
+  const expected = statusErrorOf(thrown)
+  if (expected === undefined) {
+    logger.error('a request failed', { error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) })
+    record?.panicked(thrown)
+  }
+  const error = expected ?? internalError(thrown instanceof Error ? thrown.message : String(thrown))
   const { status } = error
   const form = formForErrors(context)
   const headers: HttpHeaders = { 'content-type': contentTypeOf(form) }
@@ -136,13 +161,24 @@ function formForErrors(context: RequestContext): Form {
   }
 }
 
-function statusErrorOf(thrown: unknown, logger: Logger): StatusError {
+/** Undefined for what should not have been thrown. */
+function statusErrorOf(thrown: unknown): StatusError | undefined {
   if (thrown instanceof StatusError) return thrown
   if (thrown instanceof Forbidden) return denied(thrown)
   if (thrown instanceof Unauthenticated) return unauthorized()
   if (thrown instanceof BodyTooLargeError) return requestEntityTooLarge(`limit is 3145728`)
-  logger.error('a request failed', { error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) })
-  return internalError(thrown instanceof Error ? thrown.message : String(thrown))
+  return undefined
+}
+
+/** Whoever is sent away unheard gets plain text, as upstream has it: there is no time to find out what they would rather have. */
+function respondTooMany({ exchange }: RequestContext, error: TooManyRequests, record: RequestRecord | undefined): void {
+  record?.sentAway(error)
+  const headers = {
+    'content-type': 'text/plain; charset=utf-8',
+    'x-content-type-options': 'nosniff',
+    'retry-after': String(error.retryAfterSeconds),
+  }
+  exchange.respond(429, headers, `${error.message}\n`)
 }
 
 export function addWarnings(context: RequestContext, headers: HttpHeaders): void {

@@ -79,6 +79,7 @@ export function addClusterComponents(lifecycle: Lifecycle, options: UpOptions, s
         access: options,
         outside: { files, http: nodeHttpClient, connect: grpcChannel },
         insecurePort: options.insecurePort,
+        requests: options,
         version: kubernetesVersionInfo(),
         aggregatesClusterRoles: !selected.some(({ alias }) => alias === 'clusterrole-aggregation'),
       }).catch((error: unknown) => {

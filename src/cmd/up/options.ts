@@ -3,6 +3,7 @@ import { defineOptions, list, type OptionValues, onOff, text, wholeNumber } from
 import { authenticationOptions, serviceAccountOptions } from '#cmd/up/options/authentication.ts'
 import { authorizationOptions } from '#cmd/up/options/authorization.ts'
 import { objectOptions } from '#cmd/up/options/objects.ts'
+import { requestOptions } from '#cmd/up/options/requests.ts'
 
 /** Everything `up` can be told. */
 export const upOptions = defineOptions({
@@ -39,6 +40,7 @@ export const upOptions = defineOptions({
   ...serviceAccountOptions,
   ...authorizationOptions,
   ...objectOptions,
+  ...requestOptions,
   logLevel: text('how much is logged', { placeholder: 'LEVEL', default: 'warn', choices: ['debug', 'info', 'warn', 'error'] }),
 })
 

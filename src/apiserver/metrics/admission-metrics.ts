@@ -1,0 +1,74 @@
+/** How long admission takes, plugin by plugin and all together. */
+import type { AdmissionChain, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
+import type { Clock } from '#base/clock.ts'
+import type { Histogram, Metrics } from '#base/metrics.ts'
+
+const buckets = [0.005, 0.025, 0.1, 0.5, 1, 2.5]
+
+type Step = (request: AdmissionRequest) => void | Promise<void>
+type Samples = { readonly passed: { observe(value: number): void }; readonly refused: { observe(value: number): void } }
+
+export class AdmissionMetrics {
+  readonly #clock: Clock
+  readonly #plugins: Histogram
+  readonly #steps: Histogram
+
+  constructor(metrics: Metrics, clock: Clock) {
+    this.#clock = clock
+    this.#plugins = metrics.histogram('apiserver_admission_controller_admission_duration_seconds', 'How long plugins took.', buckets)
+    this.#steps = metrics.histogram('apiserver_admission_step_admission_duration_seconds', 'How long all plugins together took.', buckets)
+  }
+
+  /** The plugins, timed. */
+  measured(plugins: readonly AdmissionPlugin[]): AdmissionPlugin[] {
+    return plugins.map((plugin) => {
+      const timed = { ...plugin }
+      if (plugin.mutate)
+        timed.mutate = this.#timed((request) => plugin.mutate?.(request), this.#plugins, { name: plugin.name, type: 'admit' })
+      if (plugin.validate)
+        timed.validate = this.#timed((request) => plugin.validate?.(request), this.#plugins, { name: plugin.name, type: 'validate' })
+      return timed
+    })
+  }
+
+  /** The chain, timed as a whole. */
+  chain(chain: () => AdmissionChain): Pick<AdmissionChain, 'mutate' | 'validate'> {
+    const mutate = this.#timed((request) => chain().mutate(request), this.#steps, { type: 'admit' })
+    const validate = this.#timed((request) => chain().validate(request), this.#steps, { type: 'validate' })
+    return { mutate: async (request) => mutate(request), validate: async (request) => validate(request) }
+  }
+
+  #timed(step: Step, histogram: Histogram, labels: Record<string, string>): Step {
+    const samples = new Map<string, Samples>()
+    const samplesFor = (operation: string): Samples => {
+      let found = samples.get(operation)
+      if (found === undefined) {
+        found = {
+          passed: histogram.with({ ...labels, operation, rejected: 'false' }),
+          refused: histogram.with({ ...labels, operation, rejected: 'true' }),
+        }
+        samples.set(operation, found)
+      }
+      return found
+    }
+    return (request) => {
+      const startedMs = this.#clock.monotonic()
+      const { passed, refused } = samplesFor(request.operation)
+      const tookSeconds = () => (this.#clock.monotonic() - startedMs) / 1000
+      const fail = (error: unknown) => {
+        refused.observe(tookSeconds())
+        throw error
+      }
+      try {
+        const pending = step(request)
+        if (pending === undefined) {
+          passed.observe(tookSeconds())
+          return undefined
+        }
+        return pending.then(() => passed.observe(tookSeconds()), fail)
+      } catch (error) {
+        return fail(error)
+      }
+    }
+  }
+}

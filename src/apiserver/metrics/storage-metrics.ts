@@ -1,0 +1,151 @@
+/** What is measured of the store and of what lies in it. */
+import type { Clock } from '#base/clock.ts'
+import type { Labels, Metrics } from '#base/metrics.ts'
+import type { Operation, Store, Transaction } from '#store/store.ts'
+
+const buckets = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60]
+
+type ResourceName = { readonly group: string; readonly resource: string }
+type Measures = { readonly total: { inc(): void }; failed(): void; readonly duration: { observe(seconds: number): void } }
+
+/** Prefixes of keys, and whose they are: `/registry/pods/`. */
+export type ResourcePrefixes = () => Iterable<readonly [prefix: string, resource: ResourceName]>
+
+/** The store, with every read and write timed. Nobody waits for the measuring. */
+export function measuredStore(store: Store, metrics: Metrics, clock: Clock, prefixes: ResourcePrefixes): Store {
+  const total = metrics.counter('etcd_requests_total', 'Reads and writes of the store.')
+  const errors = metrics.counter('etcd_request_errors_total', 'Reads and writes of the store that failed.')
+  const durations = metrics.histogram('etcd_request_duration_seconds', 'How long reads and writes of the store took.', buckets)
+  const known = new Map<string, Measures>()
+  let owners = new Map<string, ResourceName>()
+  const ownerOf = (key: string): ResourceName => {
+    const [short, long] = startsOf(key)
+    let owner = owners.get(long) ?? owners.get(short)
+    if (owner === undefined) {
+      owners = new Map([...prefixes()].map(([prefix, name]) => [prefix, name]))
+      owner = owners.get(long) ?? owners.get(short) ?? { group: '', resource: '' }
+      owners.set(short, owner)
+    }
+    return owner
+  }
+  const measuresFor = (operation: string, key: string): Measures => {
+    const { group, resource } = ownerOf(key)
+    const name = `${operation} ${group} ${resource}`
+    let measures = known.get(name)
+    if (measures === undefined) {
+      const labels = { group, operation, resource }
+      measures = { total: total.with(labels), failed: () => errors.inc(labels), duration: durations.with(labels) }
+      known.set(name, measures)
+    }
+    return measures
+  }
+  const timed = <T>(operation: string, key: string, run: () => Promise<T>): Promise<T> => {
+    const measures = measuresFor(operation, key)
+    const startedMs = clock.monotonic()
+    const done = () => {
+      measures.total.inc()
+      measures.duration.observe((clock.monotonic() - startedMs) / 1000)
+    }
+    const result = run()
+    result.then(done, () => {
+      measures.failed()
+      done()
+    })
+    return result
+  }
+  return {
+    get revision() {
+      return store.revision
+    },
+    get compactedRevision() {
+      return store.compactedRevision
+    },
+    get trouble() {
+      return store.trouble
+    },
+    range(request) {
+      const isOne = request.prefix === undefined && request.end === undefined
+      return timed(isOne ? 'get' : 'list', request.prefix ?? request.key ?? '', () => store.range(request))
+    },
+    txn(transaction) {
+      const { operation, key } = natureOf(transaction)
+      return timed(operation, key, () => store.txn(transaction))
+    },
+    watch: (request) => store.watch(request),
+    grantLease: (ttlSeconds, id) => store.grantLease(ttlSeconds, id),
+    keepLeaseAlive: (id) => store.keepLeaseAlive(id),
+    revokeLease: (id) => store.revokeLease(id),
+    leases: () => store.leases(),
+    leaseKeys: (id) => store.leaseKeys(id),
+    compact: (revision) => store.compact(revision),
+    size: () => store.size(),
+    close: () => store.close(),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+    ...(store.defragment ? { defragment: () => store.defragment?.() ?? Promise.resolve() } : {}),
+  }
+}
+
+/** What a key of a resource may begin with: `/registry/pods/`, or `/registry/services/specs/`. */
+function startsOf(key: string): [short: string, long: string] {
+  const start = key.indexOf('/', 1)
+  const end = key.indexOf('/', start + 1) + 1
+  return [key.slice(0, end), key.slice(0, key.indexOf('/', end) + 1)]
+}
+
+function natureOf({ compare = [], success }: Transaction): { operation: string; key: string } {
+  const [first] = success
+  const key = keyOf(first)
+  if (first !== undefined && 'delete' in first) return { operation: 'delete', key }
+  const isCreate = compare.some((each) => each.target !== 'value' && each.op === '=' && Number(each.value) === 0)
+  return { operation: isCreate ? 'create' : 'update', key }
+}
+
+function keyOf(operation: Operation | undefined): string {
+  if (operation === undefined) return ''
+  if ('put' in operation) return operation.put.key
+  if ('delete' in operation) return operation.delete.key ?? operation.delete.prefix ?? ''
+  return operation.range.key ?? operation.range.prefix ?? ''
+}
+
+export type StoredResource = ResourceName & { readonly count: number; readonly revision: number; readonly watchers: number }
+
+/** What is there, looked up when somebody asks. */
+export function measureResources(metrics: Metrics, store: Store, resources: () => Iterable<StoredResource>): void {
+  const each = (read: (resource: StoredResource) => number, labels: (resource: StoredResource) => Labels) => () =>
+    [...resources()].map((resource) => [labels(resource), read(resource)] as const)
+  const named = ({ group, resource }: StoredResource): Labels => ({ group, resource })
+  const joined = ({ group, resource }: StoredResource): Labels => ({ resource: group === '' ? resource : `${resource}.${group}` })
+  metrics.measured(
+    'apiserver_resource_objects',
+    'Objects that are stored.',
+    each(({ count }) => count, named),
+  )
+  metrics.measured(
+    'apiserver_storage_objects',
+    'Objects that are stored; apiserver_resource_objects tells the group apart.',
+    each(({ count }) => count, joined),
+  )
+  metrics.measured(
+    'apiserver_watch_cache_resource_version',
+    'The newest revision in memory.',
+    each(({ revision }) => revision, named),
+  )
+  metrics.measured(
+    'apiserver_registered_watchers',
+    'Watches that are open.',
+    each(({ watchers }) => watchers, named),
+  )
+  let sizeBytes: number | undefined
+  // The size has to be waited for, so this time the one of last time is told.
+  const refresh = () =>
+    void store.size().then(
+      ({ totalBytes }) => {
+        sizeBytes = totalBytes
+      },
+      () => undefined,
+    )
+  metrics.measured('apiserver_storage_size_bytes', 'Bytes that the store takes.', () => {
+    refresh()
+    return sizeBytes === undefined ? undefined : [[{ storage_cluster_id: '0' }, sizeBytes]]
+  })
+}
