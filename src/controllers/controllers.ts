@@ -1,5 +1,8 @@
 import { clusterRoleAggregationController } from '#controllers/clusterrole-aggregation/clusterrole-aggregation-controller.ts'
 import { deploymentController } from '#controllers/deployment/deployment-controller.ts'
+import { endpointsController } from '#controllers/endpoints/endpoints-controller.ts'
+import { endpointSliceController } from '#controllers/endpointslice/endpointslice-controller.ts'
+import { endpointSliceMirroringController } from '#controllers/endpointslice-mirroring/endpointslice-mirroring-controller.ts'
 import { garbageCollector } from '#controllers/garbage-collector/garbage-collector.ts'
 import { namespaceController } from '#controllers/namespace/namespace-controller.ts'
 import { podGarbageCollector } from '#controllers/pod-gc/pod-gc.ts'
@@ -15,6 +18,9 @@ export const controllers: readonly Controller[] = [
   serviceAccountController,
   rootCaPublisher,
   clusterRoleAggregationController,
+  endpointsController,
+  endpointSliceController,
+  endpointSliceMirroringController,
   replicationController,
   podGarbageCollector,
   namespaceController,

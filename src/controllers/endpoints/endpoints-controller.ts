@@ -1,0 +1,123 @@
+import { Endpoints } from '#api/core/v1/endpoints.ts'
+import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Service } from '#api/core/v1/service/service.ts'
+import type { V1EndpointAddress, V1EndpointSubset, V1Endpoints, V1Pod, V1Service } from '#api/core/v1/types.gen.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
+import { isNotFound } from '#api/meta/server-response.ts'
+import { addressesOf, familiesOf, hasHostname, isHeadless, isInEndpoints, targetPort } from '#controllers/endpointslice/pod-endpoints.ts'
+import { selects, servicesOfPod } from '#controllers/endpointslice/services-of-pod.ts'
+import { defineController } from '#controllers/runtime/define-controller.ts'
+import { on } from '#controllers/runtime/triggers.ts'
+import { isNamespaceTerminating, messageOf } from '#controllers/workload/pod-writes.ts'
+import { isDeleting, isReady } from '#controllers/workload/pods.ts'
+import { sortedJson } from '#controllers/workload/sorted-json.ts'
+
+const managedBy = { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' }
+const overCapacity = 'endpoints.kubernetes.io/over-capacity'
+const limit = 1000
+
+/** The older form of endpoint slices: one object for all addresses behind a service. */
+export const endpointsController = defineController({
+  name: 'endpoints-controller',
+  alias: 'endpoints',
+  serviceAccount: 'endpoint-controller',
+  for: Service,
+  watches: [on(Pod, servicesOfPod), on(Endpoints, ({ metadata }) => [`${metadata.namespace}/${metadata.name}`])],
+
+  async reconcile(service, { cache, client, events }) {
+    const { spec, metadata } = service
+    if (spec?.selector === undefined || spec.type === 'ExternalName' || isDeleting(service)) return
+    const { namespace = '', name = '' } = metadata
+    const pods = cache.list(Pod, namespace).filter((pod) => selects(service, pod))
+    const subsets = subsetsOf(service, pods)
+    const isCut = cutTo(subsets, limit)
+    const labels = { ...metadata.labels, ...(isHeadless(service) ? { 'service.kubernetes.io/headless': '' } : {}), ...managedBy }
+    const current = cache.get(Endpoints, namespace, name)
+    const { [overCapacity]: _cut, ...kept } = current?.metadata.annotations ?? {}
+    const annotations = { ...kept, ...(isCut ? { [overCapacity]: 'truncated' } : {}) }
+    const isSame =
+      current !== undefined &&
+      semanticEqual(current.subsets ?? [], subsets) &&
+      semanticEqual(current.metadata.labels ?? {}, labels) &&
+      semanticEqual(current.metadata.annotations ?? {}, annotations)
+    if (isSame) return
+    const next: V1Endpoints = { metadata: { ...(current?.metadata ?? { namespace, name }), labels, annotations }, subsets }
+    try {
+      await (current === undefined ? client.create(Endpoints, next) : client.update(Endpoints, next))
+    } catch (error) {
+      if (isNamespaceTerminating(error)) return
+      const what = current === undefined ? 'FailedToCreateEndpoint' : 'FailedToUpdateEndpoint'
+      const text =
+        current === undefined
+          ? `Failed to create endpoint for service ${namespace}/${name}`
+          : `Failed to update endpoint ${namespace}/${name}`
+      events.warning(Endpoints, next, what, `${text}: ${messageOf(error)}`)
+      throw error
+    }
+  },
+
+  async reconcileGone(namespace, name, { cache, client }) {
+    if (cache.get(Endpoints, namespace, name)?.metadata.labels?.['endpoints.kubernetes.io/managed-by'] === undefined) return
+    await client.delete(Endpoints, { namespace, name }).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error
+    })
+  },
+})
+
+function subsetsOf(service: V1Service, pods: readonly V1Pod[]): V1EndpointSubset[] {
+  const subsets = new Map<string, V1EndpointSubset>()
+  const isTolerant = service.spec?.publishNotReadyAddresses === true
+  for (const pod of pods) {
+    const address = isInEndpoints(pod, { includesTerminating: isTolerant }) ? addressOf(service, pod) : undefined
+    if (address === undefined) continue
+    const ports = (service.spec?.ports ?? []).flatMap((servicePort) => {
+      const port = targetPort(pod, servicePort)
+      if (port === undefined) return []
+      const { name, protocol = 'TCP', appProtocol } = servicePort
+      return [{ ...(name ? { name } : {}), port, protocol, ...(appProtocol === undefined ? {} : { appProtocol }) }]
+    })
+    if (ports.length === 0 && ((service.spec?.ports ?? []).length > 0 || service.spec?.clusterIP !== 'None')) continue
+    const key = sortedJson(ports)
+    const subset = subsets.get(key) ?? (ports.length === 0 ? {} : { ports })
+    subsets.set(key, subset)
+    const list = isTolerant || isReady(pod) ? 'addresses' : 'notReadyAddresses'
+    subset[list] = [...(subset[list] ?? []), address]
+  }
+  const ordered = [...subsets].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, subset]) => subset)
+  for (const subset of ordered) {
+    subset.addresses?.sort(byAddress)
+    subset.notReadyAddresses?.sort(byAddress)
+  }
+  return ordered
+}
+
+const byAddress = (left: V1EndpointAddress, right: V1EndpointAddress): number => (left.ip < right.ip ? -1 : left.ip > right.ip ? 1 : 0)
+
+function addressOf(service: V1Service, pod: V1Pod): V1EndpointAddress | undefined {
+  const family = familiesOf(service)[0] ?? 'IPv4'
+  const ip = addressesOf(pod, family)[0]
+  if (ip === undefined) return undefined
+  const { namespace = '', name = '', uid = '' } = pod.metadata
+  return {
+    ip,
+    ...(hasHostname(pod, service) && pod.spec.hostname ? { hostname: pod.spec.hostname } : {}),
+    ...(pod.spec.nodeName ? { nodeName: pod.spec.nodeName } : {}),
+    targetRef: { kind: 'Pod', namespace, name, uid },
+  }
+}
+
+/** Drops what is too much, addresses that are not ready first; tells whether there was any. */
+function cutTo(subsets: V1EndpointSubset[], most: number): boolean {
+  const count = (list: 'addresses' | 'notReadyAddresses') => subsets.reduce((sum, subset) => sum + (subset[list]?.length ?? 0), 0)
+  if (count('addresses') + count('notReadyAddresses') <= most) return false
+  let room = most
+  for (const list of ['addresses', 'notReadyAddresses'] as const) {
+    for (const subset of subsets) {
+      const kept = (subset[list] ?? []).slice(0, room)
+      room -= kept.length
+      if (kept.length > 0) subset[list] = kept
+      else delete subset[list]
+    }
+  }
+  return true
+}

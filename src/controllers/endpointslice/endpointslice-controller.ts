@@ -1,0 +1,148 @@
+import { Node } from '#api/core/v1/node/node.ts'
+import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Service } from '#api/core/v1/service/service.ts'
+import type { V1Pod, V1Service } from '#api/core/v1/types.gen.ts'
+import { EndpointSlice } from '#api/discovery/v1/endpoint-slice.ts'
+import type { V1Endpoint, V1EndpointPort, V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
+import { controllerReference, isOwnedBy } from '#api/meta/owner-references.ts'
+import { addressesOf, familiesOf, hasHostname, isHeadless, isInEndpoints, targetPort } from '#controllers/endpointslice/pod-endpoints.ts'
+import { selects, servicesOfPod } from '#controllers/endpointslice/services-of-pod.ts'
+import { carryOut, type EndpointGroup, planSlices, portsKey, type SlicePlan } from '#controllers/endpointslice/slices.ts'
+import type { Cache } from '#controllers/runtime/cache.ts'
+import { defineController } from '#controllers/runtime/define-controller.ts'
+import { on } from '#controllers/runtime/triggers.ts'
+import { isNamespaceTerminating, messageOf } from '#controllers/workload/pod-writes.ts'
+import { isDeleting, isReady } from '#controllers/workload/pods.ts'
+
+export const managedByLabel = 'endpointslice.kubernetes.io/managed-by'
+export const serviceNameLabel = 'kubernetes.io/service-name'
+const controllerName = 'endpointslice-controller.k8s.io'
+const headlessLabel = 'service.kubernetes.io/headless'
+const reserved: ReadonlySet<string> = new Set([managedByLabel, serviceNameLabel, headlessLabel])
+
+/** Keeps the addresses behind every service that selects pods. */
+export const endpointSliceController = defineController({
+  name: 'endpointslice-controller',
+  alias: 'endpointslice',
+  serviceAccount: 'endpointslice-controller',
+  for: Service,
+  indexes: (cache) => addServiceIndex(cache),
+  watches: [
+    on(Pod, servicesOfPod),
+    on(EndpointSlice, ({ metadata }) =>
+      metadata.labels?.[managedByLabel] === controllerName ? [`${metadata.namespace}/${metadata.labels[serviceNameLabel] ?? ''}`] : [],
+    ),
+    // Zones of nodes are written into endpoints.
+    on(Node, function* ({ metadata }, cache, { prev }) {
+      const zone = 'topology.kubernetes.io/zone'
+      if (prev !== undefined && prev.metadata.labels?.[zone] === metadata.labels?.[zone]) return
+      for (const pod of cache.list(Pod)) if (pod.spec.nodeName === metadata.name) yield* servicesOfPod(pod, cache, {})
+    }),
+  ],
+
+  async reconcile(service, { cache, client, events, settings }) {
+    const { spec } = service
+    if (spec?.selector === undefined || spec.type === 'ExternalName' || isDeleting(service)) return
+    const pods = cache.list(Pod, service.metadata.namespace ?? '').filter((pod) => selects(service, pod))
+    const families = familiesOf(service)
+    const existing = cache
+      .byIndex(EndpointSlice, 'service', `${service.metadata.namespace}/${service.metadata.name}`)
+      .filter((slice) => slice.metadata.labels?.[managedByLabel] === controllerName && !isDeleting(slice))
+    const plan: SlicePlan = { create: [], update: [], remove: [] }
+    plan.remove.push(...existing.filter((slice) => !isOwnedBy(slice, service) || !families.includes(slice.addressType as 'IPv4')))
+    for (const family of families) {
+      const ofFamily = existing.filter((slice) => isOwnedBy(slice, service) && slice.addressType === family)
+      const groups = groupsOf(service, pods, family, cache)
+      const part = planSlices(ofFamily, groups, draftOf(service, family), settings.maxEndpointsPerSlice, { keepsEmpty: true })
+      plan.create.push(...part.create)
+      plan.update.push(...part.update)
+      plan.remove.push(...part.remove)
+    }
+    try {
+      await carryOut(client, plan)
+    } catch (error) {
+      if (isNamespaceTerminating(error)) return
+      const { namespace, name } = service.metadata
+      const message = `Error updating Endpoint Slices for Service ${namespace}/${name}: ${messageOf(error)}`
+      events.warning(Service, service, 'FailedToUpdateEndpointSlices', message)
+      throw error
+    }
+  },
+})
+
+export function addServiceIndex(cache: Cache): void {
+  cache.addIndex(EndpointSlice, 'service', ({ metadata }) => [`${metadata.namespace}/${metadata.labels?.[serviceNameLabel] ?? ''}`])
+}
+
+function groupsOf(service: V1Service, pods: readonly V1Pod[], family: 'IPv4' | 'IPv6', cache: Cache): EndpointGroup[] {
+  const groups = new Map<string, EndpointGroup>()
+  for (const pod of pods) {
+    if (!isInEndpoints(pod, { includesTerminating: true })) continue
+    const zone = pod.spec.nodeName ? cache.get(Node, '', pod.spec.nodeName)?.metadata.labels?.['topology.kubernetes.io/zone'] : undefined
+    const endpoint = endpointOf(service, pod, family, zone)
+    if (endpoint.addresses.length === 0) continue
+    const ports = portsOf(service, pod)
+    const key = portsKey(ports)
+    const group = groups.get(key) ?? { ports, endpoints: [] }
+    groups.set(key, group)
+    group.endpoints.push(endpoint)
+  }
+  return [...groups.values()]
+}
+
+function endpointOf(service: V1Service, pod: V1Pod, family: 'IPv4' | 'IPv6', zone: string | undefined): V1Endpoint {
+  const serving = isReady(pod)
+  const terminating = isDeleting(pod)
+  const ready = service.spec?.publishNotReadyAddresses === true || (serving && !terminating)
+  const { namespace = '', name = '', uid = '' } = pod.metadata
+  const hints = ready ? hintsOf(service, pod.spec.nodeName, zone) : undefined
+  return {
+    addresses: addressesOf(pod, family),
+    conditions: { ready, serving, terminating },
+    ...(hasHostname(pod, service) && pod.spec.hostname ? { hostname: pod.spec.hostname } : {}),
+    targetRef: { kind: 'Pod', namespace, name, uid },
+    ...(pod.spec.nodeName ? { nodeName: pod.spec.nodeName } : {}),
+    ...(zone ? { zone } : {}),
+    ...(hints === undefined ? {} : { hints }),
+  }
+}
+
+/** Who should use this endpoint, for services that prefer what is near. */
+function hintsOf({ spec }: V1Service, node: string | undefined, zone: string | undefined): V1Endpoint['hints'] | undefined {
+  const preference = spec?.trafficDistribution ?? ''
+  if (!['PreferClose', 'PreferSameZone', 'PreferSameNode'].includes(preference)) return undefined
+  const forNodes = preference === 'PreferSameNode' && node ? { forNodes: [{ name: node }] } : {}
+  const forZones = zone ? { forZones: [{ name: zone }] } : {}
+  return zone || 'forNodes' in forNodes ? { ...forZones, ...forNodes } : undefined
+}
+
+function portsOf(service: V1Service, pod: V1Pod): V1EndpointPort[] {
+  return (service.spec?.ports ?? []).flatMap((servicePort) => {
+    const port = targetPort(pod, servicePort)
+    if (port === undefined) return []
+    const { name = '', protocol = 'TCP', appProtocol } = servicePort
+    return [{ name, port, protocol, ...(appProtocol === undefined ? {} : { appProtocol }) }]
+  })
+}
+
+function draftOf(service: V1Service, addressType: string): V1EndpointSlice {
+  const { namespace = '', name = '', labels = {} } = service.metadata
+  const own = Object.fromEntries(Object.entries(labels).filter(([key]) => !reserved.has(key)))
+  return {
+    metadata: {
+      namespace,
+      generateName: `${name}-`,
+      labels: {
+        ...own,
+        ...(isHeadless(service) ? { [headlessLabel]: '' } : {}),
+        [serviceNameLabel]: name,
+        [managedByLabel]: controllerName,
+      },
+      annotations: {},
+      ownerReferences: [controllerReference(service, Service)],
+    },
+    addressType,
+    endpoints: [],
+    ports: [],
+  }
+}

@@ -1,0 +1,129 @@
+/** Fits endpoints into slices of limited size while changing as few of them as possible. */
+
+import { EndpointSlice } from '#api/discovery/v1/endpoint-slice.ts'
+import type { V1Endpoint, V1EndpointPort, V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
+import { deepCopy } from '#api/meta/deep-copy.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
+import { isNotFound } from '#api/meta/server-response.ts'
+import type { Client } from '#client/client.ts'
+import { sortedJson } from '#controllers/workload/sorted-json.ts'
+
+/** Endpoints that share their ports, and may share slices. */
+export type EndpointGroup = { ports: V1EndpointPort[]; endpoints: V1Endpoint[] }
+
+export type SlicePlan = { create: V1EndpointSlice[]; update: V1EndpointSlice[]; remove: V1EndpointSlice[] }
+
+export const portsKey = (ports: readonly V1EndpointPort[] | null | undefined): string =>
+  sortedJson([...(ports ?? [])].sort((left, right) => ((left.name ?? '') < (right.name ?? '') ? -1 : 1)))
+
+const endpointKey = ({ addresses, targetRef, nodeName }: V1Endpoint): string =>
+  sortedJson({ addresses: [...addresses].sort(), target: targetRef?.uid ?? targetRef?.name ?? nodeName ?? '' })
+
+/**
+ * What has to be done so that the slices of one address type hold exactly these groups. `draft` is an empty slice with the
+ * metadata that all of them shall have. A service without endpoints has one empty slice, which tells that somebody looked.
+ */
+export function planSlices(
+  existing: readonly V1EndpointSlice[],
+  groups: readonly EndpointGroup[],
+  draft: V1EndpointSlice,
+  limit: number,
+  options: { keepsEmpty: boolean },
+): SlicePlan {
+  const plan: SlicePlan = { create: [], update: [], remove: [] }
+  const left = new Map<string, V1EndpointSlice[]>()
+  for (const slice of existing) {
+    const key = portsKey(slice.ports)
+    left.set(key, [...(left.get(key) ?? []), slice])
+  }
+  for (const group of groups) {
+    const key = portsKey(group.ports)
+    planGroup(plan, left.get(key) ?? [], group, draft, limit)
+    left.delete(key)
+  }
+  for (const slices of left.values()) plan.remove.push(...slices)
+  if (options.keepsEmpty && existing.length === plan.remove.length && plan.create.length === 0) keepOneEmpty(plan, draft)
+  reuseRemoved(plan)
+  return plan
+}
+
+function planGroup(
+  plan: SlicePlan,
+  slices: readonly V1EndpointSlice[],
+  { ports, endpoints }: EndpointGroup,
+  draft: V1EndpointSlice,
+  limit: number,
+): void {
+  const missing = new Map(endpoints.map((endpoint) => [endpointKey(endpoint), endpoint]))
+  const kept: { slice: V1EndpointSlice; endpoints: V1Endpoint[]; isChanged: boolean }[] = []
+  for (const slice of slices) {
+    const stays: V1Endpoint[] = []
+    let isChanged = !hasMetadata(slice, draft)
+    for (const endpoint of slice.endpoints ?? []) {
+      const key = endpointKey(endpoint)
+      const wanted = missing.get(key)
+      if (wanted === undefined || stays.length >= limit) {
+        isChanged = true
+        continue
+      }
+      missing.delete(key)
+      if (!semanticEqual(wanted, endpoint)) isChanged = true
+      stays.push(wanted)
+    }
+    if (stays.length === 0) plan.remove.push(slice)
+    else kept.push({ slice, endpoints: stays, isChanged })
+  }
+  const rest = [...missing.values()]
+  // Slices that are written anyway are filled first; then, if what is left fits into one more, the fullest that has room.
+  for (const entry of kept.filter(({ isChanged }) => isChanged)) entry.endpoints.push(...rest.splice(0, limit - entry.endpoints.length))
+  const roomy = kept
+    .filter(({ isChanged, endpoints: held }) => !isChanged && rest.length > 0 && held.length + rest.length <= limit)
+    .sort((left, right) => right.endpoints.length - left.endpoints.length)[0]
+  if (roomy !== undefined && rest.length > 0) {
+    roomy.endpoints.push(...rest.splice(0))
+    roomy.isChanged = true
+  }
+  while (rest.length > 0) plan.create.push({ ...deepCopy(draft), ports, endpoints: rest.splice(0, limit) })
+  for (const { slice, endpoints: held, isChanged } of kept) {
+    if (isChanged) plan.update.push({ ...slice, metadata: withMetadata(slice, draft), ports, endpoints: held })
+  }
+}
+
+function hasMetadata({ metadata }: V1EndpointSlice, { metadata: wanted }: V1EndpointSlice): boolean {
+  return semanticEqual(metadata.labels ?? {}, wanted.labels ?? {}) && semanticEqual(metadata.annotations ?? {}, wanted.annotations ?? {})
+}
+
+function withMetadata({ metadata }: V1EndpointSlice, { metadata: wanted }: V1EndpointSlice): V1EndpointSlice['metadata'] {
+  return {
+    ...metadata,
+    labels: { ...wanted.labels },
+    annotations: { ...wanted.annotations },
+    ...(wanted.ownerReferences === undefined ? {} : { ownerReferences: wanted.ownerReferences }),
+  }
+}
+
+function keepOneEmpty(plan: SlicePlan, draft: V1EndpointSlice): void {
+  const index = plan.remove.findIndex(
+    (slice) => (slice.endpoints ?? []).length === 0 && (slice.ports ?? []).length === 0 && hasMetadata(slice, draft),
+  )
+  if (index >= 0) plan.remove.splice(index, 1)
+  else plan.create.push({ ...deepCopy(draft), ports: [], endpoints: [] })
+}
+
+/** A slice that would be deleted while another is made becomes that other one. */
+function reuseRemoved(plan: SlicePlan): void {
+  while (plan.create.length > 0 && plan.remove.length > 0) {
+    const [next, old] = [plan.create.pop(), plan.remove.pop()]
+    if (next !== undefined && old !== undefined) plan.update.push({ ...next, metadata: withMetadata(old, next) })
+  }
+}
+
+export async function carryOut(client: Client, { create, update, remove }: SlicePlan): Promise<void> {
+  for (const slice of create) await client.create(EndpointSlice, slice)
+  for (const slice of update) await client.update(EndpointSlice, slice)
+  for (const { metadata } of remove) {
+    await client.delete(EndpointSlice, metadata).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error
+    })
+  }
+}
