@@ -47,6 +47,8 @@ export class EncryptionAtRest implements Disposable {
   readonly #watch: Disposable | undefined
   #loaded: Loaded
   #reload: Timer | undefined
+  /** Key services of earlier configurations, each with the timer that closes it. */
+  readonly #replaced = new Map<Loaded, Timer>()
 
   private constructor(options: EncryptionOptions, loaded: Loaded) {
     this.#options = options
@@ -92,7 +94,8 @@ export class EncryptionAtRest implements Disposable {
   [Symbol.dispose](): void {
     this.#watch?.[Symbol.dispose]()
     this.#reload?.cancel()
-    for (const kms of this.#loaded.kms) kms[Symbol.dispose]()
+    for (const timer of this.#replaced.values()) timer.cancel()
+    for (const loaded of [this.#loaded, ...this.#replaced.keys()]) closeServices(loaded)
   }
 
   #current(group: string, resource: string): ValueTransformer | undefined {
@@ -106,17 +109,25 @@ export class EncryptionAtRest implements Disposable {
     const loaded = await load(this.#options)
     const unhealthy = loaded.kms.find(({ problem }) => problem !== undefined)
     if (unhealthy !== undefined) {
-      for (const kms of loaded.kms) kms[Symbol.dispose]()
+      closeServices(loaded)
       throw new Error(unhealthy.problem)
     }
     const replaced = this.#loaded
     this.#loaded = loaded
-    clock.after(closeAfterMs, () => {
-      for (const kms of replaced.kms) kms[Symbol.dispose]()
-    })
+    this.#replaced.set(
+      replaced,
+      clock.after(closeAfterMs, () => {
+        this.#replaced.delete(replaced)
+        closeServices(replaced)
+      }),
+    )
     log.info('the encryption configuration changed', { path })
     for (const listener of this.#listeners) listener()
   }
+}
+
+function closeServices({ kms }: Loaded): void {
+  for (const service of kms) service[Symbol.dispose]()
 }
 
 async function load(options: EncryptionOptions): Promise<Loaded> {
