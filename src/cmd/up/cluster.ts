@@ -104,7 +104,12 @@ export function addClusterComponents(lifecycle: Lifecycle, options: UpOptions, s
         )
       })
     },
-    drain: async () => running?.drain(clock.sleep(2000)),
+    async drain() {
+      // The rest of the time must not keep a process alive that has nothing left to do.
+      const isOver = new AbortController()
+      await running?.drain(clock.sleep(2000, isOver.signal).catch(() => {}))
+      isOver.abort()
+    },
     stop: async () => running?.stop(),
   })
   if (selected.length > 0) {
