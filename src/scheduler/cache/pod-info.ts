@@ -1,0 +1,76 @@
+import type { V1Container, V1Pod } from '#api/core/v1/types.gen.ts'
+import { affinityTermsOf, type PodAffinityTerms } from '#scheduler/cache/affinity-terms.ts'
+import { type NodeMatcher, requiredNodeMatcher } from '#scheduler/cache/node-selector.ts'
+import { hasAllNonZero, nonZeroRequestsOf, type Resources, requestsOf } from '#scheduler/cache/resources.ts'
+
+export type HostPort = { readonly ip: string; readonly protocol: string; readonly port: number }
+
+/** A pod with everything that is asked about it many times a cycle worked out once. Immutable. */
+export type PodInfo = {
+  readonly pod: V1Pod
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+  readonly priority: number
+  readonly requests: Resources
+  readonly nonZeroCpuMillis: number
+  readonly nonZeroMemory: number
+  readonly hostPorts: readonly HostPort[]
+  readonly terms: PodAffinityTerms
+  /** Why the affinity terms cannot be understood. */
+  readonly termsError: string | undefined
+  readonly requiredNode: NodeMatcher | undefined
+  readonly isTerminating: boolean
+}
+
+export function podInfoOf(pod: V1Pod): PodInfo {
+  const requests = requestsOf(pod)
+  const nonZero = hasAllNonZero(pod.spec) ? requests : nonZeroRequestsOf(pod.spec)
+  let terms: PodAffinityTerms = { required: [], requiredAnti: [], preferred: [], preferredAnti: [] }
+  let termsError: string | undefined
+  try {
+    terms = affinityTermsOf(pod)
+  } catch (error) {
+    termsError = error instanceof Error ? error.message : String(error)
+  }
+  return {
+    pod,
+    uid: pod.metadata.uid ?? `${pod.metadata.namespace}/${pod.metadata.name}`,
+    namespace: pod.metadata.namespace ?? '',
+    name: pod.metadata.name ?? '',
+    priority: pod.spec.priority ?? 0,
+    requests,
+    nonZeroCpuMillis: nonZero.cpuMillis,
+    nonZeroMemory: nonZero.memory,
+    hostPorts: hostPortsOf(pod),
+    terms,
+    termsError,
+    requiredNode: requiredNodeMatcher(pod),
+    isTerminating: pod.metadata.deletionTimestamp !== undefined,
+  }
+}
+
+/** The same pod, taken to run on the node. */
+export function placedOn(info: PodInfo, nodeName: string): PodInfo {
+  return { ...info, pod: { ...info.pod, spec: { ...info.pod.spec, nodeName } } }
+}
+
+export const hasAffinity = ({ terms }: PodInfo): boolean =>
+  terms.required.length + terms.requiredAnti.length + terms.preferred.length + terms.preferredAnti.length > 0
+
+export const podKey = (pod: V1Pod): string => `${pod.metadata.namespace}/${pod.metadata.name}`
+
+export const isFinished = ({ status }: V1Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed'
+
+function hostPortsOf({ spec }: V1Pod): HostPort[] {
+  const ports: HostPort[] = []
+  const collect = (container: V1Container) => {
+    for (const { hostPort, hostIP, protocol } of container.ports ?? []) {
+      if (hostPort) ports.push({ ip: hostIP || '0.0.0.0', protocol: protocol || 'TCP', port: hostPort })
+    }
+  }
+  spec.containers.forEach(collect)
+  // Sidecars hold their ports for as long as the pod runs.
+  for (const container of spec.initContainers ?? []) if (container.restartPolicy === 'Always') collect(container)
+  return ports
+}

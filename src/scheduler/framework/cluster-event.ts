@@ -1,0 +1,109 @@
+/** What happens in a cluster that can make a pod fit that did not fit before. */
+import type { V1Node, V1Pod } from '#api/core/v1/types.gen.ts'
+import { deepEqual } from '#scheduler/framework/deep-equal.ts'
+
+export type EventResource =
+  | 'Pod'
+  | 'Node'
+  | 'PersistentVolume'
+  | 'PersistentVolumeClaim'
+  | 'StorageClass'
+  | 'CSINode'
+  | 'CSIDriver'
+  | 'CSIStorageCapacity'
+  | 'VolumeAttachment'
+  | 'ResourceClaim'
+  | 'ResourceSlice'
+  | 'DeviceClass'
+  | '*'
+
+export type EventAction =
+  | 'Add'
+  | 'Delete'
+  | 'Update'
+  | 'UpdateNodeAllocatable'
+  | 'UpdateNodeLabel'
+  | 'UpdateNodeTaint'
+  | 'UpdateNodeCondition'
+  | 'UpdateNodeDeclaredFeature'
+  | 'UpdatePodLabel'
+  | 'UpdatePodScaleDown'
+  | 'UpdatePodToleration'
+  | 'UpdatePodSchedulingGatesEliminated'
+  | 'UpdatePodGeneratedResourceClaim'
+  | '*'
+
+/** `before` is missing when the object is new, `after` when it is gone. */
+export type ClusterEvent = {
+  readonly resource: EventResource
+  readonly action: EventAction
+  readonly before?: unknown
+  readonly after?: unknown
+  /** Upstream's name of it, as metrics label it. */
+  readonly label: string
+}
+
+/** A kind of event that may turn a plugin's no into a yes. */
+export type RetryOn = {
+  readonly resource: EventResource
+  readonly actions: readonly EventAction[]
+  /** Whether this very event does; every event of the kind does when there is no hint. */
+  hint?(pod: V1Pod, before: unknown, after: unknown): boolean
+}
+
+const kind = (resource: EventResource, ...actions: EventAction[]): RetryOn => ({ resource, actions })
+
+export const on = {
+  node: {
+    added: kind('Node', 'Add'),
+    deleted: kind('Node', 'Delete'),
+    allocatableChanged: kind('Node', 'UpdateNodeAllocatable'),
+    labelsChanged: kind('Node', 'UpdateNodeLabel'),
+    taintsChanged: kind('Node', 'UpdateNodeTaint'),
+    featuresChanged: kind('Node', 'UpdateNodeDeclaredFeature'),
+  },
+  /** Of other pods, bound or nominated, and of the waiting pod itself. */
+  pod: {
+    added: kind('Pod', 'Add'),
+    deleted: kind('Pod', 'Delete'),
+    labelsChanged: kind('Pod', 'UpdatePodLabel'),
+    scaledDown: kind('Pod', 'UpdatePodScaleDown'),
+    tolerationsChanged: kind('Pod', 'UpdatePodToleration'),
+    gatesEliminated: kind('Pod', 'UpdatePodSchedulingGatesEliminated'),
+    claimGenerated: kind('Pod', 'UpdatePodGeneratedResourceClaim'),
+  },
+  added: (resource: EventResource): RetryOn => kind(resource, 'Add'),
+  changed: (resource: EventResource): RetryOn => kind(resource, 'Add', 'Update'),
+  deleted: (resource: EventResource): RetryOn => kind(resource, 'Delete'),
+} as const
+
+/** The event, when the hint says so. */
+export const when = (event: RetryOn, hint: NonNullable<RetryOn['hint']>): RetryOn => ({ ...event, hint })
+
+export function concerns({ resource, actions }: RetryOn, event: ClusterEvent): boolean {
+  if (event.resource === '*') return true
+  return (
+    resource === event.resource &&
+    (event.action === '*' || actions.includes(event.action) || (event.action.startsWith('Update') && actions.includes('Update')))
+  )
+}
+
+/** Everything that may have changed, for when nobody knows what. */
+export const anyEvent = (label: string): ClusterEvent => ({ resource: '*', action: '*', label })
+
+export function nodeEvents(before: V1Node, after: V1Node): ClusterEvent[] {
+  const events: ClusterEvent[] = []
+  const add = (action: EventAction, label: string) => events.push({ resource: 'Node', action, before, after, label })
+  if (!deepEqual(before.status?.allocatable, after.status?.allocatable)) add('UpdateNodeAllocatable', 'NodeAllocatableChange')
+  if (!deepEqual(before.metadata.labels, after.metadata.labels)) add('UpdateNodeLabel', 'NodeLabelChange')
+  if (!deepEqual(before.spec?.taints, after.spec?.taints) || before.spec?.unschedulable !== after.spec?.unschedulable)
+    add('UpdateNodeTaint', 'NodeTaintChange')
+  if (!deepEqual(conditionStates(before), conditionStates(after))) add('UpdateNodeCondition', 'NodeConditionChange')
+  if (!deepEqual(before.status?.declaredFeatures, after.status?.declaredFeatures))
+    add('UpdateNodeDeclaredFeature', 'NodeDeclaredFeatureChange')
+  return events
+}
+
+/** Heartbeats are no change. */
+const conditionStates = ({ status }: V1Node) =>
+  Object.fromEntries((status?.conditions ?? []).map(({ type, status: state }) => [type, state]))

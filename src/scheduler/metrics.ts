@@ -1,0 +1,73 @@
+/** The scheduler's metrics, by upstream's names. */
+import { exponentialBuckets, type Metrics } from '#base/metrics.ts'
+
+export type SchedulerMetrics = ReturnType<typeof schedulerMetrics>
+
+export function schedulerMetrics(metrics: Metrics) {
+  const attemptSeconds = exponentialBuckets(0.001, 2, 15)
+  return {
+    attempts: metrics.counter(
+      'scheduler_schedule_attempts_total',
+      "Number of attempts to schedule pods, by the result. 'unschedulable' means a pod could not be scheduled, while 'error' means an internal scheduler problem.",
+    ),
+    attemptDuration: metrics.histogram(
+      'scheduler_scheduling_attempt_duration_seconds',
+      'Scheduling attempt latency in seconds (scheduling algorithm + binding)',
+      attemptSeconds,
+    ),
+    algorithmDuration: metrics.histogram(
+      'scheduler_scheduling_algorithm_duration_seconds',
+      'Scheduling algorithm latency in seconds',
+      attemptSeconds,
+    ),
+    extensionPointDuration: metrics.histogram(
+      'scheduler_framework_extension_point_duration_seconds',
+      'Latency for running all plugins of a specific extension point.',
+      exponentialBuckets(0.0001, 2, 12),
+    ),
+    attemptsPerPod: metrics.histogram(
+      'scheduler_pod_scheduling_attempts',
+      'Number of attempts to successfully schedule a pod.',
+      exponentialBuckets(1, 2, 5),
+    ),
+    podDuration: metrics.histogram(
+      'scheduler_pod_scheduling_sli_duration_seconds',
+      'E2e latency for a pod being scheduled, from the time the pod enters the scheduling queue and might involve multiple scheduling attempts.',
+      exponentialBuckets(0.01, 2, 20),
+    ),
+    preemptionVictims: metrics.histogram(
+      'scheduler_preemption_victims',
+      'Number of selected preemption victims',
+      exponentialBuckets(1, 2, 7),
+    ),
+    preemptionAttempts: metrics.counter('scheduler_preemption_attempts_total', 'Total preemption attempts in the cluster till now'),
+    incomingPods: metrics.counter(
+      'scheduler_queue_incoming_pods_total',
+      'Number of pods added to scheduling queues by event and queue type.',
+    ),
+    permitWait: metrics.histogram('scheduler_permit_wait_duration_seconds', 'Duration of waiting on permit.', attemptSeconds),
+    scheduledAfterFlush: metrics.counter(
+      'scheduler_pod_scheduled_after_flush_total',
+      'Number of pods that were successfully scheduled after being flushed from unschedulablePods.',
+    ),
+    unschedulablePods: metrics.gauge(
+      'scheduler_unschedulable_pods',
+      'The number of unschedulable pods broken down by plugin name. A pod will increment the gauge for all plugins that caused it to not schedule.',
+    ),
+    measurePending: (read: () => { active: number; backoff: number; unschedulable: number; gated: number }) =>
+      metrics.measured(
+        'scheduler_pending_pods',
+        "Number of pending pods, by the queue type. 'active' means number of pods in activeQ; 'backoff' means number of pods in backoffQ; 'unschedulable' means number of pods in unschedulablePods; 'gated' is the number of unschedulable pods that the scheduler never attempted to schedule because they are gated.",
+        () => Object.entries(read()).map(([queue, count]) => [{ queue }, count] as const),
+      ),
+    measureCache: (read: () => { nodes: number; pods: number; assumed: number }) =>
+      metrics.measured('scheduler_cache_size', 'Number of nodes, pods, and assumed (bound) pods in the scheduler cache.', () => {
+        const { nodes, pods, assumed } = read()
+        return [
+          [{ type: 'nodes' }, nodes],
+          [{ type: 'pods' }, pods],
+          [{ type: 'assumed_pods' }, assumed],
+        ] as const
+      }),
+  }
+}

@@ -1,0 +1,81 @@
+import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import type { ClusterObjects } from '#scheduler/cluster-objects.ts'
+import { on } from '#scheduler/framework/cluster-event.ts'
+import { defineSchedulerPlugin } from '#scheduler/framework/plugin.ts'
+import { fits, type Status, unresolvable, unschedulable } from '#scheduler/framework/status.ts'
+import { claimNameOf, classNameOf, usesClaims } from '#scheduler/plugins/pod-claims.ts'
+
+const tooMany = unschedulable('node(s) exceed max volume count')
+
+/** A storage driver can attach only so many volumes to a node. */
+export function nodeVolumeLimits({ objects }: { objects: ClusterObjects }) {
+  return defineSchedulerPlugin<ReadonlyMap<string, string>>({
+    name: 'NodeVolumeLimits',
+    retryOn: [on.changed('CSINode'), on.pod.deleted, on.changed('PersistentVolumeClaim'), on.deleted('VolumeAttachment')],
+
+    preFilter({ pod }) {
+      if (!usesClaims(pod)) return 'skip'
+      const wanted = new Map<string, string>()
+      const refused = collect(pod, wanted, true)
+      return refused === undefined ? { state: wanted } : { refused }
+    },
+
+    filter(_, node, wanted) {
+      if (wanted.size === 0) return fits
+      const limits = limitsOf(node.name)
+      if (limits.size === 0) return fits
+      const attached = new Map<string, string>()
+      for (const { pod } of node.pods) collect(pod, attached, false)
+      for (const [handle, driver] of attachmentsOn(node.name)) attached.set(handle, driver)
+      const counts = new Map<string, number>()
+      const count = (driver: string) => counts.set(driver, (counts.get(driver) ?? 0) + 1)
+      for (const driver of attached.values()) count(driver)
+      const added = new Set<string>()
+      for (const [handle, driver] of wanted) {
+        if (attached.has(handle)) continue
+        count(driver)
+        added.add(driver)
+      }
+      for (const driver of added) if ((counts.get(driver) ?? 0) > (limits.get(driver) ?? Number.POSITIVE_INFINITY)) return tooMany
+      return fits
+    },
+  })
+
+  function limitsOf(nodeName: string): Map<string, number> {
+    const limits = new Map<string, number>()
+    for (const { name, allocatable } of objects.of('CSINode').get('', nodeName)?.spec.drivers ?? []) {
+      if (allocatable?.count !== undefined) limits.set(name, allocatable.count)
+    }
+    return limits
+  }
+
+  /** By the volume's handle, the driver: one volume used by two pods is attached once. */
+  function collect(pod: V1Pod, found: Map<string, string>, isNew: boolean): Status | undefined {
+    const namespace = pod.metadata.namespace ?? ''
+    for (const volume of pod.spec.volumes ?? []) {
+      const name = claimNameOf(pod, volume)
+      if (name === undefined) continue
+      const claim = objects.of('PersistentVolumeClaim').get(namespace, name)
+      if (claim === undefined) {
+        if (isNew) return unresolvable(`looking up PVC ${namespace}/${name}: persistentvolumeclaim "${name}" not found`)
+        continue
+      }
+      const csi = objects.of('PersistentVolume').get('', claim.spec?.volumeName ?? '')?.spec?.csi
+      if (csi) found.set(`${csi.driver}/${csi.volumeHandle}`, csi.driver)
+      else if (!claim.spec?.volumeName) {
+        // Not provisioned yet: it will be one more of its class's driver.
+        const driver = objects.of('StorageClass').get('', classNameOf(claim))?.provisioner
+        if (driver) found.set(`${driver}/${namespace}/${name}`, driver)
+      }
+    }
+    return undefined
+  }
+
+  function* attachmentsOn(nodeName: string): Iterable<[string, string]> {
+    for (const { spec } of objects.of('VolumeAttachment').values()) {
+      if (spec.nodeName !== nodeName) continue
+      const csi = objects.of('PersistentVolume').get('', spec.source.persistentVolumeName ?? '')?.spec?.csi
+      if (csi) yield [`${csi.driver}/${csi.volumeHandle}`, csi.driver]
+    }
+  }
+}
