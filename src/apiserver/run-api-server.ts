@@ -87,7 +87,8 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
   await using opened = new AsyncDisposableStack()
   const access = opened.use(await openAccess(options.access, keys, { ...options.outside, clock, random, logger }))
   const { serviceAccounts, encryption } = access
-  const authorizer = standardAuthorizer(access.authorizers)
+  const authorizer = standardAuthorizer(access.authorizers.chosen)
+  access.authorizers.onChange(authorizer.use)
   const { requests, metrics = new Metrics() } = options
   const auditor = requests && (await openAudit(requests, { ...options.outside, clock, logger, metrics }))
   if (auditor) opened.defer(() => auditor.close())

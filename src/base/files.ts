@@ -1,4 +1,4 @@
-import { constants, type FSWatcher, watch as watchPath } from 'node:fs'
+import { constants, type FSWatcher, statSync, watch as watchPath } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
@@ -107,7 +107,9 @@ export const nodeFiles: Files = {
     }
   },
   watch(path, onChange) {
-    const watcher: FSWatcher = watchPath(path, { persistent: false }, () => onChange())
+    // A file that is replaced by another is a new one, which a watch of the old one does not see: its directory does.
+    const isDirectory = statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+    const watcher: FSWatcher = watchPath(isDirectory ? path : dirname(path), { persistent: false }, () => onChange())
     watcher.on('error', () => onChange())
     return { [Symbol.dispose]: () => watcher.close() }
   },

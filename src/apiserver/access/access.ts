@@ -1,7 +1,7 @@
 /** Everything that flags and files say of access, opened: authenticators, authorizers, admission, encryption. */
 import { admissionWebhooks, pluginConfigurations } from '#apiserver/access/admission.ts'
 import { configuredAuthentication } from '#apiserver/access/authentication.ts'
-import { configuredAuthorizers } from '#apiserver/access/authorization.ts'
+import { type ConfiguredAuthorizers, configuredAuthorizers } from '#apiserver/access/authorization.ts'
 import { configuredEncryption } from '#apiserver/access/encryption.ts'
 import { serviceAccountIssuer } from '#apiserver/access/service-accounts.ts'
 import type { AccessSeams, AccessSettings } from '#apiserver/access/settings.ts'
@@ -9,14 +9,13 @@ import type { AdmissionContext } from '#apiserver/admission/admission.ts'
 import type { PluginConfigurations } from '#apiserver/admission/configuration.ts'
 import type { ServiceAccountIssuer } from '#apiserver/authn/service-account/issuer.ts'
 import type { MoreAuthenticators } from '#apiserver/authn/standard-authenticator.ts'
-import type { ChosenAuthorizer } from '#apiserver/authz/standard-authorizer.ts'
 import type { EncryptionAtRest } from '#apiserver/encryption/encryption-at-rest.ts'
 import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 
 export type Access = Disposable & {
   readonly serviceAccounts: ServiceAccountIssuer
   readonly authenticators: MoreAuthenticators
-  readonly authorizers: readonly ChosenAuthorizer[]
+  readonly authorizers: ConfiguredAuthorizers
   readonly plugins: PluginConfigurations
   readonly reviewWebhook: NonNullable<AdmissionContext['reviewWebhook']>
   readonly encryption: EncryptionAtRest | undefined

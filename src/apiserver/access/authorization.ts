@@ -8,25 +8,76 @@ import {
 } from '#apiserver/authz/authorization-configuration.ts'
 import type { ChosenAuthorizer } from '#apiserver/authz/standard-authorizer.ts'
 import { webhookAuthorizerFrom } from '#apiserver/authz/webhook/webhook-from-configuration.ts'
+import type { Timer } from '#base/clock.ts'
 
 const webhookTimeoutMs = 30_000
+const settleMs = 200
 
-/** The authorizers that flags or a file ask for, in their order. Connections are closed with the stack. */
+export type ConfiguredAuthorizers = {
+  readonly chosen: readonly ChosenAuthorizer[]
+  /** Tells what the file of --authorization-config asks for after it changed; a file that is wrong is not told of. */
+  onChange(listener: (chosen: readonly ChosenAuthorizer[]) => void): void
+}
+
+/** The authorizers that flags or a file ask for, in their order. Connections and the watch of the file end with the stack. */
 export async function configuredAuthorizers(
   settings: AuthorizationSettings,
   seams: AccessSeams,
   stack: DisposableStack,
-): Promise<ChosenAuthorizer[]> {
-  const { authorizers } = await configurationOf(settings, seams)
-  const { authorizationPolicyFile: policyFile } = settings
-  const hasAbac = authorizers.some(({ type }) => type === 'ABAC')
-  if (hasAbac && policyFile === '') throw new Error("authorization-mode ABAC's authorization policy file not passed")
+): Promise<ConfiguredAuthorizers> {
+  const { files, clock, logger } = seams
+  const { authorizationConfig: path, authorizationPolicyFile: policyFile } = settings
+  const configuration = await configurationOf(settings, seams)
+  const hasAbac = configuration.authorizers.some(({ type }) => type === 'ABAC')
   if (!hasAbac && policyFile !== '') throw new Error('cannot specify --authorization-policy-file without mode ABAC')
+  let opened = new DisposableStack()
+  stack.defer(() => opened.dispose())
+  const chosen = await authorizersOf(configuration, policyFile, seams, opened)
+  let listener: (chosen: readonly ChosenAuthorizer[]) => void = () => {}
+  if (path !== '') {
+    let known = JSON.stringify(configuration)
+    const reload = async () => {
+      const changed = await configurationOf(settings, seams)
+      if (JSON.stringify(changed) === known) return
+      using connections = new DisposableStack()
+      listener(await authorizersOf(changed, policyFile, seams, connections))
+      known = JSON.stringify(changed)
+      opened.dispose()
+      opened = connections.move()
+      logger.info('the authorization configuration changed', { path })
+    }
+    let pending: Timer | undefined
+    const settle = () => {
+      pending ??= clock.after(settleMs, () => {
+        pending = undefined
+        reload().catch((error: unknown) => logger.error('the changed authorization configuration is not used', { error: String(error) }))
+      })
+    }
+    stack.use(files.watch(path, settle))
+    stack.defer(() => pending?.cancel())
+  }
+  return {
+    chosen,
+    onChange(heard) {
+      listener = heard
+    },
+  }
+}
+
+async function authorizersOf(
+  { authorizers }: AuthorizationConfiguration,
+  policyFile: string,
+  seams: AccessSeams,
+  connections: DisposableStack,
+): Promise<ChosenAuthorizer[]> {
+  if (policyFile === '' && authorizers.some(({ type }) => type === 'ABAC')) {
+    throw new Error("authorization-mode ABAC's authorization policy file not passed")
+  }
   return Promise.all(
     authorizers.map(async ({ type, webhook }): Promise<ChosenAuthorizer> => {
       if (type === 'ABAC') return { mode: type, authorizer: abacAuthorizer(await seams.files.readText(policyFile), policyFile) }
       if (webhook === undefined) return { mode: type }
-      return { mode: type, authorizer: stack.use(await webhookAuthorizerFrom(webhook, { ...seams, log: seams.logger })) }
+      return { mode: type, authorizer: connections.use(await webhookAuthorizerFrom(webhook, { ...seams, log: seams.logger })) }
     }),
   )
 }

@@ -16,6 +16,8 @@ export type ChosenAuthorizer = { readonly mode: string; readonly authorizer?: Au
 
 export type StandardAuthorizer = Authorizer & {
   readonly rbac: RbacAuthorizer
+  /** Asks these from now on. */
+  use(chosen: readonly ChosenAuthorizer[]): void
   /** Begins to follow the cluster's roles, bindings, pods and volumes. */
   follow(cluster: ClusterView): Disposable
 }
@@ -27,7 +29,7 @@ const rbacKinds: Readonly<Record<RbacKind, string>> = {
   ClusterRoleBinding: 'clusterrolebindings',
 }
 
-export function standardAuthorizer(chosen: readonly ChosenAuthorizer[]): StandardAuthorizer {
+export function standardAuthorizer(first: readonly ChosenAuthorizer[]): StandardAuthorizer {
   const rbac = new RbacAuthorizer()
   const graph = new NodeGraph()
   const known: Readonly<Record<string, () => Authorizer>> = {
@@ -36,15 +38,28 @@ export function standardAuthorizer(chosen: readonly ChosenAuthorizer[]): Standar
     AlwaysAllow: () => alwaysAllow,
     AlwaysDeny: () => alwaysDeny,
   }
-  const members = chosen.map(({ mode, authorizer }) => {
-    const member = authorizer ?? known[mode]?.()
-    if (member === undefined)
-      throw new Error(`--authorization-mode: there is no mode ${mode}; there are ${Object.keys(known).join(', ')}, ABAC, Webhook`)
-    return member
-  })
-  const chain = authorizerChain([privilegedGroup('system:masters'), ...members])
-  return { ...chain, rbac, follow: (cluster) => follow(cluster, rbac, graph) }
+  const chainOf = (chosen: readonly ChosenAuthorizer[]) => {
+    const members = chosen.map(({ mode, authorizer }) => {
+      const member = authorizer ?? known[mode]?.()
+      if (member === undefined)
+        throw new Error(`--authorization-mode: there is no mode ${mode}; there are ${Object.keys(known).join(', ')}, ABAC, Webhook`)
+      return member
+    })
+    return authorizerChain([privilegedGroup('system:masters'), ...members])
+  }
+  let chain = chainOf(first)
+  return {
+    authorize: (attributes) => chain.authorize(attributes),
+    rulesFor: (user, namespace) => chain.rulesFor?.(user, namespace) ?? noRules,
+    rbac,
+    use(chosen) {
+      chain = chainOf(chosen)
+    },
+    follow: (cluster) => follow(cluster, rbac, graph),
+  }
 }
+
+const noRules = { resourceRules: [], nonResourceRules: [], incomplete: true }
 
 function nodeRules() {
   const role = defaultRbacObjects().find(({ kind, object }) => kind === 'ClusterRole' && object.metadata.name === 'system:node')

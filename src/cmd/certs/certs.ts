@@ -12,7 +12,9 @@ import { textTable } from '#cmd/text-table.ts'
 export async function printCertificates({ dataDir }: { dataDir: string }): Promise<void> {
   using keys = await keysIn(dataDir)
   const day = (ms: number) => new Date(ms).toISOString().slice(0, 10)
-  const rows = keys.status().map(({ name, signer = '', subject, notAfterMs, renewAtMs }) => {
+  const byName = keys.status().sort((left, right) => (left.name < right.name ? -1 : 1))
+  const authoritiesFirst = [...byName.filter(({ signer }) => !signer), ...byName.filter(({ signer }) => signer)]
+  const rows = authoritiesFirst.map(({ name, signer = '', subject, notAfterMs, renewAtMs }) => {
     const isOver = notAfterMs < systemClock.now()
     return [name, signer, subject, isOver ? `${day(notAfterMs)} (over)` : day(notAfterMs), day(renewAtMs)]
   })
@@ -22,7 +24,7 @@ export async function printCertificates({ dataDir }: { dataDir: string }): Promi
 export async function renewCertificates(names: readonly string[], { dataDir }: { dataDir: string }): Promise<void> {
   using keys = await keysIn(dataDir)
   const renewed = await keys.renew(names.length === 0 ? undefined : names)
-  thisProcess.print(`Renewed: ${renewed.join(', ')}`)
+  thisProcess.print(`Renewed: ${renewed.sort().join(', ')}`)
 }
 
 async function keysIn(dataDir: string): Promise<ClusterKeys & Disposable> {

@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { nodeFiles } from '#base/files.ts'
+
+test('a watched file is seen to change again and again, also when it is replaced as a whole', async () => {
+  const directory = await nodeFiles.temporaryDirectory('watched ')
+  const path = join(directory, 'file')
+  await nodeFiles.write(path, '0')
+  let heard = () => {}
+  const watch = nodeFiles.watch(path, () => heard())
+  for (const content of ['1', '2', '3']) {
+    const seen = new Promise<void>((resolve) => {
+      heard = () => void nodeFiles.readTextIfPresent(path).then((text) => text === content && resolve())
+    })
+    await nodeFiles.write(path, content)
+    await seen
+  }
+  assert.equal(await nodeFiles.readText(path), '3')
+  watch[Symbol.dispose]()
+  heard = () => {}
+  await nodeFiles.remove(directory)
+})
