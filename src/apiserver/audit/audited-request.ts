@@ -59,6 +59,7 @@ export class AuditedRequest {
 
   /** The answer's head. Long-running requests get an event of their own for it. */
   answered(status: number, contentType: string, body: Uint8Array | string | undefined, isLongRunning: boolean): void {
+    if (this.#isOver) return
     this.#responseType = contentType
     this.#responseBody = body
     this.#event.responseStatus = status >= 400 ? failureOf(body, contentType, status) : statusOf(status)
@@ -66,7 +67,7 @@ export class AuditedRequest {
       this.#event.responseStatus = { metadata: {}, message: this.#refusal, code: status }
       this.#isOver = true
     }
-    if (isLongRunning || this.#isOver) this.#stage('ResponseStarted')
+    if (isLongRunning || this.#refusal !== undefined) this.#stage('ResponseStarted')
   }
 
   chunk(chunk: Uint8Array | string): void {
@@ -99,9 +100,11 @@ export class AuditedRequest {
     if (decision.omitStages.has(stage)) return
     if (stage !== 'RequestReceived') this.#fillBodies()
     const annotations = context.auditAnnotations
+    const { requestReceivedTimestamp = null, ...event } = this.#event
     emit({
-      ...this.#event,
+      ...event,
       stage,
+      requestReceivedTimestamp,
       stageTimestamp: microTime(stage === 'RequestReceived' ? receivedMicros : clock.nowMicros()),
       ...(Object.keys(annotations).length === 0 ? {} : { annotations: { ...annotations } }),
     })
