@@ -4,6 +4,7 @@ import { endpointsController } from '#controllers/endpoints/endpoints-controller
 import { endpointSliceController } from '#controllers/endpointslice/endpointslice-controller.ts'
 import { endpointSliceMirroringController } from '#controllers/endpointslice-mirroring/endpointslice-mirroring-controller.ts'
 import { garbageCollector } from '#controllers/garbage-collector/garbage-collector.ts'
+import { jobController } from '#controllers/job/job-controller.ts'
 import { namespaceController } from '#controllers/namespace/namespace-controller.ts'
 import { podGarbageCollector } from '#controllers/pod-gc/pod-gc.ts'
 import { replicaSetController } from '#controllers/replicaset/replicaset-controller.ts'
@@ -25,6 +26,7 @@ export const controllers: readonly Controller[] = [
   podGarbageCollector,
   namespaceController,
   garbageCollector,
+  jobController,
   replicaSetController,
   deploymentController,
   ttlAfterFinishedController,

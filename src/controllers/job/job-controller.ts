@@ -1,0 +1,143 @@
+import { Job } from '#api/batch/v1/job.ts'
+import type { V1Job, V1JobCondition, V1JobStatus } from '#api/batch/v1/types.gen.ts'
+import { Pod } from '#api/core/v1/pod/pod.ts'
+import { deepCopy } from '#api/meta/deep-copy.ts'
+import { controllerOf } from '#api/meta/owner-references.ts'
+import { labelSelectorFrom } from '#api/meta/selector.ts'
+import { formatTime } from '#api/meta/time.ts'
+import { isJobFinished, newCondition, withCondition } from '#controllers/job/conditions.ts'
+import { deadlineLeftMs, type JobLook, lookAt } from '#controllers/job/job-look.ts'
+import { isSuspended, isTracked, trackingFinalizer } from '#controllers/job/job-pods.ts'
+import { managePods, removeTracking } from '#controllers/job/manage-pods.ts'
+import { track } from '#controllers/job/track.ts'
+import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
+import { on } from '#controllers/runtime/triggers.ts'
+import { claimChildren, possibleOwners } from '#controllers/workload/claim-children.ts'
+import { deletePod } from '#controllers/workload/pod-writes.ts'
+import { isDeleting, isReady, isTerminating } from '#controllers/workload/pods.ts'
+
+const trackedByJob = 'tracked by job'
+const ourName = 'kubernetes.io/job-controller'
+
+/** Runs pods until enough of them have succeeded. */
+export const jobController = defineController({
+  name: 'job-controller',
+  alias: 'job',
+  serviceAccount: 'job-controller',
+  for: Job,
+  owns: [Pod],
+  indexes(cache) {
+    cache.addIndex(Pod, trackedByJob, (pod) => {
+      const owner = isTracked(pod) ? controllerOf(pod) : undefined
+      return owner?.kind === 'Job' ? [`${pod.metadata.namespace}/${owner.name}`] : []
+    })
+  },
+  watches: [
+    on(Pod, (pod, cache) =>
+      possibleOwners(
+        cache,
+        Job,
+        pod,
+        ({ spec }, labels) => spec?.selector !== undefined && labelSelectorFrom(spec.selector).matches(labels),
+      ),
+    ),
+  ],
+
+  async reconcile(cached, context) {
+    if (cached.spec === undefined || (cached.spec.managedBy ?? ourName) !== ourName) return
+    await releaseStrays(cached.metadata.namespace ?? '', cached.metadata.name ?? '', cached.metadata.uid, context)
+    if (isJobFinished(cached)) return
+    const job = deepCopy(cached)
+    const nowMs = context.clock.now()
+    const status: V1JobStatus = job.status ?? {}
+    job.status = status
+    if (!status.startTime && !isSuspended(job)) status.startTime = formatTime(nowMs)
+    const pods = await claimChildren(context, {
+      ownerKind: Job,
+      owner: cached,
+      childKind: Pod,
+      selector: labelSelectorFrom(cached.spec.selector),
+      finalizers: [trackingFinalizer],
+    })
+    const look = lookAt(job, pods, nowMs)
+    const step = look.verdict === undefined ? await goOn(look, context) : await endAll(look, context)
+    const next: V1JobStatus = { ...deepCopy(status), ...step.status }
+    if (step.active === 0) delete next.active
+    else next.active = step.active
+    next.ready = step.ready
+    next.terminating = step.terminating
+    // A copy of what the server has: `track` finds out what has changed.
+    await track({ ...look, job: { ...job, status: cached.status ?? {} } }, next, step.verdict, context)
+    const leftMs = deadlineLeftMs({ ...job, status: next }, nowMs)
+    if (leftMs !== undefined && step.verdict === undefined) context.requeueAfter(Math.max(leftMs, 1))
+    if (step.error !== undefined) throw step.error
+  },
+
+  reconcileGone: (namespace, name, context) => releaseStrays(namespace, name, undefined, context),
+})
+
+type Step = {
+  active: number
+  ready: number
+  terminating: number
+  verdict: V1JobCondition | undefined
+  status: Partial<V1JobStatus>
+  error?: unknown
+}
+
+/** The job is decided: what still runs has to end before it is over. */
+async function endAll({ job, pods, active, verdict }: JobLook, context: ReconcileContext): Promise<Step> {
+  const outcomes = await Promise.allSettled(active.map((pod) => deletePod(context, { kind: Job, object: job }, pod)))
+  const failed = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined
+  const left = active.filter((_, index) => outcomes[index]?.status === 'rejected')
+  return {
+    active: left.length,
+    ready: left.filter(isReady).length,
+    terminating: pods.filter(isTerminating).length + active.length - left.length,
+    verdict: failed === undefined ? verdict : undefined,
+    status: {},
+    ...(failed === undefined ? {} : { error: failed.reason }),
+  }
+}
+
+async function goOn(look: JobLook, context: ReconcileContext): Promise<Step> {
+  const { job, pods, active, succeeded } = look
+  const nowMs = context.clock.now()
+  const managed = isDeleting(job) ? { created: 0, deleted: [] } : await managePods(look, context)
+  const left = active.filter((pod) => !managed.deleted.includes(pod))
+  const activeCount = left.length + managed.created
+  const step: Step = {
+    active: activeCount,
+    ready: left.filter(isReady).length,
+    terminating: pods.filter(isTerminating).length + managed.deleted.length,
+    verdict: undefined,
+    status: {},
+    ...('error' in managed ? { error: managed.error } : {}),
+  }
+  const completions = job.spec?.completions
+  const isComplete = activeCount === 0 && (completions === undefined ? succeeded > 0 : succeeded >= completions)
+  if (isComplete) {
+    step.verdict = newCondition('SuccessCriteriaMet', 'True', 'CompletionsReached', 'Reached expected number of succeeded pods', nowMs)
+  } else if (!isDeleting(job)) {
+    step.status = noteSuspension(job, nowMs, context)
+  }
+  return step
+}
+
+function noteSuspension(job: V1Job, nowMs: number, { events }: ReconcileContext): Partial<V1JobStatus> {
+  const condition = isSuspended(job)
+    ? newCondition('Suspended', 'True', 'JobSuspended', 'Job suspended', nowMs)
+    : newCondition('Suspended', 'False', 'JobResumed', 'Job resumed', nowMs)
+  const { conditions, isChanged } = withCondition(job.status?.conditions ?? [], condition)
+  if (!isChanged) return {}
+  events.normal(Job, job, isSuspended(job) ? 'Suspended' : 'Resumed', condition.message ?? '')
+  // The deadline counts from when the job runs again.
+  return { conditions, ...(isSuspended(job) ? {} : { startTime: formatTime(nowMs) }) }
+}
+
+/** Pods of a job that is gone keep their finalizer until somebody takes it off. */
+async function releaseStrays(namespace: string, name: string, uid: string | undefined, context: ReconcileContext): Promise<void> {
+  for (const pod of context.cache.byIndex(Pod, trackedByJob, `${namespace}/${name}`)) {
+    if (controllerOf(pod)?.uid !== uid) await removeTracking(pod, context)
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * Counts finished pods, each once, whatever is interrupted:
+ *
+ *   finished pod with finalizer ──> its uid in status.uncountedTerminatedPods ──> finalizer removed ──> counted, uid out of the list
+ */
+import { Job } from '#api/batch/v1/job.ts'
+import type { V1Job, V1JobCondition, V1JobStatus } from '#api/batch/v1/types.gen.ts'
+import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { deepCopy } from '#api/meta/deep-copy.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
+import { conditionOf, newCondition, withCondition } from '#controllers/job/conditions.ts'
+import type { JobLook } from '#controllers/job/job-look.ts'
+import { completionIndex, countsAsFailure, hasLimitPerIndex, isFailed, isIndexed, isTracked } from '#controllers/job/job-pods.ts'
+import { removeTracking } from '#controllers/job/manage-pods.ts'
+import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
+import { isDeleting } from '#controllers/workload/pods.ts'
+
+/** Keeps the list in the status small, and one job from keeping others waiting. */
+const mostUncounted = 500
+
+/** `status` is the job's next status but for what is counted here; `verdict` tells how the job ends, if it does now. */
+export async function track(
+  look: JobLook,
+  status: V1JobStatus,
+  verdict: V1JobCondition | undefined,
+  context: ReconcileContext,
+): Promise<void> {
+  const { client, events, clock } = context
+  let job: V1Job = { ...look.job, status }
+  const tracked = new Set(look.pods.filter(isTracked).map(({ metadata }) => metadata.uid ?? ''))
+  countWithoutFinalizer(status, tracked)
+  const { released, isFull } = noteFinished(look, status, verdict)
+  if (verdict !== undefined && conditionOf({ ...look.job, status }, verdict.type) === undefined)
+    status.conditions = [...(status.conditions ?? []), verdict]
+  if (!semanticEqual(status, look.job.status)) job = await client.updateStatus(Job, job)
+
+  const next = deepCopy(job.status ?? {})
+  const outcomes = await Promise.allSettled(released.map((pod) => removeTracking(pod, context)))
+  for (const [index, { metadata }] of released.entries()) if (outcomes[index]?.status === 'fulfilled') tracked.delete(metadata.uid ?? '')
+  countWithoutFinalizer(next, tracked)
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected') as PromiseRejectedResult | undefined
+  const { succeeded: openSucceeded = [], failed: openFailed = [] } = next.uncountedTerminatedPods ?? {}
+  const isOver =
+    verdict !== undefined && !isFull && failed === undefined && openSucceeded.length + openFailed.length === 0 && !next.terminating
+  let final: V1JobCondition | undefined
+  if (isOver) {
+    const type = verdict.type === 'FailureTarget' ? 'Failed' : 'Complete'
+    final = newCondition(type, 'True', verdict.reason ?? '', verdict.message ?? '', clock.now())
+    next.conditions = withCondition(next.conditions ?? [], final).conditions
+    if (type === 'Complete' && final.lastTransitionTime) next.completionTime = final.lastTransitionTime
+  }
+  if (!semanticEqual(next, job.status)) job = await client.updateStatus(Job, { ...job, status: next })
+  if (final !== undefined) {
+    if (final.type === 'Complete') events.normal(Job, job, 'Completed', 'Job completed')
+    else events.warning(Job, job, final.reason ?? '', final.message ?? '')
+  }
+  if (failed !== undefined) throw failed.reason
+}
+
+/** Pods on the list that have lost their finalizer, or are gone, are counted. */
+function countWithoutFinalizer(status: V1JobStatus, tracked: ReadonlySet<string>): void {
+  const { succeeded = [], failed = [] } = status.uncountedTerminatedPods ?? {}
+  const left = { succeeded: succeeded.filter((uid) => tracked.has(uid)), failed: failed.filter((uid) => tracked.has(uid)) }
+  if (left.succeeded.length < succeeded.length) status.succeeded = (status.succeeded ?? 0) + succeeded.length - left.succeeded.length
+  if (left.failed.length < failed.length) status.failed = (status.failed ?? 0) + failed.length - left.failed.length
+  status.uncountedTerminatedPods = {
+    ...(left.succeeded.length > 0 ? { succeeded: left.succeeded } : {}),
+    ...(left.failed.length > 0 ? { failed: left.failed } : {}),
+  }
+}
+
+/** Writes newly finished pods into the lists and tells which finalizers may go. */
+function noteFinished(look: JobLook, status: V1JobStatus, verdict: V1JobCondition | undefined): { released: V1Pod[]; isFull: boolean } {
+  const { job, pods, countedIndexes, failedIndexes } = look
+  const succeeded = [...(status.uncountedTerminatedPods?.succeeded ?? [])]
+  const failed = [...(status.uncountedTerminatedPods?.failed ?? [])]
+  const indexes: number[] = []
+  const released: V1Pod[] = []
+  let isFull = false
+  const byIndex = [...pods].sort((left, right) => (completionIndex(left, job) ?? -1) - (completionIndex(right, job) ?? -1))
+  for (const pod of byIndex) {
+    const uid = pod.metadata.uid ?? ''
+    if (!isTracked(pod) || !mayRelease(look, pod, verdict)) continue
+    released.push(pod)
+    const index = completionIndex(pod, job)
+    const isSuccess = pod.status?.phase === 'Succeeded' && !failed.includes(uid)
+    if (isSuccess) {
+      if (!isIndexed(job)) {
+        if (!succeeded.includes(uid)) succeeded.push(uid)
+      } else if (index !== undefined && !countedIndexes.has(index)) {
+        indexes.push(index)
+      }
+    } else if (isFailed(pod, job) || verdict?.type === 'FailureTarget') {
+      const belongs = !isIndexed(job) || index !== undefined
+      if (belongs && !failed.includes(uid) && countsAsFailure(pod, job)) failed.push(uid)
+    }
+    isFull = indexes.length + succeeded.length + failed.length >= mostUncounted
+    if (isFull) break
+  }
+  status.uncountedTerminatedPods = { ...(succeeded.length > 0 ? { succeeded } : {}), ...(failed.length > 0 ? { failed } : {}) }
+  if (isIndexed(job)) {
+    const done = countedIndexes.with(indexes)
+    status.succeeded = done.size
+    if (done.size > 0) status.completedIndexes = done.toString()
+    else delete status.completedIndexes
+    if (failedIndexes !== undefined) status.failedIndexes = failedIndexes.toString()
+  }
+  return { released, isFull }
+}
+
+function mayRelease({ job, awaitingReplacement }: JobLook, pod: V1Pod, verdict: V1JobCondition | undefined): boolean {
+  if (isDeleting(job) || verdict !== undefined || pod.status?.phase === 'Succeeded') return true
+  if (!isFailed(pod, job)) return false
+  const index = hasLimitPerIndex(job) ? completionIndex(pod, job) : undefined
+  return index === undefined || awaitingReplacement.get(index)?.metadata.uid !== pod.metadata.uid
+}
