@@ -17,6 +17,7 @@ import type { Random } from '#base/random.ts'
 import { selectedControllers, startControllers } from '#cmd/up/controllers.ts'
 import { openStore } from '#cmd/up/open-store.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
+import { startScheduler } from '#cmd/up/scheduler.ts'
 import { kubernetesVersionInfo } from '#cmd/version.ts'
 import type { ControllerManager } from '#controllers/runtime/controller-manager.ts'
 import type { Store } from '#store/store.ts'
@@ -34,6 +35,7 @@ export function addClusterComponents(lifecycle: Lifecycle, options: UpOptions, s
   let keys: ClusterKeys | undefined
   let running: RunningApiServer | undefined
   let manager: ControllerManager | undefined
+  let scheduler: { stop(): Promise<void> } | undefined
   const selected = selectedControllers(options)
   const url = () => `https://${urlHost(options.listen)}:${running?.listener?.port ?? options.apiPort}`
 
@@ -120,6 +122,16 @@ export function addClusterComponents(lifecycle: Lifecycle, options: UpOptions, s
         manager = await startControllers(running, options, keys.authority('ca').certificatePem, seams)
       },
       stop: async () => manager?.stop(),
+    })
+  }
+  if (options.scheduler) {
+    lifecycle.add({
+      name: 'scheduler',
+      async start() {
+        if (running === undefined) throw new Error('the API server comes first')
+        scheduler = await startScheduler(running, seams)
+      },
+      stop: async () => scheduler?.stop(),
     })
   }
   return {

@@ -1,0 +1,54 @@
+import { PersistentVolume } from '#api/core/v1/persistent-volume/persistent-volume.ts'
+import { PersistentVolumeClaim } from '#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts'
+import { Pod } from '#api/core/v1/pod/pod.ts'
+import type { V1Pod, V1PodCondition } from '#api/core/v1/types.gen.ts'
+import { isNotFound } from '#api/meta/server-response.ts'
+import { formatTime } from '#api/meta/time.ts'
+import { ResourceClaim } from '#api/resource/v1/resource-claim.ts'
+import type { ResourceDefinition } from '#api/resource.ts'
+import type { Clock } from '#base/clock.ts'
+import type { Client } from '#client/client.ts'
+import type { SchedulerClient } from '#scheduler/framework/plugin-handle.ts'
+import type { PodEvents } from '#scheduler/pod-events.ts'
+
+/** The scheduler's writes, as requests to an API server. */
+export function schedulerClient(client: Client, events: PodEvents, clock: Clock): SchedulerClient {
+  const placeOf = ({ metadata }: V1Pod) => ({ namespace: metadata.namespace, name: metadata.name })
+  return {
+    async bind(pod, nodeName) {
+      const { namespace, name, uid } = pod.metadata
+      const body = { apiVersion: 'v1', kind: 'Binding', metadata: { namespace, name, uid }, target: { kind: 'Node', name: nodeName } }
+      await client.subresource('POST', Pod as unknown as ResourceDefinition, placeOf(pod), 'binding', body)
+    },
+    async patchPodStatus(pod, { condition, nominatedNodeName }) {
+      const status = {
+        ...(condition === undefined ? {} : { conditions: [stamped(pod, condition, clock)] }),
+        // The field goes away when it is set to null, and stays when it is set to ''.
+        ...(nominatedNodeName === undefined ? {} : { nominatedNodeName: nominatedNodeName === '' ? null : nominatedNodeName }),
+      }
+      await client.patch(Pod, placeOf(pod), { status }, { subresource: 'status' })
+    },
+    async deletePod(pod) {
+      const { uid } = pod.metadata
+      await client.delete(Pod, placeOf(pod), uid === undefined ? {} : { uid })
+    },
+    updateVolume: (volume) => client.update(PersistentVolume, volume),
+    updateClaim: (claim) => client.update(PersistentVolumeClaim, claim),
+    updateResourceClaim: (claim) => client.update(ResourceClaim, claim),
+    updateResourceClaimStatus: (claim) => client.updateStatus(ResourceClaim, claim),
+    recordEvent: (event) => events.record(event),
+    isNotFound,
+  }
+}
+
+/** The time of the last change of its status stays while the status does. */
+function stamped({ metadata, status }: V1Pod, condition: V1PodCondition, clock: Clock): V1PodCondition {
+  const known = status?.conditions?.find(({ type }) => type === condition.type)
+  const isSame = known?.status === condition.status && known.lastTransitionTime
+  return {
+    lastProbeTime: null,
+    ...condition,
+    ...(metadata.generation === undefined ? {} : { observedGeneration: metadata.generation }),
+    lastTransitionTime: isSame ? known.lastTransitionTime : formatTime(clock.now()),
+  } as V1PodCondition
+}

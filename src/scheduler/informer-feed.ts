@@ -1,0 +1,85 @@
+/** What the scheduler watches, and how it is told. */
+import { ReplicaSet } from '#api/apps/v1/replica-set.ts'
+import { StatefulSet } from '#api/apps/v1/stateful-set.ts'
+import { Namespace } from '#api/core/v1/namespace.ts'
+import { Node } from '#api/core/v1/node/node.ts'
+import { PersistentVolume } from '#api/core/v1/persistent-volume/persistent-volume.ts'
+import { PersistentVolumeClaim } from '#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts'
+import { Pod } from '#api/core/v1/pod/pod.ts'
+import { ReplicationController } from '#api/core/v1/replication-controller.ts'
+import { Service } from '#api/core/v1/service/service.ts'
+import { PodDisruptionBudget } from '#api/policy/v1/pod-disruption-budget.ts'
+import { DeviceClass } from '#api/resource/v1/device-class.ts'
+import { ResourceClaim } from '#api/resource/v1/resource-claim.ts'
+import { ResourceSlice } from '#api/resource/v1/resource-slice.ts'
+import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import { CSIDriver } from '#api/storage/v1/csi-driver.ts'
+import { CSINode } from '#api/storage/v1/csi-node.ts'
+import { CSIStorageCapacity } from '#api/storage/v1/csi-storage-capacity.ts'
+import { StorageClass } from '#api/storage/v1/storage-class.ts'
+import { VolumeAttachment } from '#api/storage/v1/volume-attachment.ts'
+import { Informer, type InformerOptions } from '#client/informer/informer.ts'
+import { type WatchedKind, type WatchedObjects, watchedKinds } from '#scheduler/cluster-objects.ts'
+import type { Scheduler } from '#scheduler/scheduler.ts'
+
+export const watchedResources: { readonly [Kind in WatchedKind]: ResourceDefinition<WatchedObjects[Kind]> } = {
+  Pod,
+  Node,
+  Namespace,
+  Service,
+  ReplicationController,
+  ReplicaSet,
+  StatefulSet,
+  PodDisruptionBudget,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  StorageClass,
+  CSINode,
+  CSIDriver,
+  CSIStorageCapacity,
+  VolumeAttachment,
+  ResourceClaim,
+  ResourceSlice,
+  DeviceClass,
+}
+
+/** Servers may not serve these, and then there is nothing to wait for. */
+const optionalKinds: ReadonlySet<WatchedKind> = new Set<WatchedKind>(['ResourceClaim', 'ResourceSlice', 'DeviceClass'])
+
+/** Pods that have ended use nothing. */
+export const livePods = 'status.phase!=Succeeded,status.phase!=Failed'
+
+export type InformerFeedOptions = Omit<InformerOptions<KubernetesObject>, 'kind' | 'labelSelector' | 'fieldSelector'>
+
+/** Keeps the scheduler told until stopped. */
+export class InformerFeed implements Disposable {
+  readonly #informers = new Map<WatchedKind, Informer>()
+
+  constructor(scheduler: Pick<Scheduler, 'observe'>, options: InformerFeedOptions) {
+    for (const kind of watchedKinds) {
+      const informer = new Informer({
+        ...options,
+        kind: watchedResources[kind] as unknown as ResourceDefinition,
+        ...(kind === 'Pod' ? { fieldSelector: livePods } : {}),
+      })
+      type Watched = WatchedObjects[typeof kind]
+      informer.addHandler({
+        onAdd: (object) => scheduler.observe(kind, undefined, object as Watched),
+        onUpdate: (next, prev) => scheduler.observe(kind, prev as Watched, next as Watched),
+        onDelete: (object) => scheduler.observe(kind, object as Watched, undefined),
+      })
+      this.#informers.set(kind, informer)
+    }
+  }
+
+  /** Resolves when everything there is has been told. */
+  async start(): Promise<void> {
+    for (const informer of this.#informers.values()) informer.start()
+    const awaited = [...this.#informers].filter(([kind]) => !optionalKinds.has(kind))
+    await Promise.all(awaited.map(([, { synced }]) => synced))
+  }
+
+  [Symbol.dispose](): void {
+    for (const informer of this.#informers.values()) informer.stop()
+  }
+}
