@@ -14,6 +14,7 @@ import { needsHealthPort, nodePortsOf, serviceHooks } from '#apiserver/allocatio
 import { type AuditSettings, openAudit } from '#apiserver/audit/open-audit.ts'
 import { openIdEndpoints } from '#apiserver/authn/service-account/openid-endpoints.ts'
 import { standardAuthenticator } from '#apiserver/authn/standard-authenticator.ts'
+import { objectPermissionHooks } from '#apiserver/authz/object-permissions/object-permissions.ts'
 import { escalationHooks } from '#apiserver/authz/rbac/escalation-hooks.ts'
 import { standardAuthorizer } from '#apiserver/authz/standard-authorizer.ts'
 import { bootstrap } from '#apiserver/bootstrap/bootstrap.ts'
@@ -116,8 +117,9 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
       new Map([
         ...registryHooks(serviceHooks(new ClusterIps(registries, random, options.serviceCidrs), nodePorts)),
         ...escalationHooks(authorizer.rbac, authorizer),
+        ...objectPermissionHooks({ authorizer, cluster: registries.view(), isEnabled }),
       ]),
-    specialSubresources: (parts) => specialSubresources(parts, { serviceAccounts, clock, random }),
+    specialSubresources: (parts) => specialSubresources(parts, { serviceAccounts, clock, random, isEnabled }),
     virtualResources: (parts) => virtualResources(parts, { clock, audiences: serviceAccounts.audiences }),
     paths: () => openIdEndpoints(serviceAccounts, () => `${options.advertiseAddress || '127.0.0.1'}:${port}`, logger),
     ...(encryption === undefined ? {} : { transformer: (group, plural) => encryption.transformerFor(group, plural) }),

@@ -223,6 +223,7 @@ export class ApiServer {
     return {
       beginCreate: async (object, context) => hooks()?.beginCreate?.(object, context),
       beginUpdate: async (next, prev, context) => hooks()?.beginUpdate?.(next, prev, context),
+      afterRules: (next, prev, context) => hooks()?.afterRules?.(next, prev, context),
       insteadOfDelete: (object, options, nowMs) => hooks()?.insteadOfDelete?.(object, options, nowMs),
       afterDelete: async (object, context) => hooks()?.afterDelete?.(object, context),
       mayDeleteOnUpdate: (next) => hooks()?.mayDeleteOnUpdate?.(next) ?? true,

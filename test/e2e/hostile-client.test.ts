@@ -37,6 +37,7 @@ before(async () => {
     root: { headers: { authorization: `Bearer ${cluster.token}` } },
     viewer: client('viewer'),
     owner: client('owner'),
+    policyMaker: client('policyMaker'),
     n1: client('system:node:n1', ['system:nodes']),
     n2: client('system:node:n2', ['system:nodes']),
     otherProxy: client('not-the-front-proxy', [], proxyAuthority),
@@ -44,11 +45,26 @@ before(async () => {
   } satisfies Record<string, Who>)
 
   await created('/api/v1/namespaces', { metadata: { name: 'dev' } })
+  await created('/api/v1/namespaces', { metadata: { name: 'dra', labels: { 'resource.kubernetes.io/admin-access': 'true' } } })
   await created('/api/v1/namespaces/dev/serviceaccounts', { metadata: { name: 'default' } })
   for (const name of ['used', 'unused']) await created('/api/v1/namespaces/dev/secrets', { metadata: { name }, stringData: { k: 'v' } })
   for (const name of ['n1', 'n2']) await created('/api/v1/nodes', { metadata: { name } })
   await bound('viewer', 'view')
   await bound('owner', 'admin')
+  await created(`${rbac}/clusterroles`, {
+    metadata: { name: 'policy-maker' },
+    rules: [
+      { apiGroups: ['admissionregistration.k8s.io'], resources: ['*'], verbs: ['*'] },
+      { apiGroups: ['resource.k8s.io'], resources: ['resourceclaims', 'resourceclaims/status'], verbs: ['*'] },
+      { apiGroups: [''], resources: ['pods/exec', 'pods/portforward'], verbs: ['get'] },
+    ],
+  })
+  await created(`${rbac}/clusterrolebindings`, {
+    metadata: { name: 'policy-maker' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'policy-maker' },
+    subjects: me('policyMaker'),
+  })
+  await created('/apis/resource.k8s.io/v1/namespaces/dev/resourceclaims', { metadata: { name: 'plain' }, ...device({}) })
   await created('/api/v1/namespaces/dev/pods', {
     metadata: { name: 'p' },
     spec: {
@@ -125,6 +141,26 @@ const impersonating = (user: string, ...groups: string[]) => ({
   ...(groups.length > 0 ? { 'Impersonate-Group': groups } : {}),
 })
 
+const admission = '/apis/admissionregistration.k8s.io/v1'
+const policy = {
+  metadata: { name: 'peek' },
+  spec: {
+    paramKind: { apiVersion: 'v1', kind: 'Secret' },
+    matchConstraints: { resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }] },
+    validations: [{ expression: 'false', messageExpression: 'string(params.data)' }],
+  },
+}
+const policyBinding = {
+  metadata: { name: 'peek' },
+  spec: {
+    policyName: 'none',
+    paramRef: { name: 'used', namespace: 'dev', parameterNotFoundAction: 'Deny' },
+    validationActions: ['Deny'],
+  },
+}
+const device = (more: object) => ({ spec: { devices: { requests: [{ name: 'r', exactly: { deviceClassName: 'gpu', ...more } }] } } })
+const adminClaim = { metadata: { name: 'all' }, ...device({ adminAccess: true }) }
+const reserved = { status: { reservedFor: [{ resource: 'pods', name: 'p', uid: '1' }] } }
 const merge = { 'content-type': 'application/merge-patch+json' }
 const boundToPod = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'filled in' }
 
@@ -182,6 +218,12 @@ const attempts: Record<string, Attempt[]> = {
     ['viewer', 'GET', '/api/v1/secrets', 403, undefined, { 'X-Forwarded-User': 'root', 'X-Forwarded-For': '127.0.0.1' }],
   ],
   'to get more rights': [
+    ['pod', 'POST', `${admission}/validatingadmissionpolicies`, 403, policy],
+    ['policyMaker', 'POST', `${admission}/validatingadmissionpolicies`, 422, policy],
+    ['policyMaker', 'POST', `${admission}/validatingadmissionpolicybindings`, 422, policyBinding],
+    ['owner', 'POST', '/apis/resource.k8s.io/v1/namespaces/dev/resourceclaims', 422, adminClaim],
+    ['policyMaker', 'POST', '/apis/resource.k8s.io/v1/namespaces/dev/resourceclaims', 422, adminClaim],
+    ['policyMaker', 'PATCH', '/apis/resource.k8s.io/v1/namespaces/dev/resourceclaims/plain/status', 422, reserved, merge],
     [
       'viewer',
       'POST',
@@ -235,6 +277,8 @@ const attempts: Record<string, Attempt[]> = {
     ['viewer', 'GET', '/api/v1/namespaces/dev/pods/p/proxy/', 403],
     ['viewer', 'GET', '/api/v1/namespaces/dev/pods/p/portforward', 403],
     ['pod', 'GET', '/api/v1/namespaces/dev/pods/p/log', 403],
+    ['policyMaker', 'GET', '/api/v1/namespaces/dev/pods/p/exec?command=sh', 403],
+    ['policyMaker', 'GET', '/api/v1/namespaces/dev/pods/p/portforward', 403],
     ['n1', 'POST', '/api/v1/namespaces/dev/pods/p/exec?command=sh', 403],
     ['nobody', 'GET', '/metrics', 403],
     ['nobody', 'GET', '/logs', 403],
@@ -252,6 +296,7 @@ for (const [aim, list] of Object.entries(attempts)) {
 }
 
 const allowed: Attempt[] = [
+  ['policyMaker', 'POST', '/apis/resource.k8s.io/v1/namespaces/dra/resourceclaims', 201, adminClaim],
   ['n1', 'POST', '/api/v1/namespaces/dev/serviceaccounts/default/token', 201, { spec: { boundObjectRef: boundToPod } }],
   ['n1', 'GET', '/api/v1/pods?fieldSelector=spec.nodeName%3Dn1', 200],
   ['viewer', 'GET', '/api/v1/namespaces/dev/pods/p', 200],

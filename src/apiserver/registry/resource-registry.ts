@@ -29,6 +29,8 @@ export type RegistryHooks = {
   /** Runs before the rules; the returned function learns whether the object was written. */
   beginCreate?(object: KubernetesObject, context: WriteContext): Promise<Finish | undefined>
   beginUpdate?(next: KubernetesObject, prev: KubernetesObject, context: WriteContext): Promise<Finish | undefined>
+  /** Runs once the rules have found nothing wrong; throws to refuse. `prev` is undefined on create. */
+  afterRules?(next: KubernetesObject, prev: KubernetesObject | undefined, context: WriteContext): Promise<void> | undefined
   /** What a delete makes of the object instead of deleting it (the same object: nothing); undefined lets the delete go on. */
   insteadOfDelete?(object: KubernetesObject, options: V1DeleteOptions, nowMs: number): KubernetesObject | undefined
   afterDelete?(object: KubernetesObject, context: WriteContext): Promise<void>
@@ -137,6 +139,8 @@ export class ResourceRegistry {
     const finish = await hooks?.beginCreate?.(object, context)
     try {
       for (const warning of beforeCreate(this.definition, object, this.#rules(context))) context.warn(warning)
+      const judged = hooks?.afterRules?.(object, undefined, context)
+      if (judged !== undefined) await judged
       if (!context.skipsAdmission) await this.#options.admission.validate({ ...request, name: metadata.name ?? '' })
       const created = await this.#write(object, undefined, context)
       wasWritten = !context.isDryRun
@@ -213,6 +217,8 @@ export class ResourceRegistry {
     const finish = await hooks?.beginUpdate?.(next, prev.object, context)
     try {
       for (const warning of beforeUpdate(this.definition, rules, next, prev.object, this.#rules(context))) context.warn(warning)
+      const judged = hooks?.afterRules?.(next, prev.object, context)
+      if (judged !== undefined) await judged
       ownership.keepTimesOfUnchanged(next, prev.object)
       if (!context.skipsAdmission) await admission.validate(request)
       if (isReleased(next, prev.object) && (hooks?.mayDeleteOnUpdate?.(next) ?? true)) {

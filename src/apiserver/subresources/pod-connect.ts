@@ -1,8 +1,10 @@
 /** Logs, exec, attach, port-forward: what the server itself can say before a node agent is asked. */
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { Check } from '#api/meta/check.ts'
-import { badRequest, invalid, serviceUnavailable } from '#api/meta/status-error.ts'
+import { badRequest, forbidden, internalError, invalid, serviceUnavailable } from '#api/meta/status-error.ts'
+import type { Authorizer } from '#apiserver/authz/authorizer.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
+import { attributesOf } from '#apiserver/http/handler.ts'
 import { wholeNumber } from '#apiserver/http/query-options.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
 
@@ -19,8 +21,20 @@ export async function podLog(context: RequestContext, resource: ServedResource):
   throw unreachable(pod.spec.nodeName)
 }
 
-export async function podStream(context: RequestContext, resource: ServedResource): Promise<void> {
+/**
+ * A stream over a WebSocket is asked for with GET; what it does is the same, and who may not create it may not have it by that way.
+ * `authorizer` is undefined where that is not looked at.
+ */
+export async function podStream(context: RequestContext, resource: ServedResource, authorizer?: Authorizer): Promise<void> {
   const { name, namespace, subresource } = context.info
+  if (context.info.verb !== 'create' && authorizer !== undefined) {
+    const { decision, reason, error } = await authorizer.authorize({
+      ...attributesOf(context.user, context.info, context.query),
+      verb: 'create',
+    })
+    if (error !== undefined && decision !== 'allow') throw internalError(error)
+    if (decision !== 'allow') throw forbidden({ group: '', resource: 'pods' }, name, reason)
+  }
   const pod = (await resource.registry.get(namespace, name)).object as V1Pod
   if (subresource !== 'portforward') containerOf(pod, context.query.get('container') ?? '')
   if (!pod.spec.nodeName) throw badRequest(`pod ${name} does not have a host assigned`)

@@ -29,9 +29,16 @@ const finalizeRules: UpdateRules<KubernetesObject> = {
   },
 }
 
+type SpecialSubresourceOptions = {
+  serviceAccounts: ServiceAccountIssuer
+  clock: Clock
+  random: Random
+  isEnabled(featureGate: string): boolean
+}
+
 export function specialSubresources(
-  { registries, services, cluster, admission }: ServerParts,
-  { serviceAccounts, clock, random }: { serviceAccounts: ServiceAccountIssuer; clock: Clock; random: Random },
+  { registries, services, cluster, admission, authorizer }: ServerParts,
+  { serviceAccounts, clock, random, isEnabled }: SpecialSubresourceOptions,
 ): ReadonlyMap<string, SpecialSubresource> {
   const { issuers, audiences, privateKey, maxExpirationSeconds, extendsExpiration } = serviceAccounts
   const tokens = new TokenRequests({
@@ -43,7 +50,11 @@ export function specialSubresources(
     extendsExpiration,
   })
   const rollback: SpecialSubresource = { methods: ['POST'], handle: (context, resource) => rollBack(context, resource, services) }
-  const stream: SpecialSubresource = { methods: ['GET', 'POST'], handle: podStream }
+  const judge = isEnabled('AuthorizePodWebsocketUpgradeCreatePermission') ? authorizer : undefined
+  const stream: SpecialSubresource = {
+    methods: ['GET', 'POST'],
+    handle: (context, resource) => podStream(context, resource, judge),
+  }
   return new Map<string, SpecialSubresource>([
     ['apps/deployments/rollback', rollback],
     ['extensions/deployments/rollback', rollback],

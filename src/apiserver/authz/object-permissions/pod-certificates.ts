@@ -1,0 +1,16 @@
+import { quoted } from '#api/meta/check.ts'
+import { mayActForSigner } from '#apiserver/admission/certificates/signer-permission.ts'
+import type { ObjectJudge } from '#apiserver/authz/object-permissions/object-permissions.ts'
+import { sameJson } from '#apiserver/registry/same-json.ts'
+
+type PodCertificateRequest = { spec?: { signerName?: string }; status?: object }
+
+/** Who answers a request for a certificate speaks for its signer. */
+export const judgeCertificateSigning: ObjectJudge = async (next, prev, { user, subresource }, check, { authorizer }) => {
+  if (subresource !== 'status' || prev === undefined) return
+  const { status, spec } = prev as PodCertificateRequest
+  if (sameJson(status ?? {}, (next as PodCertificateRequest).status ?? {})) return
+  const { signerName = '' } = spec ?? {}
+  if (await mayActForSigner(authorizer, user, 'sign', signerName)) return
+  check.at('spec.signerName').forbidden(`User ${quoted(user.name)} is not permitted to "sign" for signer ${quoted(signerName)}`)
+}
