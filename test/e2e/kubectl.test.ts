@@ -6,12 +6,14 @@ import { applying, applyingServerSide } from './kubectl/applying.ts'
 import { changing, rollingOut } from './kubectl/changing.ts'
 import { creatingByGenerator, creatingFromFiles } from './kubectl/creating.ts'
 import { deleting } from './kubectl/deleting.ts'
+import { explaining } from './kubectl/explaining.ts'
 import { lookingAround } from './kubectl/looking-around.ts'
 import { reading } from './kubectl/reading.ts'
 import { type Chapter, Session } from './kubectl/session.ts'
 
 const chapters: readonly Chapter[] = [
   lookingAround,
+  explaining,
   creatingFromFiles,
   creatingByGenerator,
   reading,
