@@ -132,6 +132,7 @@ export class Registries {
       },
       create: async (group, resource, object) => {
         const registry = this.of(group, resource)
+        registry.definition.defaults?.(object)
         return (await registry.create(object, serverContext(registry.definition, object.metadata?.namespace ?? ''))).object
       },
       onChange: (group, resource, callback) => {

@@ -13,7 +13,7 @@ export type Charge = {
 
 type Waiting = Charge & { accept(): void; refuse(error: unknown): void }
 
-const writeAttempts = 4
+const writeAttempts = 10
 /** Quotas that were deleted leave their last write behind. */
 const mostRemembered = 1000
 
