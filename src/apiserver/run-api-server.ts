@@ -11,7 +11,8 @@ import { admissionPlugins } from '#apiserver/admission/plugins.ts'
 import { ClusterIps } from '#apiserver/allocation/cluster-ips.ts'
 import { NodePorts } from '#apiserver/allocation/node-ports.ts'
 import { needsHealthPort, nodePortsOf, serviceHooks } from '#apiserver/allocation/service-allocation.ts'
-import { type AuditSettings, openAudit } from '#apiserver/audit/open-audit.ts'
+import type { Auditor } from '#apiserver/audit/auditor.ts'
+import type { AuditSeams, AuditSettings } from '#apiserver/audit/open-audit.ts'
 import { openIdEndpoints } from '#apiserver/authn/service-account/openid-endpoints.ts'
 import { standardAuthenticator } from '#apiserver/authn/standard-authenticator.ts'
 import { objectPermissionHooks } from '#apiserver/authz/object-permissions/object-permissions.ts'
@@ -91,7 +92,7 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
   const authorizer = standardAuthorizer(access.authorizers.chosen)
   access.authorizers.onChange(authorizer.use)
   const { requests, metrics = new Metrics() } = options
-  const auditor = requests && (await openAudit(requests, { ...options.outside, clock, logger, metrics }))
+  const auditor = requests && (await auditorFor(requests, { ...options.outside, clock, logger, metrics }))
   if (auditor) opened.defer(() => auditor.close())
   let port = options.listen?.port ?? 0
   const server: ApiServer = new ApiServer({
@@ -158,6 +159,13 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
     },
     stop: () => running.disposeAsync(),
   }
+}
+
+/** Loaded where it is asked for, which is seldom. */
+async function auditorFor(settings: AuditSettings, seams: AuditSeams): Promise<Auditor | undefined> {
+  if (settings.auditPolicyFile === '' && settings.auditLogPath === '' && settings.auditWebhookConfigFile === '') return undefined
+  const { openAudit } = await import('#apiserver/audit/open-audit.ts')
+  return openAudit(settings, seams)
 }
 
 /** As upstream's insecure port was: no TLS, no credentials, all power; hence for this machine alone. */

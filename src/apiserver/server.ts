@@ -23,8 +23,7 @@ import { measureProcess } from '#apiserver/metrics/process-metrics.ts'
 import { RequestMetrics } from '#apiserver/metrics/request-metrics.ts'
 import { measuredStore, measureResources, type StoredResource } from '#apiserver/metrics/storage-metrics.ts'
 import { WatchMetrics } from '#apiserver/metrics/watch-metrics.ts'
-import { OpenApiDocuments } from '#apiserver/openapi/documents.ts'
-import { openApiEndpoints } from '#apiserver/openapi/openapi-endpoints.ts'
+import { openApiEndpoints } from '#apiserver/openapi/endpoints.ts'
 import { managedFieldsOwnership } from '#apiserver/registry/managed-fields-ownership.ts'
 import { Registries } from '#apiserver/registry/registries.ts'
 import type { RegistryHooks } from '#apiserver/registry/resource-registry.ts'
@@ -140,12 +139,11 @@ export class ApiServer {
       core: () => this.#core(),
       serverAddress: options.serverAddress,
     })
-    const documents = new OpenApiDocuments({
+    const openApi = openApiEndpoints({
       definitions: () => this.registries.definitions(),
       version: JSON.stringify(options.version),
       clock,
     })
-    const openApi = openApiEndpoints(documents, clock)
     const others = otherRoute({
       health: this.health,
       metrics,

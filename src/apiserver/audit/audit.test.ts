@@ -7,9 +7,10 @@ import { requestInfo } from '#apiserver/http/request-info.ts'
 import { recordingLogger } from '#base/log.ts'
 import { Metrics } from '#base/metrics.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
+import { attemptedCredentials } from './attempted-credentials.ts'
 import { type AuditLevel, AuditPolicy } from './audit-policy.ts'
 import type { AuditedRequest } from './audited-request.ts'
-import { Auditor, attemptedCredentials } from './auditor.ts'
+import { Auditor } from './auditor.ts'
 import { WebhookBackend } from './webhook-backend.ts'
 
 const user = { name: 'jane', uid: '7', groups: ['g'], extra: { scopes: ['a'] } }

@@ -29,10 +29,9 @@ export type AuditSeams = {
   http(options: HttpClientOptions): HttpClient
 }
 
-/** Undefined where nobody would keep the events, or no policy says which there are. */
+/** Undefined where nobody would keep the events. */
 export async function openAudit(settings: AuditSettings, seams: AuditSeams): Promise<Auditor | undefined> {
   const { files, clock, logger, metrics } = seams
-  if (settings.auditPolicyFile === '' && settings.auditLogPath === '' && settings.auditWebhookConfigFile === '') return undefined
   if (settings.auditPolicyFile === '')
     throw new Error('--audit-policy-file: there is a place for the audit log, but no policy that says what to put there')
   const policy = await AuditPolicy.read(await files.readText(settings.auditPolicyFile), settings.auditPolicyFile)

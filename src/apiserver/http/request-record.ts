@@ -1,6 +1,7 @@
 /** What the server keeps of a request while it lasts: its measures, its seat, its place in the audit log. */
+import { attemptedCredentials } from '#apiserver/audit/attempted-credentials.ts'
 import type { AuditedRequest } from '#apiserver/audit/audited-request.ts'
-import { type Auditor, attemptedCredentials } from '#apiserver/audit/auditor.ts'
+import type { Auditor } from '#apiserver/audit/auditor.ts'
 import type { UserInfo } from '#apiserver/authn/authenticator.ts'
 import type { Verdict } from '#apiserver/authz/authorizer.ts'
 import type { FlowControl, Seat, TooManyRequests } from '#apiserver/flow-control/flow-control.ts'

@@ -6,14 +6,12 @@ import { inProcess } from '#apiserver/http/in-process-exchange.ts'
 import { requestInfo } from '#apiserver/http/request-info.ts'
 import { systemClock } from '#base/clock.ts'
 import { gunzip } from '#base/compression.ts'
-import { OpenApiDocuments } from './documents.ts'
-import { openApiEndpoints } from './openapi-endpoints.ts'
+import { openApiEndpoints } from './endpoints.ts'
 
 const served = builtInKinds.filter(({ group, version }) => ['policy/v1', 'apps/v1'].includes(`${group}/${version}`))
 
 function client(definitions = served) {
-  const documents = new OpenApiDocuments({ definitions: () => definitions, version: '1', clock: systemClock })
-  const { paths, prefix } = openApiEndpoints(documents, systemClock)
+  const { paths, prefix } = openApiEndpoints({ definitions: () => definitions, version: '1', clock: systemClock })
   const connection = { remoteAddress: '', localAddress: '', clientCertificate: undefined, memo: undefined }
   const send = inProcess((exchange) => {
     const [path = '', search = ''] = exchange.target.split('?')

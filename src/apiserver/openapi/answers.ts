@@ -1,8 +1,7 @@
-/** /openapi/v2 and /openapi/v3. */
+/** Answers with OpenAPI documents: in the form that is asked for, compressed, or not at all where the client has them. */
 import { createHash } from 'node:crypto'
 import { takesGzip } from '#apiserver/http/content-coding.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
-import type { Endpoint } from '#apiserver/http/handler.ts'
 import type { Clock } from '#base/clock.ts'
 import { gunzip } from '#base/compression.ts'
 import type { HttpHeaders } from '#base/http-server.ts'
@@ -11,20 +10,6 @@ import type { OpenApiDocuments } from './documents.ts'
 const protobufV2 = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf'
 const yearMs = 365 * 24 * 3600 * 1000
 
-/** The exact path and the prefix below it. */
-export function openApiEndpoints(
-  documents: OpenApiDocuments,
-  clock: Clock,
-): { paths: Map<string, Endpoint>; prefix: { prefix: string; endpoint: Endpoint } } {
-  return {
-    paths: new Map<string, Endpoint>([
-      ['/openapi/v2', (context) => respondV2(context, documents)],
-      ['/openapi/v3', (context) => respondIndex(context, documents)],
-    ]),
-    prefix: { prefix: '/openapi/v3/', endpoint: (context) => respondV3(context, documents, clock) },
-  }
-}
-
 /** `@` is how older clients write it. */
 const formatsV2: Readonly<Record<string, 'json' | 'protobuf'>> = {
   'application/json': 'json',
@@ -32,7 +17,7 @@ const formatsV2: Readonly<Record<string, 'json' | 'protobuf'>> = {
   'application/com.github.proto-openapi.spec.v2@v1.0+protobuf': 'protobuf',
 }
 
-async function respondV2(context: RequestContext, documents: OpenApiDocuments): Promise<void> {
+export async function respondV2(context: RequestContext, documents: OpenApiDocuments): Promise<void> {
   const format = accepted(context.headers.accept, formatsV2)
   if (format === undefined) {
     context.exchange.respond(406, { vary: 'Accept' })
@@ -42,7 +27,7 @@ async function respondV2(context: RequestContext, documents: OpenApiDocuments): 
   await respondTagged(context, { 'content-type': format === 'json' ? 'application/json' : protobufV2, vary: 'Accept' }, hash, compressed)
 }
 
-function respondIndex(context: RequestContext, documents: OpenApiDocuments): void {
+export function respondIndex(context: RequestContext, documents: OpenApiDocuments): void {
   const paths: Record<string, unknown> = {}
   let all = ''
   for (const [name, { hash }] of documents.index()) {
@@ -55,7 +40,7 @@ function respondIndex(context: RequestContext, documents: OpenApiDocuments): voi
   else context.exchange.respond(200, headers, JSON.stringify({ paths }))
 }
 
-async function respondV3(context: RequestContext, documents: OpenApiDocuments, clock: Clock): Promise<void> {
+export async function respondV3(context: RequestContext, documents: OpenApiDocuments, clock: Clock): Promise<void> {
   const { exchange, info, query } = context
   const headers: HttpHeaders = { vary: 'Accept', 'content-type': 'application/json' }
   if (accepted(context.headers.accept, { 'application/json': 'json' }) === undefined) {
