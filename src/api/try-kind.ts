@@ -1,8 +1,11 @@
 /** Runs the rules of a kind without a server: for tests, and for tools that judge manifests where no cluster is. */
 import { Check } from '#api/meta/check.ts'
+import { deepCopy } from '#api/meta/deep-copy.ts'
+import { apiVersionOf } from '#api/meta/gvk.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import type { Cell, KubernetesObject, ResourceDefinition, RuleContext, UpdateRules } from '#api/resource.ts'
+import { fromStored, storedDefinition, toStored } from '#api/scheme.ts'
 
 export type Tried<T> = {
   /** The object as it would be stored. */
@@ -31,6 +34,20 @@ export function tryCreate<T extends KubernetesObject>(definition: ResourceDefini
   validateObjectMeta(object.metadata ?? {}, { scope, nameRule, finalizers }, check.at('metadata'))
   definition.validate?.(object, check, context)
   return { object, errors: shownErrors(check), warnings: definition.warningsOnCreate?.(object) ?? [] }
+}
+
+/** What a create through another version than the stored one makes of the object, which is left alone. */
+export function tryCreateThrough<T extends KubernetesObject, Stored extends KubernetesObject = T>(
+  definition: ResourceDefinition<T>,
+  given: T,
+  options: TryOptions = {},
+): Tried<Stored> & { /** The stored object in the version it came in. */ shown: T } {
+  const object = structuredClone(given)
+  definition.defaults?.(object)
+  const target = storedDefinition(definition as ResourceDefinition) as ResourceDefinition<Stored>
+  const converted = toStored(object, definition as ResourceDefinition) as Stored
+  const tried = tryCreate(target, converted, { requestVersion: apiVersionOf(definition), ...options })
+  return { ...tried, shown: fromStored(deepCopy(tried.object), definition as ResourceDefinition) as T }
 }
 
 /** What going from one object to the other means, through the object itself or through a subresource. Metadata is not judged twice. */
