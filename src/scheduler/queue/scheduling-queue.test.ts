@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { VirtualClock } from '#base/virtual-clock.ts'
+import { podInfoOf } from '#scheduler/cache/pod-info.ts'
+import { type ClusterEvent, on, when } from '#scheduler/framework/cluster-event.ts'
+import type { QueuedPod } from '#scheduler/queue/queued-pod.ts'
+import { SchedulingQueue } from '#scheduler/queue/scheduling-queue.ts'
+import { aPod } from '#scheduler/testing/objects.ts'
+
+function aQueue() {
+  const clock = new VirtualClock()
+  const queue = new SchedulingQueue({
+    clock,
+    compare: (one, other) => other.info.priority - one.info.priority || one.queuedAtMs - other.queuedAtMs,
+    preEnqueue: () => undefined,
+    retryOn: new Map([
+      ['NeedsNode', [on.node.added]],
+      ['NeedsBlue', [when(on.node.labelsChanged, (_, __, node) => node === 'blue')]],
+    ]),
+  })
+  return { clock, queue, add: (name: string, priority = 0) => queue.add(podInfoOf(aPod(name, { priority }))) }
+}
+const names = (queue: SchedulingQueue): string[] => {
+  const popped: string[] = []
+  for (let next = queue.pop(); next !== undefined; next = queue.pop()) popped.push(next.info.name)
+  return popped
+}
+const popped = (queue: SchedulingQueue): QueuedPod => {
+  const next = queue.pop()
+  assert.ok(next)
+  return next
+}
+const nodeAdded: ClusterEvent = { resource: 'Node', action: 'Add', label: 'NodeAdd' }
+
+test('the most important pod comes first, and of equals the one that came first', () => {
+  const { queue, add } = aQueue()
+  add('a')
+  add('b', 10)
+  add('c')
+  add('d', 10)
+  assert.deepEqual(names(queue), ['b', 'd', 'a', 'c'])
+})
+
+test('a pod that was turned down sleeps until something concerns the plugin that did it', async () => {
+  const { queue, add, clock } = aQueue()
+  add('p')
+  const pod = popped(queue)
+  pod.rejectedBy = new Set(['NeedsNode'])
+  queue.requeue(pod)
+  queue.move({ resource: 'Node', action: 'Delete', label: 'NodeDelete' })
+  queue.move({ resource: 'PersistentVolume', action: 'Add', label: 'PvAdd' })
+  await clock.advance({ seconds: 30 })
+  assert.deepEqual(queue.sizes, { active: 0, backoff: 0, unschedulable: 1, gated: 0 })
+  queue.move(nodeAdded)
+  assert.deepEqual(names(queue), ['p'])
+})
+
+test('a hint may know better than the kind of event', () => {
+  const { queue, add } = aQueue()
+  add('p')
+  const pod = popped(queue)
+  pod.rejectedBy = new Set(['NeedsBlue'])
+  queue.requeue(pod)
+  queue.move({ resource: 'Node', action: 'UpdateNodeLabel', after: 'red', label: 'NodeLabelChange' })
+  assert.deepEqual(names(queue), [])
+  queue.move({ resource: 'Node', action: 'UpdateNodeLabel', after: 'blue', label: 'NodeLabelChange' })
+  assert.deepEqual(names(queue), ['p'])
+})
+
+test('what happens while a pod is being tried is not lost', () => {
+  const { queue, add } = aQueue()
+  add('p')
+  const pod = popped(queue)
+  queue.move(nodeAdded)
+  pod.rejectedBy = new Set(['NeedsNode'])
+  queue.requeue(pod)
+  assert.deepEqual(names(queue), ['p'])
+})
+
+test('after errors pods wait, twice as long each time up to the limit, even when nobody else wants the scheduler', async () => {
+  const { queue, add, clock } = aQueue()
+  add('p')
+  const waits: number[] = []
+  for (let attempt = 0; attempt < 6; attempt++) {
+    queue.requeue(popped(queue))
+    assert.equal(queue.pop(), undefined)
+    const startMs = clock.now()
+    await clock.advanceUntil(() => queue.sizes.active === 1)
+    waits.push(clock.now() - startMs)
+  }
+  assert.deepEqual(waits, [1000, 2000, 4000, 8000, 10_000, 10_000])
+})
+
+test('after five minutes a pod is tried again whatever happened', async () => {
+  const { queue, add, clock } = aQueue()
+  add('p')
+  const pod = popped(queue)
+  pod.rejectedBy = new Set(['NeedsNode'])
+  queue.requeue(pod)
+  await clock.advance({ minutes: 4 })
+  assert.equal(queue.sizes.unschedulable, 1)
+  await clock.advance({ minutes: 2 })
+  assert.deepEqual(names(queue), ['p'])
+  assert.equal(pod.wasFlushed, true)
+})
+
+test('a pod that is deleted is not popped, wherever it waited', async () => {
+  const { queue, add, clock } = aQueue()
+  add('active')
+  add('failed')
+  add('parked')
+  const [active, failed, parked] = [popped(queue), popped(queue), popped(queue)]
+  queue.requeue(failed)
+  parked.rejectedBy = new Set(['NeedsNode'])
+  queue.requeue(parked)
+  queue.done(active.info.uid)
+  queue.add(active.info)
+  for (const { info } of [active, failed, parked]) queue.delete(info.uid)
+  queue.move(nodeAdded)
+  await clock.advance({ minutes: 10 })
+  assert.deepEqual(names(queue), [])
+  assert.deepEqual(queue.sizes, { active: 0, backoff: 0, unschedulable: 0, gated: 0 })
+})
+
+test('a closed queue leaves no timer behind', async () => {
+  const { queue, add, clock } = aQueue()
+  add('p')
+  add('q')
+  const [one, other] = [popped(queue), popped(queue)]
+  queue.requeue(one)
+  other.rejectedBy = new Set(['NeedsNode'])
+  queue.requeue(other)
+  assert.equal(clock.pending, 2)
+  queue.close()
+  assert.equal(clock.pending, 0)
+})
