@@ -41,8 +41,11 @@ export type HttpExchange = {
 }
 
 export type HttpResponseStream = {
-  /** False when the client is behind; more may be written all the same, and is kept in memory. */
-  write(chunk: Uint8Array | string): boolean
+  /**
+   * False when the client is behind; more may be written all the same, and is kept in memory.
+   * `onSent` is called once nobody will look at the chunk again, so that its memory can be used anew; it may never be.
+   */
+  write(chunk: Uint8Array | string, onSent?: () => void): boolean
   /** Bytes written that the connection has not taken yet. */
   readonly backlogBytes: number
   onDrain(callback: () => void): void
@@ -325,7 +328,13 @@ const noBytes = Buffer.alloc(0)
 
 function streamOver(sink: http2.ServerHttp2Stream | ServerResponse, abort: () => void): HttpResponseStream {
   return {
-    write: (chunk) => (sink.destroyed || sink.writableEnded ? false : sink.write(chunk)),
+    write(chunk, onSent) {
+      if (sink.destroyed || sink.writableEnded) return false
+      if (onSent === undefined) return sink.write(chunk)
+      return sink.write(chunk, (error: Error | null | undefined) => {
+        if (!error) onSent()
+      })
+    },
     get backlogBytes() {
       return sink.writableLength
     },

@@ -4,7 +4,7 @@ import { encodeProtobuf, encodeProtobufEvent } from '#api/codec/protobuf.ts'
 import { encodeYaml } from '#api/codec/yaml.ts'
 import { notAcceptable, notAcceptableForm } from '#api/meta/status-error.ts'
 import type { KubernetesObject } from '#api/resource.ts'
-import { listChunks, listHead } from '#apiserver/http/encode-list.ts'
+import { protobufPieces, storedListPieces, textListPieces } from '#apiserver/http/encode-list.ts'
 import type { ListPage } from '#apiserver/http/list-page.ts'
 import { acceptedMedia, contentTypes, type Form } from '#apiserver/http/negotiation.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
@@ -33,7 +33,7 @@ export function contentTypeOf(form: Form): string {
 export function encodeObject(resource: ServedResource, cached: CachedObject, form: Form, table: TableOptions): Uint8Array {
   switch (form.as) {
     case 'Table':
-      return encodeTable(resource, [cached], String(cached.revision), form, table)
+      return encodeTable(resource, [cached], { resourceVersion: String(cached.revision) }, form, table)
     case 'PartialObjectMetadata':
       return encodeValue(partialMetadata(resource.fromStored(cached.object), form.metaVersion), form, partialSchema)
     case 'PartialObjectMetadataList':
@@ -52,57 +52,59 @@ function goName({ registry: { definition } }: ServedResource): string {
   return `${definition.group === '' ? 'core' : definition.group.split('.')[0]}.${definition.kind}`
 }
 
-/** A whole list; the pieces of a large one come one by one. */
+/** A whole list, in pieces. */
 export function* encodeList(resource: ServedResource, page: ListPage, form: Form, table: TableOptions): Generator<Uint8Array> {
-  const { resourceVersion, continueToken, remainingItemCount } = page
-  if (form.as === 'Table') {
-    yield encodeTable(resource, page.items, resourceVersion, form, table, page)
-    return
-  }
   if (form.as === 'PartialObjectMetadata') {
     throw notAcceptableForm(`you requested PartialObjectMetadata, but the requested object is a list (*${goName(resource)}List)`)
   }
-  const metadata = {
+  const { items } = page
+  const { media, metaVersion, isPretty } = form
+  const metadata = listMetadata(page)
+  const apiVersion = form.as === 'object' ? resource.apiVersion : `meta.k8s.io/${metaVersion}`
+  if (form.as === 'Table') {
+    if (media !== 'json') yield encodeTable(resource, items, metadata, form, table)
+    else {
+      const head = { kind: 'Table', apiVersion, metadata, columnDefinitions: columnDefinitions(resource.definition) }
+      const options = { ...table, metaVersion }
+      const row = (cached: CachedObject) => tableRow(resource.definition, cached, resource.fromStored(cached.object), options)
+      yield* textListPieces(head, 'rows', items, row, isPretty)
+    }
+    return
+  }
+  const isPartial = form.as === 'PartialObjectMetadataList'
+  const head = { kind: isPartial ? 'PartialObjectMetadataList' : resource.listKind, apiVersion, metadata }
+  if (media === 'json' && !isPartial && !isPretty && resource.isStoredVersion) return yield* storedListPieces(head, items)
+  const shown = isPartial
+    ? (cached: CachedObject) => partialMetadata(resource.fromStored(cached.object), metaVersion)
+    : (cached: CachedObject) => withoutType(resource.fromStored(cached.object))
+  const itemSchema = isPartial ? partialSchema : resource.definition.schema
+  if (media === 'protobuf') yield* protobufPieces(head, isPartial ? partialListSchema : `${itemSchema}List`, items, itemSchema, shown)
+  else if (media === 'json') yield* textListPieces(head, 'items', items, shown, isPretty)
+  else yield encodeValue({ ...head, items: items.map(shown) } as KubernetesObject, form, undefined)
+}
+
+function listMetadata({ resourceVersion, continueToken, remainingItemCount }: ListPage): object {
+  return {
     resourceVersion,
     ...(continueToken === '' ? {} : { continue: continueToken }),
     ...(remainingItemCount === undefined ? {} : { remainingItemCount }),
   }
-  if (form.as === 'PartialObjectMetadataList') {
-    const items = page.items.map((cached) => partialMetadata(resource.fromStored(cached.object), form.metaVersion))
-    yield encodeValue(
-      { kind: 'PartialObjectMetadataList', apiVersion: `meta.k8s.io/${form.metaVersion}`, metadata, items } as KubernetesObject,
-      form,
-      partialListSchema,
-    )
-    return
-  }
-  const { listKind: kind, apiVersion } = resource
-  if (form.media === 'json' && !form.isPretty && resource.isStoredVersion) {
-    yield* listChunks(listHead({ kind, apiVersion, resourceVersion, continueToken, remainingItemCount }), page.items)
-    return
-  }
-  const items = page.items.map((cached) => {
-    const { kind: _kind, apiVersion: _version, ...rest } = resource.fromStored(cached.object)
-    return rest
-  })
-  yield encodeValue({ kind, apiVersion, metadata, items } as KubernetesObject, form, `${resource.definition.schema}List`)
+}
+
+/** Items of a list leave kind and apiVersion out. */
+function withoutType({ kind: _kind, apiVersion: _version, ...rest }: KubernetesObject): object {
+  return rest
 }
 
 function encodeTable(
   resource: ServedResource,
   items: readonly CachedObject[],
-  resourceVersion: string,
+  metadata: object,
   form: Form,
   options: TableOptions,
-  page?: ListPage,
 ): Uint8Array {
   if (form.media === 'protobuf') throw notAcceptable(acceptedMedia)
   const { metaVersion } = form
-  const metadata = {
-    resourceVersion,
-    ...(page?.continueToken ? { continue: page.continueToken } : {}),
-    ...(page?.remainingItemCount === undefined ? {} : { remainingItemCount: page.remainingItemCount }),
-  }
   const rows = items.map((cached) => tableRow(resource.definition, cached, resource.fromStored(cached.object), { ...options, metaVersion }))
   return encodeValue(
     {

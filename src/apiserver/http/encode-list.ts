@@ -1,49 +1,91 @@
-/** Lists made of the bytes that were stored, in chunks that never hold the event loop for long. */
-import { type CachedObject, spliceOffset } from '#apiserver/watch-cache/cached-object.ts'
+/**
+ * Lists as the bytes of an answer, in pieces. Making one takes a millisecond or so at most; an empty one says that some work is done,
+ * so that whoever takes them can give others their turn.
+ */
+import { encodeProtobufMessage } from '#api/codec/protobuf.ts'
+import { protobufListPieces } from '#api/codec/protobuf-list.ts'
+import { takeChunk } from '#apiserver/http/chunks.ts'
+import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 
-const chunkBytes = 256 * 1024
+const textPieceChars = 64 * 1024
 const itemStart = '{"metadata":{"resourceVersion":"'
+const nothing = Buffer.alloc(0)
+/** Protobuf of so many objects is made before others get their turn. */
+const messagesPerTurn = 32
 
-export type ListHead = {
-  kind: string
-  apiVersion: string
-  resourceVersion: string
-  continueToken: string
-  remainingItemCount: number | undefined
+/** The list without its items. */
+export type ListHead = { kind: string; apiVersion: string; metadata: object } & Readonly<Record<string, unknown>>
+
+/** What goes before the items of a list and what after them. `name` is that of the field with the items. */
+function frame(head: ListHead, name: string, isPretty: boolean): { start: string; end: string } {
+  const mark = '\u0000'
+  const whole = { ...head, [name]: [mark] }
+  const [start = '', end = ''] = (isPretty ? JSON.stringify(whole, undefined, 2) : JSON.stringify(whole)).split(JSON.stringify(mark))
+  return { start, end }
 }
 
-export function listHead({ kind, apiVersion, resourceVersion, continueToken, remainingItemCount }: ListHead): string {
-  const metadata = {
-    resourceVersion,
-    ...(continueToken === '' ? {} : { continue: continueToken }),
-    ...(remainingItemCount === undefined ? {} : { remainingItemCount }),
-  }
-  return `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${JSON.stringify(metadata)},"items":[`
-}
-
-/** Yields the pieces of `{"kind":…,"items":[…]}`. Items of a list leave kind and apiVersion out, as upstream's do. */
-export function* listChunks(head: string, items: readonly CachedObject[]): Generator<Buffer> {
-  let chunk = Buffer.allocUnsafe(chunkBytes)
-  let used = chunk.write(head, 0)
+/** Made of the bytes that were stored. Items of a list leave kind and apiVersion out, as upstream's do. */
+export function* storedListPieces(head: ListHead, items: readonly CachedObject[]): Generator<Buffer> {
+  const { start, end } = frame(head, 'items', false)
+  let chunk = takeChunk(start.length * 3)
+  let used = chunk.write(start, 0)
   for (let index = 0; index < items.length; index++) {
-    const { value, revision } = items[index] as CachedObject
-    const offset = spliceOffset(value)
-    const start = `${index === 0 ? '' : ','}${itemStart}${revision}"${value[offset] === 0x7d ? '' : ','}`
-    const needed = start.length + value.byteLength - offset
+    const cached = items[index] as CachedObject
+    const { value, revision, metadataOffset: offset } = cached
+    const before = `${index === 0 ? '' : ','}${itemStart}${revision}"${value[offset] === 0x7d ? '' : ','}`
+    const needed = before.length + value.byteLength - offset
     if (used + needed > chunk.length) {
       yield chunk.subarray(0, used)
-      chunk = Buffer.allocUnsafe(Math.max(chunkBytes, needed))
+      chunk = takeChunk(needed)
       used = 0
     }
-    used += chunk.write(start, used, 'latin1')
-    chunk.set(offset === 0 ? value : value.subarray(offset), used)
-    used += value.byteLength - offset
+    used += chunk.write(before, used, 'latin1')
+    // Unlike `set` with a part of the value, this makes no view of it.
+    used += Buffer.prototype.copy.call(value, chunk, used, offset)
   }
-  if (used + 2 > chunk.length) {
-    yield chunk.subarray(0, used)
-    chunk = Buffer.allocUnsafe(2)
-    used = 0
-  }
-  used += chunk.write(']}', used)
   yield chunk.subarray(0, used)
+  yield Buffer.from(end)
+}
+
+/** Items that are made for this answer: tables, metadata alone, other versions, text for people. */
+export function* textListPieces(
+  head: ListHead,
+  name: string,
+  items: readonly CachedObject[],
+  shown: (cached: CachedObject) => unknown,
+  isPretty: boolean,
+): Generator<Buffer> {
+  const { start, end } = items.length === 0 ? emptyFrame(head, name, isPretty) : frame(head, name, isPretty)
+  let text = start
+  for (let index = 0; index < items.length; index++) {
+    const item = shown(items[index] as CachedObject)
+    if (index > 0) text += isPretty ? ',\n    ' : ','
+    // Text in JSON has no newlines of its own.
+    text += isPretty ? JSON.stringify(item, undefined, 2).replaceAll('\n', '\n    ') : JSON.stringify(item)
+    if (text.length < textPieceChars) continue
+    yield Buffer.from(text)
+    text = ''
+  }
+  yield Buffer.from(text + end)
+}
+
+function emptyFrame(head: ListHead, name: string, isPretty: boolean): { start: string; end: string } {
+  const whole = { ...head, [name]: [] }
+  return { start: isPretty ? JSON.stringify(whole, undefined, 2) : JSON.stringify(whole), end: '' }
+}
+
+/** Protobuf tells the length of a list before its items: all of them are made first. */
+export function* protobufPieces(
+  head: ListHead,
+  listSchema: string,
+  items: readonly CachedObject[],
+  itemSchema: string,
+  shown: (cached: CachedObject) => object,
+): Generator<Buffer> {
+  const messages: Buffer[] = []
+  for (const cached of items) {
+    messages.push(encodeProtobufMessage(shown(cached), itemSchema))
+    if (messages.length % messagesPerTurn === 0) yield nothing
+  }
+  yield* protobufListPieces(head, listSchema, messages)
 }

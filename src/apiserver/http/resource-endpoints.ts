@@ -4,13 +4,14 @@ import { allVerbs, type Deprecation, type KubernetesObject, type ScaleRules, typ
 import { contentTypeOf, encodeList, encodeObject, encodeValue, eventEncoder, type TableOptions } from '#apiserver/http/answers.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
 import { addWarnings, type Endpoint, statusSchema } from '#apiserver/http/handler.ts'
-import { listPage, listPatienceMs, parseResourceVersion, resourceVersionError } from '#apiserver/http/list-page.ts'
+import { type ListPage, listPage, listPatienceMs, parseResourceVersion, resourceVersionError } from '#apiserver/http/list-page.ts'
 import { type Form, knowsAnyOf, negotiate } from '#apiserver/http/negotiation.ts'
 import { patchObject } from '#apiserver/http/patch-verb.ts'
 import { listOptions, validateListOptions } from '#apiserver/http/query-options.ts'
 import { failure, methodNotAllowed, unknownAccept, watchNotAcceptable } from '#apiserver/http/refusals.ts'
 import type { RequestInfo } from '#apiserver/http/request-info.ts'
 import { selectionOf } from '#apiserver/http/selection.ts'
+import { respondPieces, respondWhole } from '#apiserver/http/send-pieces.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
 import type { IncludeObject } from '#apiserver/http/table.ts'
 import { WatchStream } from '#apiserver/http/watch-stream.ts'
@@ -24,6 +25,7 @@ import {
   type Written,
   warnOfUnspecifiedPropagation,
 } from '#apiserver/http/write-verbs.ts'
+import type { WatchMetrics } from '#apiserver/metrics/watch-metrics.ts'
 import { scaleEndpoint } from '#apiserver/subresources/scale.ts'
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 import type { Clock } from '#base/clock.ts'
@@ -41,6 +43,7 @@ export type EndpointServices = WriteServices & {
   special(group: string, plural: string, subresource: string): SpecialSubresource | undefined
   /** Answers larger than this are compressed for clients that can take it. */
   gzipFromBytes: number
+  watches?: WatchMetrics
 }
 
 /** `methods` are the HTTP methods it takes. */
@@ -124,7 +127,7 @@ function objectEndpoint(services: EndpointServices, resource: ServedResource, in
         const form = formOf(context)
         const { status, object, wasDeleted } = await deleteObject(context, resource, services)
         if (wasDeleted && !definition.returnsDeletedObject) respondDeleted(context, resource, object, form, status)
-        else respondObject(services, context, resource, object, form, status)
+        else await respondObject(services, context, resource, object, form, status)
       }
     case 'deletecollection':
       return (context) => deleteMany(services, context, resource)
@@ -185,7 +188,7 @@ async function getObject(services: EndpointServices, context: RequestContext, re
   else parseResourceVersion(asked)
   const object = cache.get(resource.registry.key(info.namespace, info.name))
   if (object === undefined) throw notFound({ group: resource.definition.group, resource: resource.definition.plural }, info.name)
-  respondObject(services, context, resource, object, form, 200)
+  return respondObject(services, context, resource, object, form, 200)
 }
 
 async function listObjects(services: EndpointServices, context: RequestContext, resource: ServedResource): Promise<void> {
@@ -196,7 +199,7 @@ async function listObjects(services: EndpointServices, context: RequestContext, 
   const page = await listPage({ registry: resource.registry, store: services.store }, selection, options, () =>
     services.clock.sleep(listPatienceMs),
   )
-  await respondChunks(services, context, encodeList(resource, page, form, tableOptions(services, context)), contentTypeOf(form))
+  await respondList(services, context, resource, page, form)
 }
 
 function watchObjects(services: EndpointServices, context: RequestContext, resource: ServedResource): void {
@@ -215,6 +218,7 @@ function watchObjects(services: EndpointServices, context: RequestContext, resou
   const startsAfterNow = options.sendInitialEvents === false && (options.resourceVersion === '' || options.resourceVersion === '0')
   const headers: HttpHeaders = { 'content-type': watchContentType(form) }
   addWarnings(context, headers)
+  const measures = services.watches?.of(resource.definition)
   const stream = context.exchange.stream(200, headers)
   const watch = new WatchStream({
     cache,
@@ -223,6 +227,7 @@ function watchObjects(services: EndpointServices, context: RequestContext, resou
     clock: services.clock,
     sink: {
       write(bytes) {
+        measures?.sent(bytes.length)
         stream.write(bytes)
         return stream.backlogBytes < watchBacklogBytes
       },
@@ -262,7 +267,7 @@ async function deleteMany(services: EndpointServices, context: RequestContext, r
       if (!isNotFound(error)) throw error
     })
   }
-  await respondChunks(services, context, encodeList(resource, page, form, tableOptions(services, context)), contentTypeOf(form))
+  await respondList(services, context, resource, page, form)
 }
 
 function isNotFound(error: unknown): boolean {
@@ -278,8 +283,27 @@ export function tableOptions({ clock }: Pick<EndpointServices, 'clock'>, { query
   return { nowMs: clock.now(), include: include === 'None' || include === 'Object' ? include : ('Metadata' satisfies IncludeObject) }
 }
 
-function respondWritten(services: EndpointServices, context: RequestContext, resource: ServedResource, { status, object }: Written): void {
-  respondObject(services, context, resource, object, formOf(context), status)
+function respondList(
+  services: EndpointServices,
+  context: RequestContext,
+  resource: ServedResource,
+  page: ListPage,
+  form: Form,
+): Promise<void> {
+  const { clock, gzipFromBytes } = services
+  const headers: HttpHeaders = { 'content-type': contentTypeOf(form) }
+  addWarnings(context, headers)
+  const pieces = encodeList(resource, page, form, tableOptions(services, context))
+  return respondPieces(pieces, { exchange: context.exchange, clock, headers, gzipFromBytes })
+}
+
+function respondWritten(
+  services: EndpointServices,
+  context: RequestContext,
+  resource: ServedResource,
+  { status, object }: Written,
+): void | Promise<void> {
+  return respondObject(services, context, resource, object, formOf(context), status)
 }
 
 export function respondObject(
@@ -289,10 +313,11 @@ export function respondObject(
   object: CachedObject,
   form: Form,
   status: number,
-): void {
+): void | Promise<void> {
   const headers: HttpHeaders = { 'content-type': contentTypeOf(form) }
   addWarnings(context, headers)
-  context.exchange.respond(status, headers, encodeObject(resource, object, form, tableOptions(services, context)))
+  const body = encodeObject(resource, object, form, tableOptions(services, context))
+  return respondWhole(body, { exchange: context.exchange, headers, gzipFromBytes: services.gzipFromBytes, status })
 }
 
 function respondDeleted(context: RequestContext, { definition }: ServedResource, { object }: CachedObject, form: Form, code: number): void {
@@ -306,35 +331,4 @@ function respondDeleted(context: RequestContext, { definition }: ServedResource,
   addWarnings(context, headers)
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details }
   context.exchange.respond(code, headers, encodeValue(status, { ...form, as: 'object' }, statusSchema))
-}
-
-/** Small answers in one piece; large ones piece by piece, so that others get their turn. */
-async function respondChunks(
-  { clock, gzipFromBytes }: EndpointServices,
-  context: RequestContext,
-  chunks: Generator<Uint8Array>,
-  contentType: string,
-): Promise<void> {
-  const headers: HttpHeaders = { 'content-type': contentType }
-  addWarnings(context, headers)
-  const first = chunks.next()
-  const second = chunks.next()
-  if (second.done) {
-    context.exchange.respond(200, headers, first.value ?? '')
-    return
-  }
-  void gzipFromBytes
-  const stream = context.exchange.stream(200, headers)
-  stream.write(first.value as Uint8Array)
-  stream.write(second.value as Uint8Array)
-  for (const chunk of chunks) {
-    if (context.exchange.isClosed) return
-    if (stream.write(chunk)) continue
-    await new Promise<void>((resolve) => {
-      stream.onDrain(resolve)
-      context.exchange.onClose(resolve)
-    })
-    await new Promise<void>((resolve) => clock.soon(resolve))
-  }
-  stream.end()
 }

@@ -108,10 +108,11 @@ class CountedStream implements HttpResponseStream {
   get backlogBytes(): number {
     return this.#inner.backlogBytes
   }
-  write(chunk: Uint8Array | string): boolean {
+  write(chunk: Uint8Array | string, onSent?: () => void): boolean {
     this.#sizeBytes += chunk.length
     this.#watcher?.onChunk(chunk)
-    return this.#inner.write(chunk)
+    // Whoever looks on may keep what it sees.
+    return this.#inner.write(chunk, this.#watcher === undefined ? onSent : undefined)
   }
   onDrain(callback: () => void): void {
     this.#inner.onDrain(callback)

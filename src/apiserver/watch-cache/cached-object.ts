@@ -19,6 +19,7 @@ export class CachedObject {
   #object: WeakRef<KubernetesObject> | undefined
   #labels: Readonly<Record<string, string>> | undefined
   #fields: Map<string, string> | undefined
+  #metadataOffset = 0
 
   constructor(key: string, namespace: string, name: string, revision: number, value: Uint8Array) {
     this.key = key
@@ -56,9 +57,15 @@ export class CachedObject {
     return value
   }
 
+  /** Where the fields of the object's own metadata begin in `value`. */
+  get metadataOffset(): number {
+    if (this.#metadataOffset === 0) this.#metadataOffset = spliceOffset(this.value)
+    return this.#metadataOffset
+  }
+
   /** The JSON that clients get, in one piece. */
   json(): Buffer {
-    return withResourceVersion(this.value, this.revision)
+    return this.revision === 0 ? Buffer.from(this.value) : spliced(this.value, this.metadataOffset, this.revision)
   }
 
   /** The same state under a later revision: what a deletion shows. */
@@ -97,7 +104,7 @@ function takeParsed(value: Uint8Array): KubernetesObject | undefined {
 const metadataStart = Buffer.from('"metadata":{')
 
 /** Where the resourceVersion belongs: right after the brace of the object's own metadata, which the encoder writes first. */
-export function spliceOffset(value: Uint8Array): number {
+function spliceOffset(value: Uint8Array): number {
   const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength)
   const found = bytes.indexOf(metadataStart)
   if (found < 0) throw new Error('a stored object has no metadata')
@@ -106,14 +113,16 @@ export function spliceOffset(value: Uint8Array): number {
 
 /** Revision 0 is of an object that was not stored: a dry run's. */
 export function withResourceVersion(value: Uint8Array, revision: number): Buffer {
-  if (revision === 0) return Buffer.from(value)
-  const offset = spliceOffset(value)
-  const isEmpty = value[offset] === 0x7d
-  const insert = `"resourceVersion":"${revision}"${isEmpty ? '' : ','}`
+  return revision === 0 ? Buffer.from(value) : spliced(value, spliceOffset(value), revision)
+}
+
+function spliced(value: Uint8Array, offset: number, revision: number): Buffer {
+  const insert = `"resourceVersion":"${revision}"${value[offset] === 0x7d ? '' : ','}`
   const result = Buffer.allocUnsafe(value.byteLength + insert.length)
-  result.set(value.subarray(0, offset), 0)
+  const { copy } = Buffer.prototype
+  copy.call(value, result, 0, 0, offset)
   result.write(insert, offset, 'latin1')
-  result.set(value.subarray(offset), offset + insert.length)
+  copy.call(value, result, offset + insert.length, offset)
   return result
 }
 

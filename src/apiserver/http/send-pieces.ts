@@ -1,0 +1,142 @@
+/** Answers that are made piece by piece, without holding up others, as fast as the client takes them. */
+import { reuseChunk } from '#apiserver/http/chunks.ts'
+import { takesGzip } from '#apiserver/http/content-coding.ts'
+import type { Clock } from '#base/clock.ts'
+import { type GzipStream, gzip, gzipStream } from '#base/compression.ts'
+import type { HttpExchange, HttpHeaders, HttpResponseStream } from '#base/http-server.ts'
+
+/** After so long others get their turn. */
+const turnMs = 4
+/** Answers up to this size are sent whole, with their length. */
+const wholeBytes = 128 * 1024
+/** So much is made before the client has taken it. */
+const aheadBytes = 512 * 1024
+/** Fast rather than small: upstream's choice. */
+const gzipLevel = 1
+
+export type PiecesOptions = {
+  exchange: HttpExchange
+  clock: Clock
+  headers: HttpHeaders
+  /** Larger answers are compressed for clients that take it. */
+  gzipFromBytes: number
+}
+
+/** Resolves when all is handed over or the client has gone. What `pieces` throws before the answer has begun is thrown. */
+export async function respondPieces(
+  pieces: Generator<Uint8Array>,
+  { exchange, clock, headers, gzipFromBytes }: PiecesOptions,
+): Promise<void> {
+  const first: Uint8Array[] = []
+  let size = 0
+  let isWhole = false
+  let startedMs = clock.monotonic()
+  while (size <= wholeBytes && !isWhole) {
+    const { value, done } = pieces.next()
+    if (done) isWhole = true
+    else if (value.length > 0) {
+      first.push(value)
+      size += value.length
+    }
+    if (clock.monotonic() - startedMs > turnMs) {
+      await turn(clock)
+      startedMs = clock.monotonic()
+    }
+  }
+  if (isWhole) {
+    const body = first.length === 1 ? (first[0] as Uint8Array) : Buffer.concat(first)
+    return respondWhole(body, { exchange, headers, gzipFromBytes })
+  }
+  const isCompressed = takesGzip(exchange.headers['accept-encoding'])
+  if (isCompressed) addGzip(headers)
+  const stream = exchange.stream(200, headers)
+  const sink = isCompressed ? compressed(stream, exchange) : plain(stream)
+  await pump(joined(first, pieces), sink, exchange, clock)
+}
+
+/** A whole body; compressed, if it is large and the client takes that. */
+export function respondWhole(
+  body: Uint8Array,
+  { exchange, headers, gzipFromBytes, status = 200 }: Omit<PiecesOptions, 'clock'> & { status?: number },
+): void | Promise<void> {
+  if (body.length < gzipFromBytes || !takesGzip(exchange.headers['accept-encoding'])) return exchange.respond(status, headers, body)
+  addGzip(headers)
+  return gzip(body, gzipLevel).then((bytes) => exchange.respond(status, headers, bytes))
+}
+
+function addGzip(headers: HttpHeaders): void {
+  headers['content-encoding'] = 'gzip'
+  headers['vary'] = 'Accept-Encoding'
+}
+
+function* joined(first: Iterable<Uint8Array>, rest: Iterable<Uint8Array>): Generator<Uint8Array> {
+  yield* first
+  yield* rest
+}
+
+type Sink = {
+  write(piece: Uint8Array): void
+  /** It holds enough for now. */
+  isBehind(): boolean
+  /** Called when that may be over. */
+  onCaughtUp(callback: () => void): void
+  end(): void
+}
+
+async function pump(pieces: Iterable<Uint8Array>, sink: Sink, exchange: HttpExchange, clock: Clock): Promise<void> {
+  let wake = () => {}
+  sink.onCaughtUp(() => wake())
+  exchange.onClose(() => wake())
+  let startedMs = clock.monotonic()
+  for (const piece of pieces) {
+    if (piece.length > 0) sink.write(piece)
+    const isBehind = sink.isBehind()
+    while (sink.isBehind() && !exchange.isClosed) {
+      await new Promise<void>((resolve) => {
+        wake = resolve
+      })
+    }
+    if (exchange.isClosed) return
+    if (!isBehind && clock.monotonic() - startedMs < turnMs) continue
+    await turn(clock)
+    startedMs = clock.monotonic()
+  }
+  sink.end()
+}
+
+function turn(clock: Clock): Promise<void> {
+  return new Promise((resolve) => clock.soon(resolve))
+}
+
+function plain(stream: HttpResponseStream): Sink {
+  return {
+    write: (piece) => stream.write(piece, () => reuseChunk(piece)),
+    isBehind: () => stream.backlogBytes > aheadBytes,
+    onCaughtUp: (callback) => stream.onDrain(callback),
+    end: () => stream.end(),
+  }
+}
+
+/** Compresses on its way out: as far behind as the compression or the client, whichever is slower. */
+function compressed(stream: HttpResponseStream, exchange: HttpExchange): Sink {
+  let isFull = false
+  let onCaughtUp = () => {}
+  const encoder: GzipStream = gzipStream({ level: gzipLevel, onChunk: (chunk) => stream.write(chunk), onEnd: () => stream.end() })
+  exchange.onClose(() => encoder.abort())
+  stream.onDrain(() => onCaughtUp())
+  return {
+    write(piece) {
+      if (encoder.write(piece)) return
+      isFull = true
+      encoder.onDrain(() => {
+        isFull = false
+        onCaughtUp()
+      })
+    },
+    isBehind: () => isFull || stream.backlogBytes > aheadBytes,
+    onCaughtUp(callback) {
+      onCaughtUp = callback
+    },
+    end: () => encoder.end(),
+  }
+}
