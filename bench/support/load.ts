@@ -16,7 +16,15 @@ export type LoadRequest = {
   count?: number
 }
 
-export type LoadResult = { requests: number; seconds: number; bytes: number; errors: number; p50Ms: number; p99Ms: number; statuses: Record<string, number> }
+export type LoadResult = {
+  requests: number
+  seconds: number
+  bytes: number
+  errors: number
+  p50Ms: number
+  p99Ms: number
+  statuses: Record<string, number>
+}
 
 if (import.meta.main) console.log(JSON.stringify(await load(JSON.parse(process.argv[2] ?? '{}') as LoadRequest)))
 

@@ -66,7 +66,7 @@ export const applying: Chapter = {
 
 export const applyingServerSide: Chapter = {
   name: 'applies on the server: managers, conflicts, taking over',
-  isCore: true,
+  isCore: false,
   run(session) {
     const path = session.file('server-side.yaml', web('web:1', 2))
     session.prints(['apply', '--server-side', '-f', path], 'deployment.apps/applied serverside-applied')

@@ -6,7 +6,7 @@ const settings = (data: Record<string, string>) => ({ apiVersion: 'v1', kind: 'C
 /** Changes of single objects: labels, annotations, patches, the editor, replacing. */
 export const changing: Chapter = {
   name: 'changes: label, annotate, patch, edit, replace, diff',
-  isCore: true,
+  isCore: false,
   run(session) {
     session.ok('create -f -', { input: JSON.stringify(settings({ a: '1' })) })
     session.prints('label configmap settings tier=web', 'configmap/settings labeled')
@@ -66,7 +66,7 @@ function forced(_session: Session) {
 /** Workloads: scale, images, rollouts that the test moves along as controllers would. */
 export const rollingOut: Chapter = {
   name: 'rolls out: scale, set, autoscale, status, history, undo, restart',
-  isCore: true,
+  isCore: false,
   async run(session) {
     session.ok('create deployment web --image=web:1 --replicas=2')
     session.prints('scale deployment web --replicas=3', 'deployment.apps/web scaled')

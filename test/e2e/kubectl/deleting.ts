@@ -4,7 +4,7 @@ import type { Chapter } from './session.ts'
 /** Deleting and waiting. */
 export const deleting: Chapter = {
   name: 'deletes and waits: cascades, finalizers, graceful pods, conditions',
-  isCore: true,
+  isCore: false,
   async run(session) {
     const { minor } = session
     session.ok('create configmap plain --from-literal=a=1')
