@@ -1,4 +1,6 @@
 import { clusterRoleAggregationController } from '#controllers/clusterrole-aggregation/clusterrole-aggregation-controller.ts'
+import { cronJobController } from '#controllers/cronjob/cronjob-controller.ts'
+import { daemonSetController } from '#controllers/daemonset/daemonset-controller.ts'
 import { deploymentController } from '#controllers/deployment/deployment-controller.ts'
 import { endpointsController } from '#controllers/endpoints/endpoints-controller.ts'
 import { endpointSliceController } from '#controllers/endpointslice/endpointslice-controller.ts'
@@ -26,7 +28,9 @@ export const controllers: readonly Controller[] = [
   podGarbageCollector,
   namespaceController,
   garbageCollector,
+  daemonSetController,
   jobController,
+  cronJobController,
   replicaSetController,
   deploymentController,
   ttlAfterFinishedController,

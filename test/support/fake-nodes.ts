@@ -159,7 +159,7 @@ export class FakeNodes {
   async #startPod({ metadata, spec }: V1Pod, fate: Fate): Promise<void> {
     const { namespace = '', name = '' } = metadata
     if (!spec.nodeName) {
-      const node = this.names()[this.#placed++ % this.#options.nodeCount] ?? ''
+      const node = wantedNode(spec) ?? this.names()[this.#placed++ % this.#options.nodeCount] ?? ''
       await this.#client.subresource('POST', Pod, metadata, 'binding', {
         apiVersion: 'v1',
         kind: 'Binding',
@@ -220,4 +220,10 @@ export class FakeNodes {
     if (pod.spec.nodeName && phase === 'Running' && (metadata.finalizers ?? []).length > 0) await this.#finish(pod, 'Failed')
     await this.#client.delete(Pod, metadata, { gracePeriodSeconds: 0, ...(metadata.uid === undefined ? {} : { uid: metadata.uid }) })
   }
+}
+
+/** Daemons say where they want to be. */
+function wantedNode({ affinity }: V1Pod['spec']): string | undefined {
+  const terms = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
+  return terms.flatMap(({ matchFields = [] }) => matchFields).find(({ key }) => key === 'metadata.name')?.values?.[0]
 }

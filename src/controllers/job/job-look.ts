@@ -10,7 +10,6 @@ import {
   countOf,
   countsAsFailure,
   failureCountAnnotation,
-  finishedMs,
   hasLimitPerIndex,
   hasTooManyRestarts,
   isFailed,
@@ -19,7 +18,7 @@ import {
   isTracked,
 } from '#controllers/job/job-pods.ts'
 import { metSuccessRule } from '#controllers/job/success-policy.ts'
-import { isActive } from '#controllers/workload/pods.ts'
+import { finishedSinceMs, isActive } from '#controllers/workload/pods.ts'
 
 export type JobLook = {
   job: V1Job
@@ -98,7 +97,7 @@ function awaitingReplacement({ job, pods, active, succeededIndexes, failedIndexe
     if (succeededIndexes.has(index) || failedIndexes?.has(index) || running.has(index)) continue
     const other = waiting.get(index)
     const isLater = (one: V1Pod) =>
-      countOf(pod, failureCountAnnotation) >= countOf(one, failureCountAnnotation) && finishedMs(pod) >= finishedMs(one)
+      countOf(pod, failureCountAnnotation) >= countOf(one, failureCountAnnotation) && finishedSinceMs(pod) >= finishedSinceMs(one)
     if (other === undefined || isLater(other)) waiting.set(index, pod)
   }
   return waiting

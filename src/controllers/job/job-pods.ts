@@ -1,9 +1,8 @@
 /** What a job reads from its pods. */
 import type { V1Job } from '#api/batch/v1/types.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
-import { parseTime } from '#api/meta/time.ts'
 import { matchedRule } from '#controllers/job/failure-policy.ts'
-import { createdMs, isDeleting, podCondition } from '#controllers/workload/pods.ts'
+import { finishedSinceMs, isDeleting } from '#controllers/workload/pods.ts'
 
 export const trackingFinalizer = 'batch.kubernetes.io/job-tracking'
 export const indexAnnotation = 'batch.kubernetes.io/job-completion-index'
@@ -38,28 +37,18 @@ export const countOf = ({ metadata }: V1Pod, annotation: string): number => Numb
 /** Whether the failure of the pod counts against the job's limits. */
 export const countsAsFailure = (pod: V1Pod, { spec }: V1Job): boolean => matchedRule(spec?.podFailurePolicy, pod)?.action !== 'Ignore'
 
-/** When the pod finished: when its last container did, or else the best guess there is. */
-export function finishedMs(pod: V1Pod): number {
-  const ends = (pod.status?.containerStatuses ?? []).map(({ state }) => state?.terminated?.finishedAt)
-  if (ends.length > 0 && ends.every((end) => end)) return Math.max(...ends.map((end) => parseTime(end ?? '')))
-  const ready = podCondition(pod, 'Ready')
-  if (ready?.status === 'False' && ready.lastTransitionTime) return parseTime(ready.lastTransitionTime)
-  const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = pod.metadata
-  return deletionTimestamp ? parseTime(deletionTimestamp) - deletionGracePeriodSeconds * 1000 : createdMs(pod)
-}
-
 /** How long the job has to wait before it makes another pod: 10 s after the first failure, twice that after the next, … */
 export function backoffLeftMs(job: V1Job, pods: readonly V1Pod[], nowMs: number): number {
-  const lastSuccessMs = Math.max(0, ...pods.filter(({ status }) => status?.phase === 'Succeeded').map(finishedMs))
-  const failures = pods.filter((pod) => isFailed(pod, job) && finishedMs(pod) > lastSuccessMs)
-  return leftAfterFailures(failures.length, Math.max(0, ...failures.map(finishedMs)), nowMs)
+  const lastSuccessMs = Math.max(0, ...pods.filter(({ status }) => status?.phase === 'Succeeded').map(finishedSinceMs))
+  const failures = pods.filter((pod) => isFailed(pod, job) && finishedSinceMs(pod) > lastSuccessMs)
+  return leftAfterFailures(failures.length, Math.max(0, ...failures.map(finishedSinceMs)), nowMs)
 }
 
 /** The same for one index, whose last failed pod knows how often it has failed. */
 export function backoffLeftForIndexMs(failed: V1Pod | undefined, nowMs: number): number {
   if (failed === undefined) return 0
   const failures = countOf(failed, failureCountAnnotation) + countOf(failed, ignoredFailureCountAnnotation) + 1
-  return leftAfterFailures(failures, finishedMs(failed), nowMs)
+  return leftAfterFailures(failures, finishedSinceMs(failed), nowMs)
 }
 
 function leftAfterFailures(failures: number, lastMs: number, nowMs: number): number {

@@ -56,3 +56,13 @@ export const createdMs = ({ metadata }: { metadata: V1ObjectMeta }): number =>
 export function byAge(left: { metadata: V1ObjectMeta }, right: { metadata: V1ObjectMeta }): number {
   return createdMs(left) - createdMs(right) || ((left.metadata.name ?? '') < (right.metadata.name ?? '') ? -1 : 1)
 }
+
+/** When a finished pod finished: when its last container did, or else when it stopped being ready. */
+export function finishedSinceMs(pod: V1Pod): number {
+  const ends = (pod.status?.containerStatuses ?? []).map(({ state }) => state?.terminated?.finishedAt)
+  if (ends.length > 0 && ends.every((end) => end)) return Math.max(...ends.map((end) => parseTime(end ?? '')))
+  const ready = podCondition(pod, 'Ready')
+  if (ready?.status === 'False' && ready.lastTransitionTime) return parseTime(ready.lastTransitionTime)
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = pod.metadata
+  return deletionTimestamp ? parseTime(deletionTimestamp) - deletionGracePeriodSeconds * 1000 : createdMs(pod)
+}
