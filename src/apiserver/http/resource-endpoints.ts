@@ -1,8 +1,9 @@
 /** The endpoints of resources: which verb of which resource is answered how. */
 import { notFound } from '#api/meta/status-error.ts'
-import { allVerbs, type Deprecation, type KubernetesObject, type ScaleRules, type UpdateRules, type Verb } from '#api/resource.ts'
+import { allVerbs, type KubernetesObject, type ScaleRules, type UpdateRules, type Verb } from '#api/resource.ts'
 import { contentTypeOf, encodeList, encodeObject, encodeValue, eventEncoder, type TableOptions } from '#apiserver/http/answers.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
+import { warnOfDeprecation } from '#apiserver/http/deprecation.ts'
 import { addWarnings, type Endpoint, statusSchema } from '#apiserver/http/handler.ts'
 import { type ListPage, listPage, listPatienceMs, parseResourceVersion, resourceVersionError } from '#apiserver/http/list-page.ts'
 import { type Form, knowsAnyOf, negotiate } from '#apiserver/http/negotiation.ts'
@@ -60,18 +61,12 @@ export function resourceRoute(services: EndpointServices): (info: RequestInfo, m
     const resource = services.find(info.group, info.version, info.resource)
     if (resource === undefined) return undefined
     const endpoint = endpointFor(services, resource, info, method)
-    const { deprecated } = resource.definition
-    if (endpoint === undefined || deprecated === undefined) return endpoint
+    if (endpoint === undefined || resource.definition.deprecated === undefined) return endpoint
     return (context) => {
-      context.warn(deprecationWarning(resource, deprecated))
+      warnOfDeprecation(context, resource)
       return endpoint(context)
     }
   }
-}
-
-function deprecationWarning({ apiVersion, definition }: ServedResource, { deprecatedIn, removedIn, replacement }: Deprecation): string {
-  const gone = removedIn === undefined ? '' : `, unavailable in v${removedIn}+`
-  return `${apiVersion} ${definition.kind} is deprecated in v${deprecatedIn}+${gone}${replacement === undefined ? '' : `; use ${replacement}`}`
 }
 
 function endpointFor(services: EndpointServices, resource: ServedResource, info: RequestInfo, method: string): Endpoint | undefined {
