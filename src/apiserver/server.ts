@@ -165,6 +165,10 @@ export class ApiServer {
         requests: new RequestMetrics({
           metrics,
           isServed: ({ group, version, resource, subresource }) => isServed(group, version, resource, subresource),
+          deprecation({ group, version, resource }) {
+            const { deprecated } = services.find(group, version, resource)?.definition ?? {}
+            return deprecated && (deprecated.removedIn ?? '')
+          },
         }),
         access: new AccessMetrics(metrics),
         auditor: options.auditor,

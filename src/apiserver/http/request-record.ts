@@ -118,6 +118,10 @@ export class RequestRecord implements ExchangeWatcher {
     if (this.#audited === undefined) return
     context.annotateAudit('authorization.k8s.io/decision', decision === 'allow' ? 'allow' : 'forbid')
     context.annotateAudit('authorization.k8s.io/reason', reason)
+    const { deprecation } = this.#route
+    if (deprecation === undefined) return
+    context.annotateAudit('k8s.io/deprecated', 'true')
+    if (deprecation !== '') context.annotateAudit('k8s.io/removed-release', deprecation)
   }
 
   /** What no one had thought of happened. */

@@ -114,3 +114,21 @@ test('the most requests at once since the last look is shown, and starts anew', 
   has('apiserver_current_inflight_requests{request_kind="readOnly"} 1')
   has('apiserver_current_inflight_requests{request_kind="mutating"} 0')
 })
+
+test('asking for a deprecated API shows, with the release that drops it', () => {
+  const metrics = new Metrics()
+  const requests = new RequestMetrics({
+    metrics,
+    isServed: () => true,
+    deprecation: ({ resource }) => (resource === 'flunders' ? '1.40' : undefined),
+  })
+  const route = (target: string) => {
+    const { info, query } = infoOf('GET', target)
+    return requests.routeOf(info, 'GET', query, undefined)
+  }
+  assert.equal(route('/api/v1/pods').deprecation, undefined)
+  assert.equal(route('/apis/old/v1beta1/flunders').deprecation, '1.40')
+  const line =
+    'apiserver_requested_deprecated_apis{group="old",removed_release="1.40",resource="flunders",subresource="",version="v1beta1"} 1'
+  assert.ok(metrics.text().split('\n').includes(line))
+})

@@ -18,12 +18,16 @@ export type RouteMeasures = {
   readonly ownDuration: Sample | undefined
   readonly size: Sample | undefined
   longRunning(by: number): void
+  /** The release that drops the API, empty where none is known yet; undefined while the API is not deprecated. */
+  readonly deprecation: string | undefined
 }
 
 export type RequestMetricsOptions = {
   metrics: Metrics
   /** Whether the request's group, version, resource and subresource are served: strangers' words shall not become labels. */
   isServed(info: RequestInfo): boolean
+  /** See `RouteMeasures.deprecation`. */
+  deprecation?(info: RequestInfo): string | undefined
 }
 
 const paths = new Set(['/healthz', '/livez', '/readyz', '/metrics', '/version', '/openapi/v2', '/openapi/v3'])
@@ -37,7 +41,7 @@ export class RequestMetrics {
   readonly #running = { readOnly: 0, mutating: 0 }
   readonly #most = { readOnly: 0, mutating: 0 }
 
-  constructor({ metrics, isServed }: RequestMetricsOptions) {
+  constructor({ metrics, isServed, deprecation }: RequestMetricsOptions) {
     this.#isServed = isServed
     const total = metrics.counter('apiserver_request_total', 'Requests that were answered.')
     const duration = metrics.histogram('apiserver_request_duration_seconds', 'How long requests took.', durationBuckets)
@@ -53,11 +57,18 @@ export class RequestMetrics {
       [{ request_kind: 'mutating' }, this.#takeMost('mutating')],
       [{ request_kind: 'readOnly' }, this.#takeMost('readOnly')],
     ])
-    this.#make = (labels, dryRun, { verb }) => {
+    const deprecated = metrics.gauge('apiserver_requested_deprecated_apis', 'Deprecated APIs that were asked for.')
+    this.#make = (labels, dryRun, info) => {
+      const removedRelease = labels['resource'] === '' ? undefined : deprecation?.(info)
+      if (removedRelease !== undefined) {
+        const { group = '', resource = '', subresource = '', version = '' } = labels
+        deprecated.set(1, { group, removed_release: removedRelease, resource, subresource, version })
+      }
       const codes = new Map<number, Tally>()
       const isRead = labels['verb'] === 'GET' || labels['verb'] === 'LIST'
       return {
-        isMutating: !readVerbs.has(verb),
+        isMutating: !readVerbs.has(info.verb),
+        deprecation: removedRelease,
         answered(code) {
           let tally = codes.get(code)
           if (tally === undefined) {
