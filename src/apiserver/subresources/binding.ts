@@ -3,7 +3,7 @@ import type { V1Binding, V1Pod } from '#api/core/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { badRequest, conflict, type StatusError, unknownFailure } from '#api/meta/status-error.ts'
 import { formatTime } from '#api/meta/time.ts'
-import type { ResourceDefinition } from '#api/resource.ts'
+import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
 import { decodeBody } from '#apiserver/http/decode-body.ts'
 import { writeOptions } from '#apiserver/http/query-options.ts'
@@ -11,6 +11,7 @@ import type { EndpointServices } from '#apiserver/http/resource-endpoints.ts'
 import { bodyOptions } from '#apiserver/http/write-verbs.ts'
 import type { Registries } from '#apiserver/registry/registries.ts'
 import { serverContext } from '#apiserver/registry/registries.ts'
+import { type Admission, judged } from '#apiserver/subresources/judged.ts'
 import { respondSuccess } from '#apiserver/subresources/respond-value.ts'
 
 export const bindingDefinition: ResourceDefinition = {
@@ -23,19 +24,31 @@ export const bindingDefinition: ResourceDefinition = {
   schema: 'io.k8s.api.core.v1.Binding',
 }
 
+export type BindingParts = { registries: Registries; services: EndpointServices; admission: Admission }
+
 /** Serves `pods/NAME/binding`, and `bindings`, where the name is in the object alone. */
-export async function bind(context: RequestContext, registries: Registries, services: EndpointServices): Promise<void> {
+export async function bind(context: RequestContext, { registries, services, admission }: BindingParts): Promise<void> {
   const options = writeOptions('CreateOptions', context.query)
   const body = await context.exchange.readBody(services.bodyLimitBytes)
   const binding = decodeBody(body, bindingDefinition, { ...bodyOptions(context), fieldValidation: options.fieldValidation }) as V1Binding
   const name = context.info.name || (binding.metadata?.name ?? '')
   if (binding.metadata?.name && binding.metadata.name !== name) throw badRequest('name in URL does not match name in Binding object')
+  const pods = registries.of('', 'pods')
+  const isDryRun = options.dryRun.includes('All')
+  const definition = context.info.resource === 'bindings' ? bindingDefinition : pods.definition
+  await judged(admission, context, {
+    operation: 'CREATE',
+    definition,
+    kind: bindingDefinition,
+    name,
+    object: binding as KubernetesObject,
+    isDryRun,
+  })
   const { kind = '', name: node = '' } = binding.target
   if (kind !== '' && kind !== 'Node')
     throw unknownFailure(`target.kind: Unsupported value: ${JSON.stringify(kind)}: supported values: "Node", "<empty>"`)
   if (node === '') throw unknownFailure('target.name: Required value')
-  const pods = registries.of('', 'pods')
-  const write = { ...serverContext(pods.definition, context.info.namespace, 'binding'), isDryRun: options.dryRun.includes('All') }
+  const write = { ...serverContext(pods.definition, context.info.namespace, 'binding'), isDryRun }
   await pods.update(name, write, {
     retriesConflicts: true,
     rules: {},

@@ -6,6 +6,7 @@ import { badRequest, forbidden, StatusError, unknownFailure } from '#api/meta/st
 import { formatTime } from '#api/meta/time.ts'
 import type { V1DeleteOptions } from '#api/meta/v1/types.gen.ts'
 import type { V1Eviction, V1PodDisruptionBudget } from '#api/policy/v1/types.gen.ts'
+import type { KubernetesObject } from '#api/resource.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
 import { contentMedia } from '#apiserver/http/decode-body.ts'
 import { decodeObject } from '#apiserver/http/decode-object.ts'
@@ -13,6 +14,8 @@ import type { EndpointServices } from '#apiserver/http/resource-endpoints.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
 import { deleteContext } from '#apiserver/http/write-verbs.ts'
 import { type Registries, serverContext } from '#apiserver/registry/registries.ts'
+import type { BindingParts } from '#apiserver/subresources/binding.ts'
+import { judged } from '#apiserver/subresources/judged.ts'
 import { respondSuccess } from '#apiserver/subresources/respond-value.ts'
 
 const evictionType = { group: 'policy', version: 'v1', kind: 'Eviction', schema: 'io.k8s.api.policy.v1.Eviction' }
@@ -22,8 +25,7 @@ const mostDisruptedPods = 2000
 export async function evict(
   context: RequestContext,
   resource: ServedResource,
-  registries: Registries,
-  services: EndpointServices,
+  { registries, services, admission }: BindingParts,
 ): Promise<void> {
   const body = await context.exchange.readBody(services.bodyLimitBytes)
   const { object } = decodeObject(body, contentMedia(context.headers['content-type']), evictionType)
@@ -33,9 +35,19 @@ export async function evict(
   const options: V1DeleteOptions = deepCopy(eviction.deleteOptions ?? {})
   const dryRun = context.query.getAll('dryRun')
   if (dryRun.length > 0) options.dryRun = dryRun
+  const isDryRun = (options.dryRun ?? []).includes('All')
+  const { definition } = resource.registry
+  await judged(admission, context, {
+    operation: 'CREATE',
+    definition,
+    kind: evictionType,
+    name,
+    object: eviction as KubernetesObject,
+    isDryRun,
+  })
   const { object: found } = await resource.registry.get(namespace, name)
   const pod = found as V1Pod
-  if (!needsNoBudget(pod)) await spendBudget(pod, registries, services, (options.dryRun ?? []).includes('All'))
+  if (!needsNoBudget(pod)) await spendBudget(pod, registries, services, isDryRun)
   await resource.registry.delete(name, options, { ...deleteContext(context, resource, options), subresource: '' })
   respondSuccess(context, 201)
 }

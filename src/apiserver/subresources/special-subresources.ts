@@ -53,13 +53,13 @@ export function specialSubresources(
   const judge = isEnabled('AuthorizePodWebsocketUpgradeCreatePermission') ? authorizer : undefined
   const stream: SpecialSubresource = {
     methods: ['GET', 'POST'],
-    handle: (context, resource) => podStream(context, resource, judge),
+    handle: (context, resource) => podStream(context, resource, judge, admission),
   }
   return new Map<string, SpecialSubresource>([
     ['apps/deployments/rollback', rollback],
     ['extensions/deployments/rollback', rollback],
-    ['/pods/binding', { methods: ['POST'], handle: (context) => bind(context, registries, services) }],
-    ['/pods/eviction', { methods: ['POST'], handle: (context, resource) => evict(context, resource, registries, services) }],
+    ['/pods/binding', { methods: ['POST'], handle: (context) => bind(context, { registries, services, admission }) }],
+    ['/pods/eviction', { methods: ['POST'], handle: (context, resource) => evict(context, resource, { registries, services, admission }) }],
     ['/pods/log', { methods: ['GET'], handle: podLog }],
     ['/pods/exec', stream],
     ['/pods/attach', stream],

@@ -27,7 +27,7 @@ import type { Clock } from '#base/clock.ts'
 type Answer = (review: KubernetesObject, context: RequestContext) => Promise<object>
 
 export function virtualResources(
-  { registries, services, authenticator, authorizer }: ServerParts,
+  { registries, services, authenticator, authorizer, admission }: ServerParts,
   { clock, audiences }: { clock: Clock; audiences: readonly string[] },
 ): ReadonlyMap<string, Endpoint> {
   const answers: Record<string, Answer> = {
@@ -49,7 +49,7 @@ export function virtualResources(
       return reviewRules(user, namespace, authorizer)
     },
   }
-  const endpoints = new Map<string, Endpoint>([['/bindings', (context) => bind(context, registries, services)]])
+  const endpoints = new Map<string, Endpoint>([['/bindings', (context) => bind(context, { registries, services, admission })]])
   for (const [name, answer] of Object.entries(answers)) endpoints.set(name, (context) => review(context, answer))
 
   async function review(context: RequestContext, answer: Answer): Promise<void> {

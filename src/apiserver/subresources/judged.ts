@@ -1,0 +1,37 @@
+/** Admission of what is sent to a subresource and stored nowhere: bindings, evictions, connections. */
+import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { AdmissionChain, AdmissionOperation } from '#apiserver/admission/admission.ts'
+import type { RequestContext } from '#apiserver/http/context.ts'
+
+export type Admission = Pick<AdmissionChain, 'mutate' | 'validate'>
+
+export type Judged = {
+  operation: AdmissionOperation
+  /** Of the resource the subresource belongs to. */
+  definition: ResourceDefinition
+  kind: { group: string; version: string; kind: string }
+  name: string
+  /** Plugins may change it. */
+  object: KubernetesObject
+  isDryRun: boolean
+}
+
+/** Throws what a plugin has against it. */
+export async function judged(admission: Admission, context: RequestContext, { definition, ...judgedObject }: Judged): Promise<void> {
+  const { group, version, plural } = definition
+  const request = {
+    ...judgedObject,
+    definition,
+    resource: { group, version, resource: plural },
+    subresource: context.info.subresource,
+    namespace: context.info.namespace,
+    oldObject: undefined,
+    options: {},
+    user: context.user,
+    warn: context.warn,
+    annotateAudit: context.annotateAudit,
+    onFinish() {},
+  }
+  await admission.mutate(request)
+  await admission.validate(request)
+}
