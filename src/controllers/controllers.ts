@@ -14,6 +14,7 @@ import { replicationController } from '#controllers/replication/replication-cont
 import { rootCaPublisher } from '#controllers/root-ca/root-ca-publisher.ts'
 import type { Controller } from '#controllers/runtime/environment.ts'
 import { serviceAccountController } from '#controllers/serviceaccount/serviceaccount-controller.ts'
+import { statefulSetController } from '#controllers/statefulset/statefulset-controller.ts'
 import { ttlAfterFinishedController } from '#controllers/ttl-after-finished/ttl-after-finished-controller.ts'
 
 /** Every controller, in the order in which they start. */
@@ -30,6 +31,7 @@ export const controllers: readonly Controller[] = [
   garbageCollector,
   daemonSetController,
   jobController,
+  statefulSetController,
   cronJobController,
   replicaSetController,
   deploymentController,

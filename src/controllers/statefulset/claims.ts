@@ -1,0 +1,70 @@
+/** The volume claims of a stateful set's pods. */
+import { StatefulSet } from '#api/apps/v1/stateful-set.ts'
+import type { V1StatefulSet } from '#api/apps/v1/types.gen.ts'
+import { PersistentVolumeClaim } from '#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts'
+import { Pod } from '#api/core/v1/pod/pod.ts'
+import type { V1PersistentVolumeClaim, V1Pod } from '#api/core/v1/types.gen.ts'
+import { controllerReference } from '#api/meta/owner-references.ts'
+import { isAlreadyExists } from '#api/meta/server-response.ts'
+import type { V1OwnerReference } from '#api/meta/v1/types.gen.ts'
+import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
+import { claimsOf } from '#controllers/statefulset/identity.ts'
+import { messageOf } from '#controllers/workload/pod-writes.ts'
+import { isDeleting } from '#controllers/workload/pods.ts'
+
+/** Makes those that are missing. False when one is going away: its pod must wait for the next one of that name. */
+export async function ensureClaims(set: V1StatefulSet, ordinal: number, { cache, client, events }: ReconcileContext): Promise<boolean> {
+  for (const claim of claimsOf(set, ordinal)) {
+    const { namespace = '', name = '' } = claim.metadata
+    const existing = cache.get(PersistentVolumeClaim, namespace, name)
+    if (existing !== undefined) {
+      if (isDeleting(existing)) return false
+      continue
+    }
+    const reference = wantedOwner(set, undefined)
+    const draft = reference === undefined ? claim : { ...claim, metadata: { ...claim.metadata, ownerReferences: [reference] } }
+    const what = `create Claim ${name} Pod ${set.metadata.name}-${ordinal} in StatefulSet ${set.metadata.name}`
+    try {
+      await client.create(PersistentVolumeClaim, draft)
+      events.normal(StatefulSet, set, 'SuccessfulCreate', `${what} success`)
+    } catch (error) {
+      if (isAlreadyExists(error)) continue
+      events.warning(StatefulSet, set, 'FailedCreate', `${what} failed error: ${messageOf(error)}`)
+      throw error
+    }
+  }
+  return true
+}
+
+/** Sees to it that claims go when the retention policy says so: with the set, or with the pod that is scaled away. */
+export async function retainClaims(
+  set: V1StatefulSet,
+  ordinal: number,
+  condemned: V1Pod | undefined,
+  context: ReconcileContext,
+): Promise<void> {
+  const { cache, client } = context
+  for (const { metadata } of claimsOf(set, ordinal)) {
+    const claim = cache.get(PersistentVolumeClaim, metadata.namespace ?? '', metadata.name ?? '')
+    if (claim === undefined || isDeleting(claim)) continue
+    const wanted = wantedOwner(set, condemned)
+    const others = otherOwners(claim, set, ordinal)
+    const next = wanted === undefined ? others : [...others, wanted]
+    const isSame =
+      next.length === (claim.metadata.ownerReferences ?? []).length &&
+      next.every(({ uid }) => claim.metadata.ownerReferences?.some((reference) => reference.uid === uid))
+    if (!isSame) await client.update(PersistentVolumeClaim, { ...claim, metadata: { ...claim.metadata, ownerReferences: next } })
+  }
+}
+
+function wantedOwner(set: V1StatefulSet, condemned: V1Pod | undefined): V1OwnerReference | undefined {
+  const { whenDeleted = 'Retain', whenScaled = 'Retain' } = set.spec?.persistentVolumeClaimRetentionPolicy ?? {}
+  if (whenScaled === 'Delete' && condemned !== undefined) return controllerReference(condemned, Pod)
+  return whenDeleted === 'Delete' ? controllerReference(set, StatefulSet) : undefined
+}
+
+function otherOwners({ metadata }: V1PersistentVolumeClaim, set: V1StatefulSet, ordinal: number): V1OwnerReference[] {
+  const isOurs = ({ kind, name, uid }: V1OwnerReference) =>
+    uid === set.metadata.uid || (kind === 'Pod' && name === `${set.metadata.name}-${ordinal}`)
+  return (metadata.ownerReferences ?? []).filter((reference) => !isOurs(reference))
+}

@@ -1,0 +1,166 @@
+/** Brings the pods of a stateful set into shape, in order of their ordinals. */
+import { StatefulSet } from '#api/apps/v1/stateful-set.ts'
+import type { V1ControllerRevision, V1StatefulSet } from '#api/apps/v1/types.gen.ts'
+import { Pod } from '#api/core/v1/pod/pod.ts'
+import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { scaledValue } from '#api/meta/int-or-string.ts'
+import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
+import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
+import { ensureClaims, retainClaims } from '#controllers/statefulset/claims.ts'
+import {
+  hasIdentity,
+  ordinalOf,
+  replicasOf,
+  revisionOf,
+  startOrdinal,
+  statefulPod,
+  withIdentity,
+} from '#controllers/statefulset/identity.ts'
+import { isNamespaceTerminating, messageOf } from '#controllers/workload/pod-writes.ts'
+import { isAvailable, isDeleting, isFinished, isReady } from '#controllers/workload/pods.ts'
+
+export type SetView = {
+  set: V1StatefulSet
+  pods: readonly V1Pod[]
+  currentRevision: V1ControllerRevision
+  updateRevision: V1ControllerRevision
+}
+
+export async function bringIntoShape(view: SetView, context: ReconcileContext): Promise<void> {
+  const { set, pods } = view
+  const start = startOrdinal(set)
+  const count = replicasOf(set)
+  const isOrdered = set.spec?.podManagementPolicy !== 'Parallel'
+  const byOrdinal = new Map(pods.map((pod) => [ordinalOf(pod, set), pod]))
+  const wanted = Array.from({ length: count }, (_, index) => start + index)
+  const condemned = pods
+    .filter((pod) => ordinalOf(pod, set) >= 0 && (ordinalOf(pod, set) < start || ordinalOf(pod, set) >= start + count))
+    .sort((left, right) => ordinalOf(right, set) - ordinalOf(left, set))
+
+  const settled = await eachInOrder(wanted, isOrdered, (ordinal) => settle(view, ordinal, byOrdinal.get(ordinal), isOrdered, context))
+  if (!settled) return
+  for (const pod of condemned) await retainClaims(set, ordinalOf(pod, set), pod, context)
+  const inOrder = [...wanted.map((ordinal) => byOrdinal.get(ordinal)), ...[...condemned].reverse()]
+  const firstUnhealthy = inOrder.find((pod) => pod === undefined || !isGood(pod, set, context))
+  const removed = await eachInOrder(condemned, isOrdered, (pod) => condemn(set, pod, firstUnhealthy, isOrdered, context))
+  if (removed && set.spec?.updateStrategy?.type !== 'OnDelete')
+    await roll(
+      view,
+      wanted.map((ordinal) => byOrdinal.get(ordinal)),
+      context,
+    )
+}
+
+/** True when `step` was for all of them. In order, one that is not settled keeps the others waiting. */
+async function eachInOrder<T>(items: readonly T[], isOrdered: boolean, step: (item: T) => Promise<boolean>): Promise<boolean> {
+  if (!isOrdered) {
+    await Promise.all(items.map(step))
+    return true
+  }
+  for (const item of items) if (!(await step(item))) return false
+  return true
+}
+
+/** Whether the next one may be looked at. */
+async function settle(
+  view: SetView,
+  ordinal: number,
+  pod: V1Pod | undefined,
+  isOrdered: boolean,
+  context: ReconcileContext,
+): Promise<boolean> {
+  const { set } = view
+  if (pod === undefined) {
+    if (!(await ensureClaims(set, ordinal, context))) {
+      context.requeueAfter(1000)
+      return false
+    }
+    await createStatefulPod(view, ordinal, context)
+    return false
+  }
+  if (isFinished(pod)) {
+    if (!isDeleting(pod)) await deleteStatefulPod(set, pod, context)
+    return false
+  }
+  if (pod.status?.phase === 'Pending' && !isDeleting(pod)) await ensureClaims(set, ordinal, context)
+  if (isOrdered && (isDeleting(pod) || !isGood(pod, set, context))) return false
+  await retainClaims(set, ordinal, undefined, context)
+  if (!hasIdentity(pod, set, ordinal)) await context.client.update(Pod, withIdentity(pod, set, ordinal))
+  return true
+}
+
+/** Running, ready, and that for long enough. */
+function isGood(pod: V1Pod, { spec }: V1StatefulSet, { clock }: ReconcileContext): boolean {
+  return pod.status?.phase === 'Running' && isReady(pod) && !isDeleting(pod) && isAvailable(pod, spec?.minReadySeconds ?? 0, clock.now())
+}
+
+/** Only the first of the broken ones may go while others are broken. */
+async function condemn(
+  set: V1StatefulSet,
+  pod: V1Pod,
+  firstUnhealthy: V1Pod | undefined,
+  isOrdered: boolean,
+  context: ReconcileContext,
+): Promise<boolean> {
+  if (isDeleting(pod)) return !isOrdered
+  if (isOrdered && !isGood(pod, set, context) && pod !== firstUnhealthy) return false
+  await deleteStatefulPod(set, pod, context)
+  return false
+}
+
+/** From the highest ordinal down to the partition, one at a time unless more may be missing. */
+async function roll({ set, updateRevision }: SetView, replicas: readonly (V1Pod | undefined)[], context: ReconcileContext): Promise<void> {
+  const { partition = 0, maxUnavailable } = set.spec?.updateStrategy?.rollingUpdate ?? {}
+  const mayMiss = context.settings.isEnabled('MaxUnavailableStatefulSet')
+    ? Math.max(1, scaledValue(maxUnavailable ?? 1, replicas.length, 'up'))
+    : 1
+  let room = mayMiss - replicas.filter((pod) => pod === undefined || !isGood(pod, set, context)).length
+  const name = updateRevision.metadata.name ?? ''
+  for (let index = replicas.length - 1; index >= partition; index--) {
+    const pod = replicas[index]
+    if (pod === undefined) return
+    const isOld = revisionOf(pod) !== name && !isDeleting(pod)
+    // A broken pod of the old revision may always go: it is missing already.
+    const isBroken = !isGood(pod, set, context)
+    if (isOld && (isBroken || room > 0)) {
+      await deleteStatefulPod(set, pod, context)
+      if (mayMiss === 1) return
+      if (!isBroken) room--
+    } else if (mayMiss === 1 && isBroken) {
+      return
+    }
+  }
+}
+
+async function createStatefulPod(
+  { set, currentRevision, updateRevision }: SetView,
+  ordinal: number,
+  { client, events }: ReconcileContext,
+): Promise<void> {
+  const { updateStrategy } = set.spec ?? {}
+  const offset = ordinal - startOrdinal(set)
+  const keepsOld =
+    updateStrategy?.type === 'RollingUpdate' && offset < (updateStrategy.rollingUpdate?.partition ?? set.status?.currentReplicas ?? 0)
+  const pod = statefulPod(set, keepsOld ? currentRevision : updateRevision, ordinal)
+  const what = `create Pod ${pod.metadata.name} in StatefulSet ${set.metadata.name}`
+  try {
+    await client.create(Pod, pod)
+    events.normal(StatefulSet, set, 'SuccessfulCreate', `${what} successful`)
+  } catch (error) {
+    if (isAlreadyExists(error) || isNamespaceTerminating(error)) return
+    events.warning(StatefulSet, set, 'FailedCreate', `${what} failed error: ${messageOf(error)}`)
+    throw error
+  }
+}
+
+async function deleteStatefulPod(set: V1StatefulSet, { metadata }: V1Pod, { client, events }: ReconcileContext): Promise<void> {
+  const what = `delete Pod ${metadata.name} in StatefulSet ${set.metadata.name}`
+  try {
+    await client.delete(Pod, metadata, metadata.uid === undefined ? {} : { uid: metadata.uid })
+    events.normal(StatefulSet, set, 'SuccessfulDelete', `${what} successful`)
+  } catch (error) {
+    if (isNotFound(error)) return
+    events.warning(StatefulSet, set, 'FailedDelete', `${what} failed error: ${messageOf(error)}`)
+    throw error
+  }
+}
