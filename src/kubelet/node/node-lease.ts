@@ -1,0 +1,76 @@
+/** The sign of life of a node: a lease that is renewed every ten seconds. */
+import { Lease } from '#api/coordination/v1/lease.ts'
+import type { V1Lease } from '#api/coordination/v1/types.gen.ts'
+import type { V1Node } from '#api/core/v1/types.gen.ts'
+import { isAlreadyExists, isConflict, isNotFound } from '#api/meta/server-response.ts'
+import { formatMicroTime } from '#api/meta/time.ts'
+import type { Clock, Timer } from '#base/clock.ts'
+import type { Logger } from '#base/log.ts'
+import type { Random } from '#base/random.ts'
+import type { Client } from '#client/client.ts'
+
+export type NodeLeaseOptions = { client: Client; clock: Clock; random: Random; logger: Logger; node: V1Node }
+
+const namespace = 'kube-node-lease'
+const durationSeconds = 40
+const renewMs = 10_000
+const jitter = 0.04
+
+export class NodeLease {
+  readonly #options: NodeLeaseOptions
+  #lease: V1Lease | undefined
+  #timer: Timer | undefined
+  #isStopped = false
+
+  constructor(options: NodeLeaseOptions) {
+    this.#options = options
+  }
+
+  /** Resolves after the first try; goes on by itself. */
+  async start(): Promise<void> {
+    await this.#renew()
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#timer?.cancel()
+  }
+
+  async #renew(): Promise<void> {
+    const { clock, random, logger, node } = this.#options
+    try {
+      await this.#write()
+    } catch (error) {
+      this.#lease = undefined
+      logger.debug('a node lease could not be renewed', { node: node.metadata?.name, error: String(error) })
+    }
+    if (this.#isStopped) return
+    this.#timer = clock.after(renewMs * (1 + jitter * random.float()), () => void this.#renew())
+  }
+
+  async #write(): Promise<void> {
+    const { client, clock, node } = this.#options
+    const { name = '', uid = '' } = node.metadata ?? {}
+    const renewTime = formatMicroTime(clock.nowMicros())
+    for (let attempt = 0; attempt < 3; attempt++) {
+      try {
+        // What was written last is most likely what is there: one request instead of two.
+        this.#lease ??= await client.get(Lease, namespace, name)
+        this.#lease = await client.update(Lease, { ...this.#lease, spec: { ...this.#lease.spec, renewTime } })
+        return
+      } catch (error) {
+        this.#lease = undefined
+        if (isConflict(error)) continue
+        if (!isNotFound(error)) throw error
+      }
+      const ownerReferences = [{ apiVersion: 'v1', kind: 'Node', name, uid }]
+      const spec = { holderIdentity: name, leaseDurationSeconds: durationSeconds, renewTime }
+      try {
+        this.#lease = await client.create(Lease, { metadata: { name, namespace, ownerReferences }, spec })
+        return
+      } catch (error) {
+        if (!isAlreadyExists(error)) throw error
+      }
+    }
+  }
+}

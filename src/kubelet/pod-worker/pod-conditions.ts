@@ -1,0 +1,102 @@
+/** The conditions of a pod that its node decides. */
+import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
+import type { V1Container, V1ContainerStatus, V1Pod, V1PodCondition } from '#api/core/v1/types.gen.ts'
+import type { PodPhase } from '#kubelet/pod-worker/pod-phase.ts'
+
+export const ownConditions: readonly string[] = ['PodReadyToStartContainers', 'Initialized', 'Ready', 'ContainersReady', 'PodScheduled']
+
+type Verdict = Pick<V1PodCondition, 'status' | 'reason' | 'message'>
+
+const yes: Verdict = { status: 'True' }
+const no = (reason: string, message = ''): Verdict => ({ status: 'False', reason, ...(message ? { message } : {}) })
+
+/** In upstream's order; `others` are the conditions that somebody else keeps, gates among them. */
+export function podConditions(
+  pod: V1Pod,
+  {
+    phase,
+    statuses,
+    hasSandbox,
+    nowText,
+    previous,
+  }: {
+    phase: PodPhase
+    statuses: readonly V1ContainerStatus[]
+    hasSandbox: boolean
+    nowText: string
+    previous: readonly V1PodCondition[]
+  },
+): V1PodCondition[] {
+  const others = (pod.status?.conditions ?? []).filter(({ type }) => !ownConditions.includes(type))
+  const containersReady = containersReadyVerdict(pod, statuses, phase)
+  const verdicts: [string, Verdict][] = [
+    ['PodReadyToStartContainers', { status: hasSandbox ? 'True' : 'False' }],
+    ['Initialized', initializedVerdict(pod, statuses, phase)],
+    ['Ready', containersReady.status === 'True' ? gatesVerdict(pod, others) : containersReady],
+    ['ContainersReady', containersReady],
+    ['PodScheduled', yes],
+  ]
+  const own = verdicts.map(([type, verdict]): V1PodCondition => {
+    const before = previous.find((condition) => condition.type === type)
+    return {
+      type,
+      ...(pod.metadata.generation ? { observedGeneration: pod.metadata.generation } : {}),
+      ...verdict,
+      lastProbeTime: null,
+      lastTransitionTime: before?.status === verdict.status && before.lastTransitionTime ? before.lastTransitionTime : nowText,
+    }
+  })
+  return [...others, ...own]
+}
+
+function containersReadyVerdict({ spec }: V1Pod, statuses: readonly V1ContainerStatus[], phase: PodPhase): Verdict {
+  if (phase === 'Failed') return no('PodFailed')
+  const { unknown, known } = sorted([...(spec.initContainers ?? []).filter(isSidecar), ...spec.containers], statuses)
+  if (phase === 'Succeeded' && unknown.length === 0) return no('PodCompleted')
+  const unready = known.filter(({ status }) => !status.ready).map(({ container }) => container.name)
+  const message = listed('unknown', unknown, 'unready', unready)
+  return message === '' ? yes : no('ContainersNotReady', message)
+}
+
+function initializedVerdict({ spec }: V1Pod, statuses: readonly V1ContainerStatus[], phase: PodPhase): Verdict {
+  const { unknown, known } = sorted(spec.initContainers ?? [], statuses)
+  if (phase === 'Succeeded' && unknown.length === 0) return { status: 'True', reason: 'PodCompleted' }
+  // Sidecars that are started again do not undo what was once done.
+  if (sorted(spec.containers, statuses).known.some(({ status }) => hasStarted(status))) return yes
+  const isInitialized = ({ container, status }: Known) => (isSidecar(container) ? status.started === true : status.ready)
+  const incomplete = known.filter((each) => !isInitialized(each)).map(({ container }) => container.name)
+  const message = listed('unknown', unknown, 'incomplete', incomplete)
+  return message === '' ? yes : no('ContainersNotInitialized', message)
+}
+
+function gatesVerdict({ spec }: V1Pod, conditions: readonly V1PodCondition[]): Verdict {
+  const problems = (spec.readinessGates ?? []).flatMap(({ conditionType }) => {
+    const condition = conditions.find(({ type }) => type === conditionType)
+    if (condition === undefined) return [`corresponding condition of pod readiness gate "${conditionType}" does not exist.`]
+    if (condition.status === 'True') return []
+    return [`the status of pod readiness gate "${conditionType}" is not "True", but ${condition.status}`]
+  })
+  return problems.length === 0 ? yes : no('ReadinessGatesNotReady', problems.join(', '))
+}
+
+type Known = { container: V1Container; status: V1ContainerStatus }
+
+function sorted(containers: readonly V1Container[], statuses: readonly V1ContainerStatus[]): { unknown: string[]; known: Known[] } {
+  const unknown: string[] = []
+  const known: Known[] = []
+  for (const container of containers) {
+    const status = statuses.find(({ name }) => name === container.name)
+    if (status === undefined) unknown.push(container.name)
+    else known.push({ container, status })
+  }
+  return { unknown, known }
+}
+
+const hasStarted = ({ started, state, lastState }: V1ContainerStatus): boolean =>
+  started === true || state?.terminated !== undefined || lastState?.terminated !== undefined
+
+function listed(firstWord: string, first: readonly string[], secondWord: string, second: readonly string[]): string {
+  const part = (word: string, names: readonly string[]) =>
+    names.length > 0 ? [`containers with ${word} status: [${names.join(' ')}]`] : []
+  return [...part(firstWord, first), ...part(secondWord, second)].join(', ')
+}

@@ -1,0 +1,80 @@
+import { podQosClass } from '#api/core/v1/resources.ts'
+import type { V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
+import { formatTime } from '#api/meta/time.ts'
+import { containerStatuses } from '#kubelet/pod-worker/container-statuses.ts'
+import type { Waiting } from '#kubelet/pod-worker/next-steps.ts'
+import { podConditions } from '#kubelet/pod-worker/pod-conditions.ts'
+import { type PodPhase, podPhase } from '#kubelet/pod-worker/pod-phase.ts'
+import type { ObservedPod, ProbeResults } from '#kubelet/runtimes/runtime.ts'
+
+export type PodStatusOptions = {
+  observed: ObservedPod
+  probes: ProbeResults
+  waiting: ReadonlyMap<string, Waiting>
+  /** What was told last; the API's when nothing was. */
+  previous: V1PodStatus
+  nowMs: number
+  hostIps: readonly string[]
+  isEnding: boolean
+  /** No container runs, and none will. */
+  isOver: boolean
+  /** Why the pod was ended by its node. */
+  failure?: { reason: string; message: string }
+}
+
+/** What the API is told of a pod, from what the runtime shows of it. */
+export function podStatus(pod: V1Pod, options: PodStatusOptions): V1PodStatus {
+  const { observed, probes, waiting, previous, nowMs, hostIps, isEnding, isOver, failure } = options
+  const nowText = formatTime(nowMs)
+  const sources = { pod, observed, probes, waiting, isEnding }
+  const inits = pod.spec.initContainers ?? []
+  const initStatuses = containerStatuses(inits, true, { ...sources, previous: previous.initContainerStatuses ?? [] })
+  const appStatuses = containerStatuses(pod.spec.containers, false, { ...sources, previous: previous.containerStatuses ?? [] })
+  const statuses = [...initStatuses, ...appStatuses]
+  const phase = settledPhase(pod, failure === undefined ? podPhase(pod.spec, statuses, isEnding) : 'Failed', previous, isEnding, isOver)
+  const sandbox = observed.sandboxes.find(({ isReady }) => isReady)
+  const { reason, message } = failure !== undefined && isOver ? failure : phase === previous.phase ? previous : {}
+  return {
+    ...(pod.metadata.generation ? { observedGeneration: pod.metadata.generation } : {}),
+    phase,
+    conditions: podConditions(pod, {
+      phase,
+      statuses,
+      hasSandbox: sandbox !== undefined,
+      nowText,
+      previous: previous.conditions ?? [],
+    }),
+    ...(message ? { message } : {}),
+    ...(reason ? { reason } : {}),
+    ...hostAddresses(hostIps),
+    ...podAddresses(pod, sandbox?.ips ?? [], hostIps, previous),
+    startTime: previous.startTime ?? nowText,
+    ...(inits.length > 0 ? { initContainerStatuses: initStatuses } : {}),
+    containerStatuses: appStatuses,
+    qosClass: pod.status?.qosClass ?? podQosClass(pod),
+  }
+}
+
+const isTerminal = (phase: string | undefined): phase is PodPhase => phase === 'Succeeded' || phase === 'Failed'
+
+/** Nothing leaves an end once it was told, and an end is told only when nothing runs any more. */
+function settledPhase({ status }: V1Pod, computed: PodPhase, previous: V1PodStatus, isEnding: boolean, isOver: boolean): PodPhase {
+  if (isTerminal(status?.phase)) return status.phase
+  if (isTerminal(previous.phase)) return previous.phase
+  if (isTerminal(computed)) return isOver ? computed : ((previous.phase as PodPhase | undefined) ?? 'Pending')
+  // What never got to run has failed.
+  return isEnding && isOver ? 'Failed' : computed
+}
+
+function hostAddresses(hostIps: readonly string[]): Pick<V1PodStatus, 'hostIP' | 'hostIPs'> {
+  const [first] = hostIps
+  return first === undefined ? {} : { hostIP: first, hostIPs: hostIps.map((ip) => ({ ip })) }
+}
+
+function podAddresses({ spec }: V1Pod, sandboxIps: readonly string[], hostIps: readonly string[], previous: V1PodStatus) {
+  const ips = spec.hostNetwork ? hostIps : sandboxIps
+  const [first] = ips
+  // Addresses of pods that have ended stay to be read.
+  if (first === undefined) return previous.podIP ? { podIP: previous.podIP, podIPs: previous.podIPs ?? [{ ip: previous.podIP }] } : {}
+  return { podIP: first, podIPs: ips.map((ip) => ({ ip })) }
+}

@@ -1,0 +1,127 @@
+/** Tells the API how pods stand: the latest of each pod arrives, never an older one after a newer one. */
+import { isDeepStrictEqual } from 'node:util'
+import { Pod } from '#api/core/v1/pod/pod.ts'
+import type { V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
+import { isConflict, isNotFound } from '#api/meta/server-response.ts'
+import type { Clock } from '#base/clock.ts'
+import type { Logger } from '#base/log.ts'
+import type { Client } from '#client/client.ts'
+import { exponentialRateLimiter } from '#client/work-queue/rate-limiter.ts'
+import { WorkQueue } from '#client/work-queue/work-queue.ts'
+import { ownConditions } from '#kubelet/pod-worker/pod-conditions.ts'
+
+export type StatusManagerOptions = {
+  client: Client
+  clock: Clock
+  logger: Logger
+  /** The pod as it was last seen; the API is asked when it is missing or outdated. */
+  knownPod(namespace: string, name: string): V1Pod | undefined
+}
+
+type Told = {
+  namespace: string
+  name: string
+  status: V1PodStatus
+  /** Its containers have ended after it was deleted: the object may go. */
+  mayGo: boolean
+}
+
+const writers = 4
+
+export class StatusManager {
+  readonly #options: StatusManagerOptions
+  readonly #queue: WorkQueue
+  readonly #told = new Map<string, Told>()
+
+  constructor(options: StatusManagerOptions) {
+    this.#options = options
+    this.#queue = new WorkQueue({ clock: options.clock, rateLimiter: exponentialRateLimiter({ baseMs: 50, maxMs: 10_000 }) })
+  }
+
+  start(): void {
+    for (let writer = 0; writer < writers; writer++) void this.#write()
+  }
+
+  /** Takes the place of what was told of the pod before and is not written yet. */
+  tell({ metadata }: V1Pod, status: V1PodStatus, isOver: boolean): void {
+    const { uid = '', namespace = '', name = '', deletionTimestamp } = metadata
+    const mayGo = isOver && deletionTimestamp !== undefined
+    const before = this.#told.get(uid)
+    if (before !== undefined && before.mayGo === mayGo && isDeepStrictEqual(before.status, status)) return
+    this.#told.set(uid, { namespace, name, status, mayGo })
+    this.#queue.add(uid)
+  }
+
+  /** The API has the pod no more. */
+  forget(uid: string): void {
+    this.#told.delete(uid)
+    this.#queue.forget(uid)
+  }
+
+  /** How many statuses are on their way. */
+  get pending(): number {
+    return this.#queue.depth + this.#queue.delayed
+  }
+
+  stop(): void {
+    this.#queue.shutDown()
+  }
+
+  async #write(): Promise<void> {
+    for (;;) {
+      const uid = await this.#queue.get()
+      if (uid === undefined) return
+      try {
+        const told = this.#told.get(uid)
+        if (told !== undefined) await this.#bring(uid, told)
+        this.#queue.forget(uid)
+      } catch (error) {
+        this.#options.logger.debug('a pod status could not be written', { uid, error: String(error) })
+        this.#queue.addRateLimited(uid)
+      } finally {
+        this.#queue.done(uid)
+      }
+    }
+  }
+
+  async #bring(uid: string, { namespace, name, status, mayGo }: Told): Promise<void> {
+    const { client, knownPod } = this.#options
+    try {
+      const known = knownPod(namespace, name)
+      const written = known?.metadata.uid === uid ? await this.#update(known, status).catch(outdated) : undefined
+      if (written === undefined) {
+        const pod = await client.get(Pod, namespace, name)
+        // Another pod of the same name: ours is gone.
+        if (pod.metadata.uid !== uid) return
+        await this.#update(pod, status)
+      }
+      if (mayGo) await client.delete(Pod, { namespace, name }, { gracePeriodSeconds: 0, uid })
+    } catch (error) {
+      if (!isNotFound(error)) throw error
+    }
+  }
+
+  async #update(pod: V1Pod, status: V1PodStatus): Promise<V1Pod> {
+    const next = mergedStatus(pod.status ?? {}, status)
+    if (isDeepStrictEqual(next, pod.status)) return pod
+    return this.#options.client.updateStatus(Pod, { ...pod, status: next })
+  }
+}
+
+function outdated(error: unknown): undefined {
+  if (!isConflict(error)) throw error
+  return undefined
+}
+
+/** Conditions and fields of others stay as the API has them. */
+export function mergedStatus(present: V1PodStatus, told: V1PodStatus): V1PodStatus {
+  const { reason: _reason, message: _message, conditions = [], ...kept } = present
+  return {
+    ...kept,
+    ...told,
+    conditions: [
+      ...conditions.filter(({ type }) => !ownConditions.includes(type)),
+      ...(told.conditions ?? []).filter(({ type }) => ownConditions.includes(type)),
+    ],
+  }
+}
