@@ -24,9 +24,6 @@ const otherwise: Readonly<Record<string, string>> = {
   '34-kubelet-config.yaml': 'the configuration file of a program, no API object',
 }
 
-/** Versions that Kubernetes has removed, which are not served again yet. */
-const waiting = /^(09|13|14|15|20|23|24|30)-/
-
 type Manifest = { kind: string; metadata?: { name?: string; namespace?: string } }
 
 describe('seed manifests', { skip: reason }, () => {
@@ -71,7 +68,7 @@ describe('seed manifests', { skip: reason }, () => {
 
   for (const path of files) {
     const name = basename(path)
-    test(name, { skip: otherwise[name] ?? false, todo: waiting.test(name) && 'this old version is not served yet' }, () => {
+    test(name, { skip: otherwise[name] ?? false }, () => {
       const manifests = loadAll(readFileSync(path, 'utf8')).filter((document) => document !== null) as Manifest[]
       prepare(manifests)
       const created = ok('create', '-f', path)
