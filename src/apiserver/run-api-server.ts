@@ -19,7 +19,7 @@ import { objectPermissionHooks } from '#apiserver/authz/object-permissions/objec
 import { escalationHooks } from '#apiserver/authz/rbac/escalation-hooks.ts'
 import { standardAuthorizer } from '#apiserver/authz/standard-authorizer.ts'
 import { bootstrap } from '#apiserver/bootstrap/bootstrap.ts'
-import { InsecureExchange } from '#apiserver/http/insecure-exchange.ts'
+import { InsecureExchange, isFromThisMachine } from '#apiserver/http/insecure-exchange.ts'
 import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import { registryHooks } from '#apiserver/registry/registry-hooks.ts'
 import { servedKinds } from '#apiserver/served-kinds.ts'
@@ -170,7 +170,14 @@ async function auditorFor(settings: AuditSettings, seams: AuditSeams): Promise<A
 
 /** As upstream's insecure port was: no TLS, no credentials, all power; hence for this machine alone. */
 function listenInsecurely(port: number, server: ApiServer): Promise<HttpListener> {
-  return listenHttp({ host: '127.0.0.1', port, onExchange: (exchange) => server.handler.handle(new InsecureExchange(exchange)) })
+  return listenHttp({
+    host: '127.0.0.1',
+    port,
+    onExchange(exchange) {
+      if (isFromThisMachine(exchange)) server.handler.handle(new InsecureExchange(exchange))
+      else exchange.respond(403, { 'content-type': 'text/plain' }, 'Forbidden\n')
+    },
+  })
 }
 
 function usedNodePorts(server: ApiServer): Set<number> {

@@ -150,6 +150,8 @@ test('whoever reaches the insecure port may do anything, as system:unsecured', a
   const insecurely = asker(`http://127.0.0.1:${insecurePort}`)
   assert.deepEqual(await whoIs(insecurely, {}), { username: 'system:unsecured', groups: ['system:masters', 'system:authenticated'] })
   assert.equal((await insecurely({}, 'GET', '/api/v1/secrets')).status, 200)
+  for (const headers of [{ host: 'evil.example' }, { origin: 'https://evil.example' }, { origin: 'null' }])
+    assert.equal((await insecurely({}, 'GET', '/api/v1/secrets', undefined, headers)).status, 403, JSON.stringify(headers))
 })
 
 test("the cluster is a context of the user's kubeconfig, and everything else in it is as it was", () => {

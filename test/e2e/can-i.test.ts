@@ -70,6 +70,19 @@ const listed: [who: string, rows: RegExp[], absent: RegExp[]][] = [
   ],
   ['edit-in-dev', [/^secrets +\[\] +\[\] +\[.*create.*\]$/m, /^pods\/exec /m], [/^roles\.rbac/m]],
   ['cluster-admin-in-dev', [/^\*\.\* +\[\] +\[\] +\[\*\]$/m], []],
+  ['admin-in-dev', [/^rolebindings\.rbac\.authorization\.k8s\.io +\[\] +\[\] +\[.*create.*\]$/m, /^secrets /m], [/^nodes /m, /^\*\.\*/m]],
+  [
+    'system:kube-scheduler',
+    [/^pods\/binding +\[\] +\[\] +\[create\]$/m, /^nodes +\[\] +\[\] +\[get list watch\]$/m],
+    [/^secrets /m, /^\*\.\*/m],
+  ],
+  [
+    'system:kube-controller-manager',
+    [/^serviceaccounts\/token +\[\] +\[\] +\[create\]$/m, /^\*\.\* +\[\] +\[\] +\[.*list watch.*\]$/m],
+    [/\[\*\]$/m],
+  ],
+  ['system:kube-proxy', [/^endpointslices\.discovery\.k8s\.io +\[\] +\[\] +\[list watch\]$/m], [/^secrets /m, /^pods /m]],
+  ['system:serviceaccount:kube-system:namespace-controller', [/^\*\.\* +\[\] +\[\] +\[delete deletecollection get list watch\]$/m], [/\[\*\]$/m]],
   ['nobody', [/^selfsubjectaccessreviews\.authorization\.k8s\.io /m], [/^pods /m, /\[\*\]$/m]],
 ]
 for (const [who, rows, absent] of listed) {

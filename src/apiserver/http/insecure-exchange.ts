@@ -39,3 +39,14 @@ export class InsecureExchange implements HttpExchange {
     return this.#exchange.stream(status, headers)
   }
 }
+
+const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i
+
+/**
+ * A page from anywhere, opened in a browser on this machine, can send requests to a port of this machine too. It cannot choose
+ * these two headers: the name it was reached by (which a hostile name server may point here), and where it comes from.
+ */
+export function isFromThisMachine({ headers }: Pick<HttpExchange, 'headers'>): boolean {
+  const { host = '', origin } = headers
+  return loopback.test(host) && (origin === undefined || loopback.test(origin.replace(/^https?:\/\//i, '')))
+}
