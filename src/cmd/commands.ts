@@ -18,5 +18,15 @@ export const commands: readonly CommandEntry[] = [
     summary: 'make, list or delete bootstrap tokens',
     load: async () => (await import('#cmd/token/command.ts')).tokenCommand,
   },
+  {
+    name: 'scheduler',
+    summary: 'run a scheduler against an API server',
+    load: async () => (await import('#cmd/scheduler/command.ts')).schedulerCommand,
+  },
+  {
+    name: 'schedule',
+    summary: 'explain why a pod goes where it goes, or nowhere',
+    load: async () => (await import('#cmd/scheduler/schedule-command.ts')).scheduleCommand,
+  },
   { name: 'version', summary: 'print the version', load: async () => (await import('#cmd/version.ts')).versionCommand },
 ]

@@ -1,0 +1,126 @@
+import { parseDurationMs } from '#api/meta/duration.ts'
+import { systemClock } from '#base/clock.ts'
+import { nodeFiles } from '#base/files.ts'
+import { type HttpClientOptions, nodeHttpClient } from '#base/http-client.ts'
+import type { HttpListener } from '#base/http-server.ts'
+import { Lifecycle, processSignals, runUntilSignal } from '#base/lifecycle.ts'
+import type { LogLevel } from '#base/log.ts'
+import { thisMachine, thisProcess } from '#base/machine.ts'
+import { Metrics } from '#base/metrics.ts'
+import type { OptionValues } from '#base/options.ts'
+import { pinoLogger } from '#base/pino-logger.ts'
+import { systemRandom } from '#base/random.ts'
+import { LeaderElector } from '#client/leader-election/leader-elector.ts'
+import { clientFromKubeconfig } from '#cmd/scheduler/client-from-kubeconfig.ts'
+import type { schedulerOptions } from '#cmd/scheduler/command.ts'
+import { serveHealth } from '#cmd/scheduler/serve-health.ts'
+import { type ConfiguredExtender, defaultConfiguration, type SchedulerConfiguration } from '#scheduler/config/configuration.ts'
+import { readConfiguration } from '#scheduler/config/read-configuration.ts'
+import { httpExtender } from '#scheduler/extender/http-extender.ts'
+import { openScheduler, type RunningScheduler } from '#scheduler/run-scheduler.ts'
+
+type Options = OptionValues<typeof schedulerOptions>
+
+/** Runs a scheduler until a signal ends it, or another one leads. */
+export async function runSchedulerCommand(
+  options: Options,
+  configPath: string | undefined,
+  wasGiven: (key: string) => boolean,
+): Promise<void> {
+  const configuration = await configurationOf(options, configPath, wasGiven)
+  const kubeconfig = options.kubeconfig || configuration.clientConnection.kubeconfig
+  if (kubeconfig === '') throw new Error('a scheduler needs an API server: say where with --kubeconfig, or in the file given with --config')
+  const logger = pinoLogger({ level: options.logLevel as LogLevel })
+  const [clock, random, metrics] = [systemClock, systemRandom, new Metrics()]
+  const client = await clientFromKubeconfig(kubeconfig)
+  const extenders = await Promise.all(
+    configuration.extenders.map(async (each) => httpExtender(each, nodeHttpClient(await connectionOf(each)), clock)),
+  )
+  const { hostname } = thisMachine()
+  const lifecycle = new Lifecycle({ clock, logger })
+  let opened: RunningScheduler | undefined
+  let listener: HttpListener | undefined
+  let leading: Promise<void> | undefined
+  const isOver = new AbortController()
+  lifecycle.add({
+    name: 'scheduler',
+    async start() {
+      opened = openScheduler({ client, clock, random, logger, configuration, metrics, extenders, instance: hostname })
+      await opened.follow()
+      leading = configuration.leaderElection.leaderElect ? lead(opened) : opened.lead(isOver.signal)
+    },
+    async stop() {
+      isOver.abort()
+      await leading
+      opened?.stop()
+      client[Symbol.dispose]()
+    },
+  })
+  if (options.securePort !== 0) {
+    lifecycle.add({
+      name: 'health',
+      async start() {
+        listener = await serveHealth({ host: options.bindAddress, port: options.securePort, metrics, clock, random })
+      },
+      stop: async () => listener?.close(),
+    })
+  }
+  await runUntilSignal(lifecycle, processSignals, () => thisProcess.print('The scheduler is at work'))
+
+  async function lead(scheduler: RunningScheduler): Promise<void> {
+    const { leaderElection } = configuration
+    const elector = new LeaderElector({
+      client,
+      clock,
+      random,
+      logger,
+      namespace: leaderElection.resourceNamespace,
+      name: leaderElection.resourceName,
+      identity: `${hostname}_${random.uuid()}`,
+      leaseDurationMs: parseDurationMs(leaderElection.leaseDuration),
+      renewDeadlineMs: parseDurationMs(leaderElection.renewDeadline),
+      retryPeriodMs: parseDurationMs(leaderElection.retryPeriod),
+      lead: (signal) => void scheduler.lead(AbortSignal.any([signal, isOver.signal])),
+    })
+    await elector.run(isOver.signal)
+    if (isOver.signal.aborted) return
+    // What was decided while we led may be half done elsewhere by now: begin anew, as upstream does.
+    thisProcess.complain('leaderelection lost')
+    thisProcess.exit(1)
+  }
+}
+
+/** Flags go before the file, where they are given. */
+async function configurationOf(
+  options: Options,
+  path: string | undefined,
+  wasGiven: (key: string) => boolean,
+): Promise<SchedulerConfiguration> {
+  const configuration = path === undefined ? defaultConfiguration() : await readConfiguration(await nodeFiles.readText(path), path)
+  const { leaderElection } = configuration
+  if (wasGiven('leaderElect')) leaderElection.leaderElect = options.leaderElect
+  if (wasGiven('leaderElectLeaseDuration')) leaderElection.leaseDuration = `${options.leaderElectLeaseDuration}ms`
+  if (wasGiven('leaderElectRenewDeadline')) leaderElection.renewDeadline = `${options.leaderElectRenewDeadline}ms`
+  if (wasGiven('leaderElectRetryPeriod')) leaderElection.retryPeriod = `${options.leaderElectRetryPeriod}ms`
+  if (wasGiven('leaderElectResourceName')) leaderElection.resourceName = options.leaderElectResourceName
+  if (wasGiven('leaderElectResourceNamespace')) leaderElection.resourceNamespace = options.leaderElectResourceNamespace
+  return configuration
+}
+
+/** An extender over HTTPS whose authority nobody names is believed, as upstream does. */
+async function connectionOf({ enableHTTPS, tlsConfig = {} }: ConfiguredExtender): Promise<HttpClientOptions> {
+  const material = async (file: string | undefined, data: string | undefined) =>
+    data ? Buffer.from(data, 'base64').toString() : file ? await nodeFiles.readText(file) : undefined
+  const [ca, cert, key] = await Promise.all([
+    material(tlsConfig.caFile, tlsConfig.caData),
+    material(tlsConfig.certFile, tlsConfig.certData),
+    material(tlsConfig.keyFile, tlsConfig.keyData),
+  ])
+  return {
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(tlsConfig.serverName ? { serverName: tlsConfig.serverName } : {}),
+    ...(tlsConfig.insecure || (enableHTTPS && ca === undefined) ? { insecureSkipVerify: true } : {}),
+  }
+}
