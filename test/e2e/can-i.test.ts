@@ -82,7 +82,11 @@ const listed: [who: string, rows: RegExp[], absent: RegExp[]][] = [
     [/\[\*\]$/m],
   ],
   ['system:kube-proxy', [/^endpointslices\.discovery\.k8s\.io +\[\] +\[\] +\[list watch\]$/m], [/^secrets /m, /^pods /m]],
-  ['system:serviceaccount:kube-system:namespace-controller', [/^\*\.\* +\[\] +\[\] +\[delete deletecollection get list watch\]$/m], [/\[\*\]$/m]],
+  [
+    'system:serviceaccount:kube-system:namespace-controller',
+    [/^\*\.\* +\[\] +\[\] +\[delete deletecollection get list watch\]$/m],
+    [/\[\*\]$/m],
+  ],
   ['nobody', [/^selfsubjectaccessreviews\.authorization\.k8s\.io /m], [/^pods /m, /\[\*\]$/m]],
 ]
 for (const [who, rows, absent] of listed) {
