@@ -15,11 +15,13 @@ import type { Logger } from '#base/log.ts'
 import { thisMachine, thisProcess } from '#base/machine.ts'
 import type { Random } from '#base/random.ts'
 import { selectedControllers, startControllers } from '#cmd/up/controllers.ts'
+import { simulatedNodeCount, startSimulatedNodes, tellOfMissingRuntime } from '#cmd/up/nodes.ts'
 import { openStore } from '#cmd/up/open-store.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
 import { startScheduler } from '#cmd/up/scheduler.ts'
 import { kubernetesVersionInfo } from '#cmd/version.ts'
 import type { ControllerManager } from '#controllers/runtime/controller-manager.ts'
+import type { SimulatedNodes } from '#kubelet/node/simulated-nodes.ts'
 import type { Store } from '#store/store.ts'
 
 export type ClusterSeams = { clock: Clock; random: Random; files: Files; logger: Logger }
@@ -36,6 +38,7 @@ export function addClusterComponents(lifecycle: Lifecycle, options: UpOptions, s
   let running: RunningApiServer | undefined
   let manager: ControllerManager | undefined
   let scheduler: { stop(): Promise<void> } | undefined
+  let nodes: SimulatedNodes | undefined
   const selected = selectedControllers(options)
   const url = () => `https://${urlHost(options.listen)}:${running?.listener?.port ?? options.apiPort}`
 
@@ -134,6 +137,19 @@ export function addClusterComponents(lifecycle: Lifecycle, options: UpOptions, s
       stop: async () => scheduler?.stop(),
     })
   }
+  const count = simulatedNodeCount(options)
+  if (count > 0) {
+    lifecycle.add({
+      name: 'nodes',
+      async start() {
+        if (running === undefined) throw new Error('the API server comes first')
+        const clearsNotReadyTaint = !selected.some(({ alias }) => alias === 'nodelifecycle')
+        nodes = await startSimulatedNodes(running, { count, clearsNotReadyTaint }, seams)
+      },
+      stop: async () => nodes?.stop(),
+    })
+  }
+  tellOfMissingRuntime(options, logger)
   return {
     kubeconfigPath,
     url,

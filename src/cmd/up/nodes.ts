@@ -1,0 +1,61 @@
+/** The nodes of a cluster in one process: they reach the API server without a socket, each under its own name. */
+import { Node } from '#api/core/v1/node/node.ts'
+import { inProcess } from '#apiserver/http/in-process-exchange.ts'
+import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
+import type { RunningApiServer } from '#apiserver/run-api-server.ts'
+import type { Logger } from '#base/log.ts'
+import { Client } from '#client/client.ts'
+import { inProcessTransport } from '#client/in-process-transport.ts'
+import { retryOnConflict } from '#client/retry.ts'
+import type { ClusterSeams } from '#cmd/up/cluster.ts'
+import type { UpOptions } from '#cmd/up/options.ts'
+import { kubernetesVersion } from '#cmd/version.ts'
+import { SimulatedNodes } from '#kubelet/node/simulated-nodes.ts'
+
+/** How many nodes are simulated, as the options say. */
+export const simulatedNodeCount = ({ runtime, nodes, simNodes }: UpOptions): number => simNodes + (runtime === 'sim' ? nodes : 0)
+
+/** Says so when nodes were asked for that nothing here can run. */
+export function tellOfMissingRuntime({ runtime, nodes }: UpOptions, logger: Logger): void {
+  if (runtime === 'sim' || runtime === 'none' || nodes === 0) return
+  logger.info('no container runtime can be used, so the cluster has no real nodes; --sim-nodes adds simulated ones', { runtime })
+}
+
+export type NodesOptions = {
+  count: number
+  /** No controller takes the taint of new nodes away, so it is done here. */
+  clearsNotReadyTaint: boolean
+}
+
+/** Resolves when all nodes are Ready. */
+export async function startSimulatedNodes(
+  { server }: RunningApiServer,
+  { count, clearsNotReadyTaint }: NodesOptions,
+  { clock, random, logger }: ClusterSeams,
+): Promise<SimulatedNodes> {
+  const clientOf = (name: string, groups: readonly string[]) => {
+    const connection = new TrustedConnection({ name, groups, extra: {} })
+    return new Client({
+      transport: inProcessTransport(inProcess(server.handler.handle, connection)),
+      userAgent: `kubelet/${kubernetesVersion}`,
+    })
+  }
+  // One watch serves all nodes; a node by itself may see no pods but its own.
+  const allNodes = clientOf('typernetes:nodes', ['system:masters'])
+  const nodes = new SimulatedNodes({
+    ...{ count, client: allNodes, clock, random, logger: logger.with({ component: 'kubelet' }), version: kubernetesVersion },
+    clientOf: (node) => clientOf(`system:node:${node}`, ['system:nodes']),
+  })
+  await nodes.start()
+  if (clearsNotReadyTaint) {
+    for (const name of nodes.names) await retryOnConflict(clock, () => clearNotReadyTaint(allNodes, name))
+  }
+  return nodes
+}
+
+async function clearNotReadyTaint(client: Client, name: string): Promise<void> {
+  const node = await client.get(Node, '', name)
+  const taints = node.spec?.taints ?? []
+  const left = taints.filter(({ key }) => key !== 'node.kubernetes.io/not-ready')
+  if (left.length < taints.length) await client.update(Node, { ...node, spec: { ...node.spec, taints: left } })
+}
