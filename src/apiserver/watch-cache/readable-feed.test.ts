@@ -78,6 +78,7 @@ test('a change that cannot be read is tried again; meanwhile readers learn why',
   assert.deepEqual(seen, [])
   transformer.fail = undefined
   await clock.advance({ seconds: 1 })
+  await clock.settle()
   await cache.fresh()
   assert.deepEqual(seen, ['ADDED bad', 'ADDED good'])
 })

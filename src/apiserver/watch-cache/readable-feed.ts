@@ -42,9 +42,14 @@ export class ReadableFeed implements Disposable {
     else this.#inTurn(async () => this.#receiver.onProgress(revision))
   }
 
+  /** Whether all that came was handed on. */
+  get isSettled(): boolean {
+    return this.#waiting === 0
+  }
+
   /** Resolves when all that came before was handed on; rejects when that cannot be done for now. Undefined: it was. */
   settled(): Promise<void> | undefined {
-    if (this.#waiting === 0) return undefined
+    if (this.isSettled) return undefined
     if (this.#trouble !== undefined) return Promise.reject(this.#trouble)
     return new Promise((resolve, reject) => {
       this.#askers.add(reject)
