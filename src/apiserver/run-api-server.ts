@@ -128,8 +128,8 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
     serverAddress: () => `${options.advertiseAddress}:${port}`,
     ttlSeconds: { '/events': 3600 },
   })
-  await server.start()
   opened.defer(() => server.stop())
+  await server.start()
   opened.use(authorizer.follow(server.cluster))
   await nodePorts.start(usedNodePorts(server))
   const listener = options.listen && (await listenHttp({ ...options.listen, tls: tlsMaterial(keys), onExchange: server.handler.handle }))
