@@ -39,7 +39,8 @@ export function tableRow(
   const conditions = definition.rowConditions?.(cached.object) ?? []
   const row = conditions.length === 0 ? { cells } : { cells, conditions }
   if (options.include === 'None') return { ...row, object: null }
-  return { ...row, object: options.include === 'Object' ? shown : partialMetadata(shown, options.metaVersion) }
+  // The metadata is the stored object's: what a conversion adds to it does not show in tables.
+  return { ...row, object: options.include === 'Object' ? shown : partialMetadata(cached.object, options.metaVersion) }
 }
 
 /** Kind and metadata alone. */
