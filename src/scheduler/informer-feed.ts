@@ -72,11 +72,15 @@ export class InformerFeed implements Disposable {
     }
   }
 
-  /** Resolves when everything there is has been told. */
-  async start(): Promise<void> {
+  /** Resolves when everything there is has been told; rejects when the signal aborts first. */
+  async start(signal?: AbortSignal): Promise<void> {
     for (const informer of this.#informers.values()) informer.start()
     const awaited = [...this.#informers].filter(([kind]) => !optionalKinds.has(kind))
-    await Promise.all(awaited.map(([, { synced }]) => synced))
+    const { promise: aborted, reject } = Promise.withResolvers<never>()
+    const onAbort = () => reject(signal?.reason)
+    signal?.addEventListener('abort', onAbort, { once: true })
+    await Promise.race([Promise.all(awaited.map(([, { synced }]) => synced)), aborted])
+    signal?.removeEventListener('abort', onAbort)
   }
 
   [Symbol.dispose](): void {

@@ -25,8 +25,8 @@ export type RunSchedulerOptions = {
 
 export type RunningScheduler = {
   readonly scheduler: Scheduler
-  /** Follows the cluster; resolves when it is known. */
-  follow(): Promise<void>
+  /** Follows the cluster; resolves when it is known, rejects when the signal aborts first. */
+  follow(signal?: AbortSignal): Promise<void>
   /** Places pods until the signal aborts. */
   lead(signal: AbortSignal): Promise<void>
   stop(): void
@@ -40,7 +40,7 @@ export function openScheduler({ client, instance, ...options }: RunSchedulerOpti
   const feed = new InformerFeed(scheduler, { client, clock, random, logger })
   return {
     scheduler,
-    follow: () => feed.start(),
+    follow: (signal) => feed.start(signal),
     lead: (signal) => scheduler.run(signal),
     stop: () => feed[Symbol.dispose](),
   }

@@ -44,9 +44,9 @@ export async function runSchedulerCommand(
   const isOver = new AbortController()
   lifecycle.add({
     name: 'scheduler',
-    async start() {
+    async start(signal) {
       opened = openScheduler({ client, clock, random, logger, configuration, metrics, extenders, instance: hostname })
-      await opened.follow()
+      await opened.follow(signal)
       leading = configuration.leaderElection.leaderElect ? lead(opened) : opened.lead(isOver.signal)
     },
     async stop() {

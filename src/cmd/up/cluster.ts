@@ -130,9 +130,9 @@ export function addClusterComponents(lifecycle: Lifecycle, options: UpOptions, s
   if (options.scheduler) {
     lifecycle.add({
       name: 'scheduler',
-      async start() {
+      async start(signal) {
         if (running === undefined) throw new Error('the API server comes first')
-        scheduler = await startScheduler(running, seams)
+        scheduler = await startScheduler(running, seams, signal)
       },
       stop: async () => scheduler?.stop(),
     })

@@ -14,6 +14,7 @@ import { openScheduler } from '#scheduler/run-scheduler.ts'
 export async function startScheduler(
   { server }: RunningApiServer,
   { clock, random, logger }: ClusterSeams,
+  signal: AbortSignal,
 ): Promise<{ stop(): Promise<void> }> {
   const connection = new TrustedConnection({ name: 'system:kube-scheduler', groups: [], extra: {} })
   const transport = inProcessTransport(inProcess(server.handler.handle, connection))
@@ -27,7 +28,7 @@ export async function startScheduler(
     instance: thisMachine().hostname,
   })
   const isOver = new AbortController()
-  await opened.follow()
+  await opened.follow(signal)
   const leading = opened.lead(isOver.signal)
   return {
     async stop() {
