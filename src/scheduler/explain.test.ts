@@ -27,9 +27,7 @@ Nodes that do not fit:
   tainted  TaintToleration: node(s) had untolerated taint(s)
   tainted  NodeResourcesFit: Insufficient cpu
   full  NodeResourcesFit: Insufficient cpu (preemption may help)
-`
-      .replace('68x1', '69x1')
-      .replaceAll('454', '455'),
+`,
   )
 })
 
