@@ -2,19 +2,26 @@ import { clusterRoleAggregationController } from '#controllers/clusterrole-aggre
 import { cronJobController } from '#controllers/cronjob/cronjob-controller.ts'
 import { daemonSetController } from '#controllers/daemonset/daemonset-controller.ts'
 import { deploymentController } from '#controllers/deployment/deployment-controller.ts'
+import { disruptionController } from '#controllers/disruption/disruption-controller.ts'
 import { endpointsController } from '#controllers/endpoints/endpoints-controller.ts'
 import { endpointSliceController } from '#controllers/endpointslice/endpointslice-controller.ts'
 import { endpointSliceMirroringController } from '#controllers/endpointslice-mirroring/endpointslice-mirroring-controller.ts'
 import { garbageCollector } from '#controllers/garbage-collector/garbage-collector.ts'
 import { jobController } from '#controllers/job/job-controller.ts'
+import { legacyTokenCleaner } from '#controllers/legacy-token-cleaner/legacy-token-cleaner.ts'
 import { namespaceController } from '#controllers/namespace/namespace-controller.ts'
+import { nodeIpamController } from '#controllers/node-ipam/node-ipam-controller.ts'
+import { nodeLifecycleController } from '#controllers/node-lifecycle/node-lifecycle-controller.ts'
 import { podGarbageCollector } from '#controllers/pod-gc/pod-gc.ts'
 import { replicaSetController } from '#controllers/replicaset/replicaset-controller.ts'
 import { replicationController } from '#controllers/replication/replication-controller.ts'
+import { resourceQuotaController } from '#controllers/resourcequota/resourcequota-controller.ts'
 import { rootCaPublisher } from '#controllers/root-ca/root-ca-publisher.ts'
 import type { Controller } from '#controllers/runtime/environment.ts'
 import { serviceAccountController } from '#controllers/serviceaccount/serviceaccount-controller.ts'
 import { statefulSetController } from '#controllers/statefulset/statefulset-controller.ts'
+import { taintEvictionController } from '#controllers/taint-eviction/taint-eviction-controller.ts'
+import { tokenCleaner } from '#controllers/token-cleaner/token-cleaner.ts'
 import { ttlAfterFinishedController } from '#controllers/ttl-after-finished/ttl-after-finished-controller.ts'
 
 /** Every controller, in the order in which they start. */
@@ -27,6 +34,7 @@ export const controllers: readonly Controller[] = [
   endpointSliceMirroringController,
   replicationController,
   podGarbageCollector,
+  resourceQuotaController,
   namespaceController,
   garbageCollector,
   daemonSetController,
@@ -35,5 +43,11 @@ export const controllers: readonly Controller[] = [
   cronJobController,
   replicaSetController,
   deploymentController,
+  disruptionController,
   ttlAfterFinishedController,
+  tokenCleaner,
+  nodeIpamController,
+  nodeLifecycleController,
+  taintEvictionController,
+  legacyTokenCleaner,
 ]

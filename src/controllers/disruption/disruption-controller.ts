@@ -1,0 +1,124 @@
+import { Deployment } from '#api/apps/v1/deployment.ts'
+import { ReplicaSet } from '#api/apps/v1/replica-set.ts'
+import { StatefulSet } from '#api/apps/v1/stateful-set.ts'
+import { Pod } from '#api/core/v1/pod/pod.ts'
+import { ReplicationController } from '#api/core/v1/replication-controller.ts'
+import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
+import { labelSelectorFrom, labelSelectorText } from '#api/meta/selector.ts'
+import { formatTime, parseTime } from '#api/meta/time.ts'
+import type { V1Condition } from '#api/meta/v1/types.gen.ts'
+import { PodDisruptionBudget } from '#api/policy/v1/pod-disruption-budget.ts'
+import type { V1PodDisruptionBudget, V1PodDisruptionBudgetStatus } from '#api/policy/v1/types.gen.ts'
+import { expectedPods } from '#controllers/disruption/expected-pods.ts'
+import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
+import { on } from '#controllers/runtime/triggers.ts'
+import { messageOf } from '#controllers/workload/pod-writes.ts'
+import { isDeleting, isReady } from '#controllers/workload/pods.ts'
+
+/** How long an evicted pod is taken for gone before it must be. */
+const deletionPatienceMs = 120_000
+
+/** Tells how many pods may be evicted. */
+export const disruptionController = defineController({
+  name: 'disruption-controller',
+  alias: 'disruption',
+  serviceAccount: 'disruption-controller',
+  eventComponent: 'controllermanager',
+  for: PodDisruptionBudget,
+  concurrency: 1,
+  reads: [Deployment, ReplicaSet, StatefulSet, ReplicationController],
+  watches: [
+    on(Pod, function* (pod, cache, { prev }) {
+      for (const budget of cache.list(PodDisruptionBudget, pod.metadata.namespace ?? '')) {
+        if (selects(budget, pod) || (prev !== undefined && selects(budget, prev)))
+          yield `${budget.metadata.namespace}/${budget.metadata.name}`
+      }
+    }),
+  ],
+
+  async reconcile(budget, context) {
+    const { events, cache } = context
+    const pods = cache.list(Pod, budget.metadata.namespace ?? '').filter((pod) => selects(budget, pod))
+    if (pods.length === 0) events.normal(PodDisruptionBudget, budget, 'NoPods', 'No matching pods found')
+    try {
+      const { count, desiredHealthy, unmanaged } = expectedPods(budget, pods, cache)
+      if (unmanaged.length > 0) {
+        const message =
+          `Pods selected by this PodDisruptionBudget (selector: ${labelSelectorText(budget.spec?.selector)}) were found ` +
+          'to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. ' +
+          'To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.'
+        events.warning(PodDisruptionBudget, budget, 'UnmanagedPods', message)
+      }
+      const disruptedPods = stillDisrupted(budget, pods, context)
+      const currentHealthy = pods.filter(
+        (pod) => !isDeleting(pod) && !(pod.metadata.name && pod.metadata.name in disruptedPods) && isReady(pod),
+      ).length
+      const disruptionsAllowed = count <= 0 ? 0 : Math.max(0, currentHealthy - desiredHealthy)
+      await write(budget, { currentHealthy, desiredHealthy, expectedPods: count, disruptionsAllowed, disruptedPods }, undefined, context)
+    } catch (error) {
+      const message = `Failed to calculate the number of expected pods: ${messageOf(error)}`
+      events.warning(PodDisruptionBudget, budget, 'CalculateExpectedPodCountFailed', message)
+      // Better none than too many.
+      await write(budget, { ...budget.status, disruptionsAllowed: 0 }, messageOf(error), context)
+      throw error
+    }
+  },
+})
+
+function selects({ spec }: V1PodDisruptionBudget, { metadata }: V1Pod): boolean {
+  return spec?.selector !== undefined && labelSelectorFrom(spec.selector).matches(metadata.labels)
+}
+
+/** Evictions that were granted and whose pods are not deleted yet. */
+function stillDisrupted(budget: V1PodDisruptionBudget, pods: readonly V1Pod[], { clock, events, requeueAfter }: ReconcileContext) {
+  const disrupted: { [name: string]: string } = {}
+  for (const pod of pods) {
+    const name = pod.metadata.name ?? ''
+    const since = budget.status?.disruptedPods?.[name]
+    if (since === undefined || isDeleting(pod)) continue
+    const leftMs = parseTime(since) + deletionPatienceMs - clock.now()
+    if (leftMs <= 0) {
+      const { namespace } = budget.metadata
+      events.warning(Pod, pod, 'NotDeleted', `Pod was expected by PDB ${namespace}/${namespace} to be deleted but it wasn't`)
+      continue
+    }
+    disrupted[name] = since
+    requeueAfter(leftMs)
+  }
+  return disrupted
+}
+
+async function write(
+  budget: V1PodDisruptionBudget,
+  counts: Omit<V1PodDisruptionBudgetStatus, 'conditions' | 'observedGeneration'>,
+  failure: string | undefined,
+  { client, clock }: ReconcileContext,
+): Promise<void> {
+  const isAllowed = (counts.disruptionsAllowed ?? 0) > 0
+  const [status, reason, message] =
+    failure !== undefined
+      ? ['False', 'SyncFailed', failure]
+      : isAllowed
+        ? ['True', 'SufficientPods', '']
+        : ['False', 'InsufficientPods', '']
+  const before = budget.status?.conditions ?? []
+  const known = before.find(({ type }) => type === 'DisruptionAllowed')
+  const observedGeneration = budget.metadata.generation ?? 0
+  const condition: V1Condition = {
+    type: 'DisruptionAllowed',
+    status: status ?? '',
+    reason: reason ?? '',
+    message: message ?? '',
+    observedGeneration,
+    lastTransitionTime: known?.status === status ? (known?.lastTransitionTime ?? formatTime(clock.now())) : formatTime(clock.now()),
+  }
+  const { disruptedPods, ...rest } = counts
+  const next: V1PodDisruptionBudgetStatus = {
+    ...rest,
+    observedGeneration,
+    ...(disruptedPods === undefined || Object.keys(disruptedPods).length === 0 ? {} : { disruptedPods }),
+    conditions: [...before.filter(({ type }) => type !== 'DisruptionAllowed'), condition],
+  }
+  if (!semanticEqual(next, budget.status)) await client.updateStatus(PodDisruptionBudget, { ...budget, status: next })
+}

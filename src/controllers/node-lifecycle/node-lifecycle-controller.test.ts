@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Node } from '#api/core/v1/node/node.ts'
+import { Pod } from '#api/core/v1/pod/pod.ts'
+import { FakeCluster, type FakeClusterOptions } from '../../../test/support/fake-cluster.ts'
+
+const controllers = ['nodelifecycle', 'taint-eviction', 'nodeipam']
+
+const start = (options: FakeClusterOptions = {}) =>
+  FakeCluster.start({
+    controllers,
+    heartbeats: true,
+    settings: { allocateNodeCidrs: true, clusterCidrs: ['10.244.0.0/16', 'fd00::/48'] },
+    ...options,
+  })
+
+const ready = async (cluster: FakeCluster, name: string) =>
+  (await cluster.get(Node, '', name)).status?.conditions?.find(({ type }) => type === 'Ready')?.status
+
+const taints = async (cluster: FakeCluster, name: string) =>
+  ((await cluster.get(Node, '', name)).spec?.taints ?? [])
+    .map(({ key, effect }) => `${key.replace('node.kubernetes.io/', '')}:${effect}`)
+    .sort()
+
+async function aPodOn(cluster: FakeCluster, node: string, name = 'p'): Promise<void> {
+  await cluster.create(Pod, {
+    metadata: { namespace: 'default', name },
+    spec: { nodeName: node, containers: [{ name: 'main', image: 'a' }] },
+  })
+}
+
+test('a node silent for 40 s is left alone; for 6 minutes it turns Unknown and its pods are ended; when it is back it is as before', async () => {
+  await using cluster = await start()
+  await aPodOn(cluster, 'node-1')
+  await cluster.advance({ minutes: 2 })
+  cluster.nodes.silence('node-1')
+  await cluster.advance({ seconds: 40 })
+  assert.equal(await ready(cluster, 'node-1'), 'True')
+  assert.deepEqual(await taints(cluster, 'node-1'), [])
+  await cluster.advance({ seconds: 40 })
+  assert.equal(await ready(cluster, 'node-1'), 'Unknown')
+  assert.deepEqual(await taints(cluster, 'node-1'), ['unreachable:NoExecute', 'unreachable:NoSchedule'])
+  const pod = await cluster.get(Pod, 'default', 'p')
+  assert.equal(pod.status?.conditions?.find(({ type }) => type === 'Ready')?.status, 'False')
+  assert.equal(pod.metadata.deletionTimestamp, undefined)
+  await cluster.advance({ minutes: 6 })
+  const gone = await cluster.get(Pod, 'default', 'p')
+  assert.notEqual(gone.metadata.deletionTimestamp, undefined)
+  assert.equal(gone.status?.conditions?.find(({ type }) => type === 'DisruptionTarget')?.reason, 'DeletionByTaintManager')
+  cluster.nodes.wake('node-1')
+  await cluster.advance({ seconds: 30 })
+  assert.equal(await ready(cluster, 'node-1'), 'True')
+  assert.deepEqual(await taints(cluster, 'node-1'), [])
+})
+
+test('a node that comes back in time keeps its pods', async () => {
+  await using cluster = await start()
+  await aPodOn(cluster, 'node-1')
+  await cluster.advance({ minutes: 1 })
+  cluster.nodes.silence('node-1')
+  await cluster.advance({ minutes: 3 })
+  assert.equal(await ready(cluster, 'node-1'), 'Unknown')
+  cluster.nodes.wake('node-1')
+  await cluster.advance({ minutes: 10 })
+  assert.equal((await cluster.get(Pod, 'default', 'p')).metadata.deletionTimestamp, undefined)
+})
+
+test('when every node is silent nobody is driven away', async () => {
+  await using cluster = await start()
+  await cluster.advance({ minutes: 1 })
+  for (const name of cluster.nodes.names()) cluster.nodes.silence(name)
+  await cluster.advance({ minutes: 10 })
+  for (const name of cluster.nodes.names()) assert.deepEqual(await taints(cluster, name), ['unreachable:NoSchedule'])
+})
+
+test('a zone that is down is cleared one node after the other', async () => {
+  await using cluster = await start({ nodeCount: 9 })
+  await cluster.advance({ minutes: 1 })
+  // node-1, -4, -7 are in one zone: all of it is down, the others are well.
+  for (const name of ['node-1', 'node-4', 'node-7']) cluster.nodes.silence(name)
+  await cluster.advance({ seconds: 61 })
+  const driven = async () => {
+    const all = await Promise.all(cluster.nodes.names().map((name) => taints(cluster, name)))
+    return all.filter((each) => each.includes('unreachable:NoExecute')).length
+  }
+  assert.equal(await driven(), 1)
+  await cluster.advance({ seconds: 11 })
+  assert.equal(await driven(), 2)
+  await cluster.advance({ seconds: 60 })
+  assert.equal(await driven(), 3)
+})
+
+test('every node gets a range of each family, and no two the same', async () => {
+  await using cluster = await start({ nodeCount: 5 })
+  await cluster.advance({ seconds: 1 })
+  const nodes = await cluster.list(Node)
+  const ranges = nodes.map(({ spec }) => spec?.podCIDRs ?? [])
+  assert.deepEqual(ranges.map(([first]) => first).sort(), [
+    '10.244.0.0/24',
+    '10.244.1.0/24',
+    '10.244.2.0/24',
+    '10.244.3.0/24',
+    '10.244.4.0/24',
+  ])
+  assert.equal(new Set(ranges.map(([, second]) => second)).size, 5)
+  assert.ok(ranges.every(([, second]) => /^fd00:.*\/64$/.test(second ?? '')))
+  assert.ok(nodes.every(({ spec }) => spec?.podCIDR === spec?.podCIDRs?.[0]))
+})

@@ -1,0 +1,128 @@
+import { Deployment } from '#api/apps/v1/deployment.ts'
+import { ReplicaSet } from '#api/apps/v1/replica-set.ts'
+import { StatefulSet } from '#api/apps/v1/stateful-set.ts'
+import { CronJob } from '#api/batch/v1/cron-job.ts'
+import { Job } from '#api/batch/v1/job.ts'
+import { ConfigMap } from '#api/core/v1/config-map.ts'
+import { PersistentVolumeClaim } from '#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts'
+import { Pod } from '#api/core/v1/pod/pod.ts'
+import { objectCount, type QuotaEvaluator } from '#api/core/v1/quota/evaluator.ts'
+import { quotaEvaluators } from '#api/core/v1/quota/evaluators.ts'
+import { quantityTexts } from '#api/core/v1/quota/quantities.ts'
+import { quotaUsage } from '#api/core/v1/quota/quota-usage.ts'
+import { ReplicationController } from '#api/core/v1/replication-controller.ts'
+import { ResourceQuota } from '#api/core/v1/resource-quota.ts'
+import { Secret } from '#api/core/v1/secret/secret.ts'
+import { Service } from '#api/core/v1/service/service.ts'
+import type { V1Pod, V1ResourceQuota } from '#api/core/v1/types.gen.ts'
+import { builtInKinds } from '#api/kinds.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
+import { type GroupResource, groupResourceText, parseGroupResource } from '#api/meta/gvk.ts'
+import { isNotFound } from '#api/meta/server-response.ts'
+import { DeviceClass } from '#api/resource/v1/device-class.ts'
+import { ResourceClaim } from '#api/resource/v1/resource-claim.ts'
+import type { V1DeviceClass, V1ResourceClaim } from '#api/resource/v1/types.gen.ts'
+import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { Cache } from '#controllers/runtime/cache.ts'
+import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
+import { on } from '#controllers/runtime/triggers.ts'
+import { isFinished } from '#controllers/workload/pods.ts'
+import { sortedJson } from '#controllers/workload/sorted-json.ts'
+
+const counted = [
+  ConfigMap,
+  PersistentVolumeClaim,
+  Secret,
+  Service,
+  ReplicationController,
+  Deployment,
+  ReplicaSet,
+  StatefulSet,
+  Job,
+  CronJob,
+]
+
+/** Keeps what quotas say is used true: admission only ever adds to it. */
+export const resourceQuotaController = defineController({
+  name: 'resourcequota-controller',
+  alias: 'resourcequota',
+  serviceAccount: 'resourcequota-controller',
+  for: ResourceQuota,
+  // The other changes of a quota are our own and those of admission, which are right as they are.
+  ignores: (next, prev) => prev !== undefined && sortedJson(next.spec ?? {}) === sortedJson(prev.spec ?? {}),
+  resyncMs: 300_000,
+  watches: [
+    on(Pod, (pod, cache, { prev, isGone }) =>
+      isGone || (prev !== undefined && isFinished(pod) && !isFinished(prev)) || hasShrunk(pod, prev) ? quotasOf(pod, cache) : [],
+    ),
+    ...counted.map((kind) =>
+      on(kind as unknown as ResourceDefinition, (object, cache, { prev, isGone }) =>
+        isGone || (kind === (Service as unknown) && prev !== undefined) ? quotasOf(object, cache) : [],
+      ),
+    ),
+  ],
+
+  async reconcile(quota, context) {
+    const hard = quota.spec?.hard ?? {}
+    const objects = await objectsFor(quota, context)
+    const { evaluators, objectsOf } = objects
+    const used = quantityTexts(quotaUsage(quota, evaluators, objectsOf))
+    const status = { hard, used: Object.fromEntries(Object.entries(used).filter(([name]) => name in hard)) }
+    if (!semanticEqual(status, quota.status)) await context.client.updateStatus(ResourceQuota, { ...quota, status })
+  },
+})
+
+function hasShrunk(pod: V1Pod, prev: V1Pod | undefined): boolean {
+  return (
+    prev !== undefined &&
+    sortedJson(pod.spec.containers.map(({ resources }) => resources)) !== sortedJson(prev.spec.containers.map(({ resources }) => resources))
+  )
+}
+
+function* quotasOf({ metadata }: KubernetesObject, cache: Cache): Generator<string> {
+  for (const quota of cache.list(ResourceQuota, metadata?.namespace ?? '')) yield `${quota.metadata.namespace}/${quota.metadata.name}`
+}
+
+/** Everything in the namespace that the quota counts, read from the server: what admission counted last must be in it. */
+async function objectsFor(quota: V1ResourceQuota, { client, clock, settings }: ReconcileContext) {
+  const namespace = quota.metadata.namespace ?? ''
+  const names = Object.keys(quota.spec?.hard ?? {})
+  const read = async <T extends KubernetesObject>(kind: ResourceDefinition<T>, inNamespace = namespace): Promise<T[]> =>
+    client.list(kind, { namespace: inNamespace }).then(
+      ({ items }) => items,
+      (error: unknown) => {
+        if (isNotFound(error)) return []
+        throw error
+      },
+    )
+  const countsDevices = names.some(
+    (name) => name.includes('deviceclass') || name.includes('resourceclaims') || name.startsWith('requests.'),
+  )
+  const deviceClasses = countsDevices ? ((await read(DeviceClass, '')) as V1DeviceClass[]) : []
+  const claims = countsDevices ? ((await read(ResourceClaim)) as V1ResourceClaim[]) : []
+  const pods = await read(Pod)
+  const evaluators: QuotaEvaluator[] = quotaEvaluators({
+    nowMs: () => clock.now(),
+    isEnabled: settings.isEnabled,
+    deviceClasses: () => deviceClasses,
+    pod: (_namespace, name) => pods.find(({ metadata }) => metadata.name === name),
+    resourceClaims: () => claims,
+  })
+  for (const name of names) {
+    if (!name.startsWith('count/')) continue
+    const resource = parseGroupResource(name.slice('count/'.length))
+    if (!evaluators.some((evaluator) => evaluator.group === resource.group && evaluator.resource === resource.resource))
+      evaluators.push(objectCount(resource))
+  }
+  const lists = new Map<string, readonly KubernetesObject[]>([
+    ['pods', pods],
+    ['resourceclaims.resource.k8s.io', claims],
+  ])
+  for (const evaluator of evaluators) {
+    const name = groupResourceText(evaluator)
+    if (lists.has(name) || evaluator.matchingNames(names).length === 0) continue
+    const kind = builtInKinds.find(({ group, plural }) => group === evaluator.group && plural === evaluator.resource)
+    lists.set(name, kind === undefined ? [] : await read(kind))
+  }
+  return { evaluators, objectsOf: (resource: GroupResource) => lists.get(groupResourceText(resource)) ?? [] }
+}

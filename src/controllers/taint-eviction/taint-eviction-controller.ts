@@ -1,0 +1,102 @@
+import { Node } from '#api/core/v1/node/node.ts'
+import { Pod } from '#api/core/v1/pod/pod.ts'
+import type { V1Node, V1Pod, V1Taint } from '#api/core/v1/types.gen.ts'
+import { isNotFound } from '#api/meta/server-response.ts'
+import { formatTime, parseTime } from '#api/meta/time.ts'
+import type { Cache } from '#controllers/runtime/cache.ts'
+import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
+import { on } from '#controllers/runtime/triggers.ts'
+import { tolerates } from '#controllers/workload/node-fit.ts'
+import { isDeleting } from '#controllers/workload/pods.ts'
+import { sortedJson } from '#controllers/workload/sorted-json.ts'
+
+const nodeIndex = 'node'
+
+/** When each pod was first seen under taints it tolerates for a time only; taints themselves do not always tell. */
+const seenSince = new WeakMap<Cache, Map<string, number>>()
+
+/** Ends pods on nodes with NoExecute taints: at once, or when the time they tolerate them is up. */
+export const taintEvictionController = defineController({
+  name: 'taint-eviction-controller',
+  alias: 'taint-eviction',
+  serviceAccount: 'node-controller',
+  eventComponent: 'taint-eviction-controller',
+  for: Pod,
+  concurrency: 8,
+  reads: [Node],
+  indexes: (cache) => cache.addIndex(Pod, nodeIndex, ({ spec }) => (spec.nodeName ? [spec.nodeName] : [])),
+  ignores: (next, prev) =>
+    prev !== undefined &&
+    next.spec.nodeName === prev.spec.nodeName &&
+    sortedJson(next.spec.tolerations ?? []) === sortedJson(prev.spec.tolerations ?? []),
+  watches: [
+    on(Node, function* (node, cache, { prev }) {
+      if (prev === undefined ? noExecuteTaints(node).length === 0 : sortedJson(noExecuteTaints(node)) === sortedJson(noExecuteTaints(prev)))
+        return
+      for (const { metadata } of cache.byIndex(Pod, nodeIndex, node.metadata.name ?? '')) yield `${metadata.namespace}/${metadata.name}`
+    }),
+  ],
+
+  async reconcile(pod, context) {
+    const { cache, clock, events, requeueAfter } = context
+    const since = sinceOf(cache)
+    const uid = pod.metadata.uid ?? ''
+    const node = pod.spec.nodeName ? cache.get(Node, '', pod.spec.nodeName) : undefined
+    const taints = node === undefined || isDeleting(pod) ? [] : noExecuteTaints(node)
+    const patienceSeconds = toleratedSeconds(pod, taints)
+    if (patienceSeconds === undefined) {
+      if (since.delete(uid) && !isDeleting(pod))
+        events.normal(Pod, pod, 'TaintManagerEviction', `Cancelling deletion of Pod ${pod.metadata.namespace}/${pod.metadata.name}`)
+      return
+    }
+    if (patienceSeconds <= 0) return evict(pod, context)
+    const startMs = since.get(uid) ?? Math.min(clock.now(), ...taints.flatMap(({ timeAdded }) => (timeAdded ? [parseTime(timeAdded)] : [])))
+    since.set(uid, startMs)
+    const leftMs = startMs + patienceSeconds * 1000 - clock.now()
+    if (leftMs > 0) requeueAfter(leftMs)
+    else await evict(pod, context)
+  },
+})
+
+function sinceOf(cache: Cache): Map<string, number> {
+  let since = seenSince.get(cache)
+  if (since === undefined) {
+    since = new Map()
+    seenSince.set(cache, since)
+  }
+  return since
+}
+
+const noExecuteTaints = ({ spec }: V1Node): V1Taint[] => (spec?.taints ?? []).filter(({ effect }) => effect === 'NoExecute')
+
+/** How long the pod may stay: undefined is for ever, 0 not at all. */
+function toleratedSeconds({ spec }: V1Pod, taints: readonly V1Taint[]): number | undefined {
+  let shortest: number | undefined
+  for (const taint of taints) {
+    const fitting = (spec.tolerations ?? []).filter((toleration) => tolerates(toleration, taint))
+    if (fitting.length === 0) return 0
+    for (const { tolerationSeconds } of fitting) {
+      if (tolerationSeconds !== undefined) shortest = Math.min(shortest ?? Number.POSITIVE_INFINITY, Math.max(0, tolerationSeconds))
+    }
+  }
+  return shortest
+}
+
+async function evict(pod: V1Pod, { client, events, clock, cache }: ReconcileContext): Promise<void> {
+  const { namespace, name, uid = '' } = pod.metadata
+  sinceOf(cache).delete(uid)
+  events.normal(Pod, pod, 'TaintManagerEviction', `Marking for deletion Pod ${namespace}/${name}`)
+  const condition = {
+    type: 'DisruptionTarget',
+    status: 'True',
+    reason: 'DeletionByTaintManager',
+    message: 'Taint manager: deleting due to NoExecute taint',
+    lastTransitionTime: formatTime(clock.now()),
+  }
+  try {
+    await client.patch(Pod, pod.metadata, { metadata: { uid }, status: { conditions: [condition] } }, { subresource: 'status' })
+    await client.delete(Pod, pod.metadata, { uid })
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+  }
+}
