@@ -123,6 +123,8 @@ export type Watch = Disposable & {
   cancel(): void
   /** Resolves once everything committed before the call was delivered. */
   progress(): Promise<number>
+  /** Up to where everything is delivered, where that can be told at once: by a store in this process, outside its deliveries. */
+  delivered?(): number | undefined
 }
 
 export type Lease = { id: bigint; ttlSeconds: number; grantedSeconds: number }

@@ -144,7 +144,10 @@ export function eventEncoder(resource: ServedResource, form: Form, table: () => 
       : Buffer.from(`{"type":"${type}","object":${JSON.stringify(value)}}\n`)
   return {
     // The first table of a stream carries the columns, so its bytes are one client's own.
-    key: form.as === 'Table' ? `table ${tableCount++}` : `${form.media} ${form.as} ${form.metaVersion} ${resource.apiVersion}`,
+    key:
+      form.as === 'Table'
+        ? `table ${tableCount++}`
+        : `${form.media} ${form.as} ${form.metaVersion} ${resource.apiVersion} ${resource.definition.plural}`,
     event(type, cached) {
       if (form.media === 'json' && form.as === 'object' && resource.isStoredVersion) return jsonEvent(type, cached)
       return encode(type, object(cached), schema)

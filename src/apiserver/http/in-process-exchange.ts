@@ -97,6 +97,8 @@ class InProcessExchange implements HttpExchange {
   }
   stream(status: number, headers: HttpHeaders): HttpResponseStream {
     const pending: Uint8Array[] = []
+    const drained: (() => void)[] = []
+    let pendingBytes = 0
     let wake: (() => void) | undefined
     let hasEnded = false
     const end = () => {
@@ -116,7 +118,12 @@ class InProcessExchange implements HttpExchange {
       async *chunks() {
         try {
           for (;;) {
-            while (pending.length > 0) yield pending.shift() as Uint8Array
+            while (pending.length > 0) {
+              const chunk = pending.shift() as Uint8Array
+              pendingBytes -= chunk.byteLength
+              if (pending.length === 0) for (const callback of drained) callback()
+              yield chunk
+            }
             if (hasEnded) return
             await new Promise<void>((resolve) => {
               wake = resolve
@@ -130,16 +137,16 @@ class InProcessExchange implements HttpExchange {
     return {
       write(chunk) {
         if (hasEnded) return false
-        pending.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)
+        const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+        pending.push(bytes)
+        pendingBytes += bytes.byteLength
         wake?.()
         return true
       },
       get backlogBytes() {
-        return pending.reduce((sum, chunk) => sum + chunk.byteLength, 0)
+        return pendingBytes
       },
-      onDrain(callback) {
-        callback()
-      },
+      onDrain: (callback) => drained.push(callback),
       end,
       abort: end,
     }

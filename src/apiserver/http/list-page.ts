@@ -33,13 +33,14 @@ export async function listPage(
     const revision = await cache.fresh()
     return pageOf(source, selection, cache.list(selection.namespace), revision, options.limit)
   }
-  if (asked > 0) await waitFor(source, asked, patience)
+  if (asked > 0) await waitForRevision(source, asked, patience)
   // Whoever accepts old data gets everything at once, from memory, whatever the limit: upstream's cache does the same.
   const limit = options.resourceVersion === '0' ? 0 : options.limit
   return pageOf(source, selection, cache.list(selection.namespace), Math.max(cache.revision, source.store.revision), limit)
 }
 
-async function waitFor({ registry, store }: ListSource, revision: number, patience: () => Promise<void>): Promise<void> {
+/** Throws when the revision does not come in time. */
+export async function waitForRevision({ registry, store }: ListSource, revision: number, patience: () => Promise<void>): Promise<void> {
   if (Math.max(registry.cache.revision, store.revision) >= revision) return
   const timeUp = patience()
   const reached = await Promise.race([registry.cache.reached(revision).then(() => true), timeUp.then(() => false)])

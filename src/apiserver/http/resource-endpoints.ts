@@ -1,21 +1,22 @@
 /** The endpoints of resources: which verb of which resource is answered how. */
 import { notFound } from '#api/meta/status-error.ts'
 import { allVerbs, type KubernetesObject, type ScaleRules, type UpdateRules, type Verb } from '#api/resource.ts'
-import { contentTypeOf, encodeList, encodeObject, encodeValue, eventEncoder, type TableOptions } from '#apiserver/http/answers.ts'
+import { contentTypeOf, encodeList, encodeObject, encodeValue, type TableOptions } from '#apiserver/http/answers.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
 import { warnOfDeprecation } from '#apiserver/http/deprecation.ts'
 import { addWarnings, type Endpoint, statusSchema } from '#apiserver/http/handler.ts'
-import { type ListPage, listPage, listPatienceMs, parseResourceVersion, resourceVersionError } from '#apiserver/http/list-page.ts'
+import { type ListPage, listPage, listPatienceMs, parseResourceVersion } from '#apiserver/http/list-page.ts'
 import { type Form, knowsAnyOf, negotiate } from '#apiserver/http/negotiation.ts'
 import { patchObject } from '#apiserver/http/patch-verb.ts'
 import { listOptions, validateListOptions } from '#apiserver/http/query-options.ts'
-import { failure, methodNotAllowed, unknownAccept, watchNotAcceptable } from '#apiserver/http/refusals.ts'
+import { methodNotAllowed, unknownAccept } from '#apiserver/http/refusals.ts'
 import type { RequestInfo } from '#apiserver/http/request-info.ts'
 import { selectionOf } from '#apiserver/http/selection.ts'
 import { respondPieces, respondWhole } from '#apiserver/http/send-pieces.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
 import type { IncludeObject } from '#apiserver/http/table.ts'
-import { WatchStream } from '#apiserver/http/watch-stream.ts'
+import { WatchTurns } from '#apiserver/http/watch-turns.ts'
+import { watchObjects } from '#apiserver/http/watch-verb.ts'
 import {
   createObject,
   deleteContext,
@@ -47,16 +48,16 @@ export type EndpointServices = WriteServices & {
   watches?: WatchMetrics
 }
 
+type RouteServices = EndpointServices & { turns: WatchTurns }
+
 /** `methods` are the HTTP methods it takes. */
 export type SpecialSubresource = {
   methods: readonly string[]
   handle(context: RequestContext, resource: ServedResource): void | Promise<void>
 }
 
-/** Slower clients than this are cut off, so that they do not eat the server's memory. */
-const watchBacklogBytes = 16 << 20
-
-export function resourceRoute(services: EndpointServices): (info: RequestInfo, method: string) => Endpoint | undefined {
+export function resourceRoute(given: EndpointServices): (info: RequestInfo, method: string) => Endpoint | undefined {
+  const services: RouteServices = { ...given, turns: new WatchTurns(given.clock) }
   return (info, method) => {
     const resource = services.find(info.group, info.version, info.resource)
     if (resource === undefined) return undefined
@@ -69,7 +70,7 @@ export function resourceRoute(services: EndpointServices): (info: RequestInfo, m
   }
 }
 
-function endpointFor(services: EndpointServices, resource: ServedResource, info: RequestInfo, method: string): Endpoint | undefined {
+function endpointFor(services: RouteServices, resource: ServedResource, info: RequestInfo, method: string): Endpoint | undefined {
   const isNamespaced = resource.definition.scope === 'Namespaced'
   if (isNamespaced ? info.namespace === '' && isNamed(info) : info.namespace !== '' && info.resource !== 'namespaces') return undefined
   if (info.subresource !== '') return subresourceEndpoint(services, resource, info, method)
@@ -81,7 +82,7 @@ function isNamed({ name, verb }: RequestInfo): boolean {
   return name !== '' && verb !== 'list' && verb !== 'watch'
 }
 
-function objectEndpoint(services: EndpointServices, resource: ServedResource, info: RequestInfo, method: string): Endpoint | undefined {
+function objectEndpoint(services: RouteServices, resource: ServedResource, info: RequestInfo, method: string): Endpoint | undefined {
   const { definition } = resource
   const isCollection =
     info.verb === 'list' ||
@@ -110,7 +111,7 @@ function objectEndpoint(services: EndpointServices, resource: ServedResource, in
     case 'list':
       return (context) => listObjects(services, context, resource)
     case 'watch':
-      return (context) => watchObjects(services, context, resource)
+      return (context) => watchObjects(services, context, resource, formOf(context), () => tableOptions(services, context))
     case 'create':
       return async (context) => respondWritten(services, context, resource, await createObject(context, resource, services))
     case 'update':
@@ -174,15 +175,20 @@ export function formOf(context: RequestContext): Form {
   return negotiate(context.headers.accept, { pretty: context.query.get('pretty'), userAgent: context.headers['user-agent'] })
 }
 
-async function getObject(services: EndpointServices, context: RequestContext, resource: ServedResource): Promise<void> {
-  const { info, query } = context
+function getObject(services: EndpointServices, context: RequestContext, resource: ServedResource): void | Promise<void> {
   const form = formOf(context)
   const { cache } = resource.registry
-  const asked = query.get('resourceVersion')
-  if (asked === null || asked === '') await cache.fresh()
-  else parseResourceVersion(asked)
-  const object = cache.get(resource.registry.key(info.namespace, info.name))
-  if (object === undefined) throw notFound({ group: resource.definition.group, resource: resource.definition.plural }, info.name)
+  const asked = context.query.get('resourceVersion')
+  if (asked) parseResourceVersion(asked)
+  else if (!cache.isFresh) return cache.fresh().then(() => respondFound(services, context, resource, form))
+  return respondFound(services, context, resource, form)
+}
+
+function respondFound(services: EndpointServices, context: RequestContext, resource: ServedResource, form: Form): void | Promise<void> {
+  const { namespace, name } = context.info
+  const { group, plural } = resource.definition
+  const object = resource.registry.cache.get(resource.registry.key(namespace, name))
+  if (object === undefined) throw notFound({ group, resource: plural }, name)
   return respondObject(services, context, resource, object, form, 200)
 }
 
@@ -195,55 +201,6 @@ async function listObjects(services: EndpointServices, context: RequestContext, 
     services.clock.sleep(listPatienceMs),
   )
   await respondList(services, context, resource, page, form)
-}
-
-function watchObjects(services: EndpointServices, context: RequestContext, resource: ServedResource): void {
-  const options = listOptions(context.query, true)
-  const form = formOf(context)
-  const named = context.info.name !== '' && options.fieldSelector === '' ? `metadata.name=${context.info.name}` : options.fieldSelector
-  const selection = selectionOf(resource.definition, namespaceOf(context, resource), { ...options, fieldSelector: named })
-  validateListOptions(options)
-  if (form.media === 'yaml') throw watchNotAcceptable()
-  if (!/^\d*$/.test(options.resourceVersion)) throw failure(500, resourceVersionError(options.resourceVersion))
-  const { cache } = resource.registry
-  const startsFromNow =
-    options.sendInitialEvents === true ||
-    options.resourceVersion === '' ||
-    (options.resourceVersion === '0' && options.sendInitialEvents !== false)
-  const startsAfterNow = options.sendInitialEvents === false && (options.resourceVersion === '' || options.resourceVersion === '0')
-  const headers: HttpHeaders = { 'content-type': watchContentType(form) }
-  addWarnings(context, headers)
-  const measures = services.watches?.of(resource.definition)
-  const stream = context.exchange.stream(200, headers)
-  const watch = new WatchStream({
-    cache,
-    selection,
-    encoder: eventEncoder(resource, form, () => tableOptions(services, context)),
-    clock: services.clock,
-    sink: {
-      write(bytes) {
-        measures?.sent(bytes.length)
-        stream.write(bytes)
-        return stream.backlogBytes < watchBacklogBytes
-      },
-      end: () => stream.end(),
-    },
-    fromRevision: startsAfterNow ? cache.revision : startsFromNow ? undefined : Number(options.resourceVersion),
-    announcesInitialEvents: options.sendInitialEvents === true && options.allowWatchBookmarks,
-    wantsBookmarks: options.allowWatchBookmarks,
-    timeoutMs: watchTimeoutMs(options.timeoutSeconds, services.random),
-  })
-  context.exchange.onClose(() => watch.stop())
-  watch.start()
-}
-
-/** Clients that do not say get between half an hour and an hour, so that they do not all come back at once. */
-function watchTimeoutMs(asked: number | undefined, random: Random): number {
-  return asked !== undefined && asked > 0 ? asked * 1000 : 1_800_000 * (1 + random.float())
-}
-
-function watchContentType(form: Form): string {
-  return form.media === 'protobuf' ? 'application/vnd.kubernetes.protobuf;stream=watch' : 'application/json'
 }
 
 async function deleteMany(services: EndpointServices, context: RequestContext, resource: ServedResource): Promise<void> {

@@ -6,9 +6,12 @@ import { badRequest } from '#api/meta/status-error.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 import type { ListOptions } from '#apiserver/http/query-options.ts'
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
+import type { Interest } from '#apiserver/watch-cache/watchers.ts'
 
 export type Selection = {
   readonly namespace: string
+  /** What can be told of the objects without looking at them one by one. */
+  readonly interest: Interest
   /** Matches everything in the namespace. */
   readonly isAll: boolean
   matches(cached: CachedObject): boolean
@@ -25,6 +28,7 @@ export function selectionOf(
   const isAll = labels === undefined && fields === undefined
   return {
     namespace,
+    interest: { namespace, name: fields?.requiredValue('metadata.name'), field: fields && requiredField(definition, fields) },
     isAll,
     matches(cached) {
       if (namespace !== '' && cached.namespace !== namespace) return false
@@ -33,6 +37,14 @@ export function selectionOf(
       return fields === undefined || fields.matches((field) => fieldOf(definition, field, cached))
     },
   }
+}
+
+function requiredField(definition: ResourceDefinition, { terms }: FieldSelector): Interest['field'] {
+  for (const { field: name, operator, value } of terms) {
+    const read = definition.fieldSelectors?.[name]
+    if (read !== undefined && operator === '=') return { name, value, read }
+  }
+  return undefined
 }
 
 function readLabelSelector(text: string): LabelSelector {

@@ -1,8 +1,10 @@
 /** A watch: changes of the cache, seen through a selection, written to one client in the form it asked for. */
 import type { V1Status } from '#api/meta/v1/types.gen.ts'
 import type { Selection } from '#apiserver/http/selection.ts'
+import type { SharedBytes, WatchTurns } from '#apiserver/http/watch-turns.ts'
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
-import { type Change, type ChangeType, ResourceExpired, type WatchCache } from '#apiserver/watch-cache/watch-cache.ts'
+import { type Change, type ChangeType, ResourceExpired } from '#apiserver/watch-cache/change-window.ts'
+import type { WatchCache } from '#apiserver/watch-cache/watch-cache.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 
 /** How a watcher's events become bytes. Two watchers with the same `key` get the same bytes for the same change. */
@@ -13,8 +15,15 @@ export type EventEncoder = {
   error(status: V1Status): Uint8Array
 }
 
-/** Where events go. `write` returns false when the client is too far behind to be served any longer. */
-export type EventSink = { write(bytes: Uint8Array): boolean; end(): void }
+/** Where events go. */
+export type EventSink = {
+  write(bytes: Uint8Array): void
+  /** The client has not taken enough of what was written. */
+  isBehind(): boolean
+  /** Called when that may be over. */
+  onCaughtUp(callback: () => void): void
+  end(): void
+}
 
 export type WatchStreamOptions = {
   cache: WatchCache
@@ -22,21 +31,42 @@ export type WatchStreamOptions = {
   encoder: EventEncoder
   sink: EventSink
   clock: Clock
+  turns: WatchTurns
   /** Changes after this revision; undefined: the present state first, as ADDED events. */
   fromRevision: number | undefined
   /** Ends the initial state with a bookmark. */
   announcesInitialEvents: boolean
   wantsBookmarks: boolean
   timeoutMs: number
+  /** For metrics: sizes of events that were written. */
+  onSent?: ((sizeBytes: number) => void) | undefined
 }
 
 const bookmarkPeriodMs = 60_000
+/** About so much is made for one client in one turn. */
+const turnBytes = 64 * 1024
+const turnEvents = 256
 
+type Pending = { type: ChangeType; change: Change }
+
+/**
+ *     initial state --> reading the window <--> live
+ *
+ * Live, changes are noted as they come and written when the turn comes. A client that falls behind is let go of: when it has
+ * caught up it gets what it missed from the cache's window, so that nothing is kept for it; when the window has moved on, it is
+ * cut off and has to start over.
+ */
 export class WatchStream {
   readonly #options: WatchStreamOptions
   #subscription: Disposable | undefined
   #timers: Timer[] = []
+  /** What is left of the initial state. */
+  #initial: { objects: readonly CachedObject[]; next: number } | undefined
+  /** Everything up to here was written, or does not concern the client. */
   #revision = 0
+  #isLive = false
+  #pending: Pending[] = []
+  #hasAsked = false
   #isOver = false
 
   constructor(options: WatchStreamOptions) {
@@ -45,41 +75,14 @@ export class WatchStream {
 
   /** Writes what the client has missed and follows from there. */
   start(): void {
-    const { cache, clock, encoder, sink, fromRevision, timeoutMs, wantsBookmarks, announcesInitialEvents } = this.#options
-    let start = fromRevision
-    if (start === undefined) {
-      start = cache.revision
-      for (const object of cache.list(this.#options.selection.namespace)) {
-        if (!this.#options.selection.matches(object) || sink.write(encoder.event('ADDED', object))) continue
-        this.stop()
-        return
-      }
-      if (announcesInitialEvents) sink.write(encoder.bookmark(start, true))
-    }
-    this.#revision = start
+    const { cache, clock, sink, selection, fromRevision, timeoutMs, wantsBookmarks } = this.#options
+    this.#revision = fromRevision ?? cache.revision
+    if (fromRevision === undefined) this.#initial = { objects: cache.list(selection.namespace), next: 0 }
     this.#timers.push(clock.after(timeoutMs, () => this.#timeOut()))
     if (wantsBookmarks) this.#timers.push(clock.every(bookmarkPeriodMs, () => this.#bookmark()))
-    try {
-      this.#subscription = cache.watch(start, {
-        onChange: (change) => this.#deliver(change),
-        onEnd: () => this.stop(),
-      })
-    } catch (error) {
-      if (!(error instanceof ResourceExpired)) throw error
-      sink.write(
-        encoder.error({
-          kind: 'Status',
-          apiVersion: 'v1',
-          metadata: {},
-          status: 'Failure',
-          message: error.message,
-          reason: 'Expired',
-          code: 410,
-        }),
-      )
-      this.stop()
-    }
-    if (this.#isOver) this.#subscription?.[Symbol.dispose]()
+    this.#subscription = cache.follow({ onChange: this.#note, onEnd: () => this.stop() }, selection.interest)
+    sink.onCaughtUp(() => this.#ask())
+    this.takeTurn(undefined)
   }
 
   stop(): void {
@@ -87,24 +90,120 @@ export class WatchStream {
     this.#isOver = true
     this.#subscription?.[Symbol.dispose]()
     for (const timer of this.#timers) timer.cancel()
+    this.#initial = undefined
+    this.#pending = []
     this.#options.sink.end()
   }
 
-  #deliver(change: Change): void {
-    if (this.#isOver) return
-    this.#revision = change.revision
-    const { encoder, sink } = this.#options
+  /** Writes what there is to write, up to a limit; asks for another turn when there is more. */
+  takeTurn(shared: SharedBytes | undefined): void {
+    this.#hasAsked = false
+    if (this.#isOver || this.#options.sink.isBehind()) return
+    if (this.#initial) this.#writeInitial(this.#initial)
+    else if (this.#isLive) this.#writePending(shared)
+    else this.#writeWindow()
+  }
+
+  readonly #note = (change: Change): void => {
+    if (!this.#isLive || change.revision <= this.#revision) return
     const type = this.#typeFor(change)
     if (type === undefined) return
-    const key = `${encoder.key} ${type}`
-    let bytes = change.encodings.get(key)
-    if (bytes === undefined) {
-      // What leaves the selection is shown as it was last seen in it, under the revision of the change.
-      const shown = type === 'DELETED' && change.type !== 'DELETED' ? change.previous?.at(change.revision) : change.object
-      bytes = encoder.event(type, shown ?? change.object)
-      change.encodings.set(key, bytes)
+    if (this.#pending.length >= turnEvents && this.#options.sink.isBehind()) {
+      this.#fallBack()
+      return
     }
-    if (!sink.write(bytes)) this.stop()
+    this.#pending.push({ type, change })
+    this.#ask()
+  }
+
+  #ask(): void {
+    if (this.#hasAsked || this.#isOver) return
+    this.#hasAsked = true
+    this.#options.turns.ask(this)
+  }
+
+  /** From now on the window keeps what the client has not got. */
+  #fallBack(): void {
+    const first = this.#pending[0]
+    if (first) this.#revision = Math.max(this.#revision, first.change.revision - 1)
+    this.#pending = []
+    this.#isLive = false
+  }
+
+  #writeInitial(initial: { objects: readonly CachedObject[]; next: number }): void {
+    const { selection, encoder, sink, announcesInitialEvents } = this.#options
+    const events: Uint8Array[] = []
+    let size = 0
+    while (initial.next < initial.objects.length && size < turnBytes) {
+      const object = initial.objects[initial.next++] as CachedObject
+      if (!selection.matches(object)) continue
+      const bytes = encoder.event('ADDED', object)
+      this.#options.onSent?.(bytes.length)
+      events.push(bytes)
+      size += bytes.length
+    }
+    if (initial.next === initial.objects.length) {
+      this.#initial = undefined
+      if (announcesInitialEvents) events.push(encoder.bookmark(this.#revision, true))
+    }
+    if (events.length > 0) sink.write(joined(events))
+    if (this.#initial) this.#ask()
+    else this.takeTurn(undefined)
+  }
+
+  #writeWindow(): void {
+    const { cache, encoder, sink } = this.#options
+    let changes: Change[]
+    try {
+      changes = cache.changesAfter(this.#revision, turnEvents)
+    } catch (error) {
+      if (!(error instanceof ResourceExpired)) throw error
+      sink.write(encoder.error(expiredStatus(error.message)))
+      this.stop()
+      return
+    }
+    this.#write(
+      changes.flatMap((change) => {
+        const type = this.#typeFor(change)
+        return type === undefined ? [] : [{ type, change }]
+      }),
+    )
+    this.#revision = changes.at(-1)?.revision ?? this.#revision
+    // What comes now is told by the cache.
+    if (changes.length < turnEvents) this.#isLive = true
+    else this.#ask()
+  }
+
+  #writePending(shared: SharedBytes | undefined): void {
+    const pending = this.#pending
+    const first = pending[0]
+    const last = pending.at(-1)
+    if (first === undefined || last === undefined) return
+    this.#pending = []
+    this.#revision = Math.max(this.#revision, last.change.revision)
+    const { selection, encoder, onSent } = this.#options
+    if (!selection.isAll || shared === undefined) {
+      this.#write(pending)
+      return
+    }
+    const key = `${encoder.key} ${selection.namespace} ${first.change.revision} ${last.change.revision} ${pending.length}`
+    const bytes = shared.get(key, () => joined(pending.map((each) => this.#encoded(each))))
+    if (onSent) for (let count = 0; count < pending.length; count++) onSent(bytes.length / pending.length)
+    this.#options.sink.write(bytes)
+  }
+
+  #write(pending: readonly Pending[]): void {
+    if (pending.length === 0) return
+    const { onSent, sink } = this.#options
+    const events = pending.map((each) => this.#encoded(each))
+    if (onSent) for (const { length } of events) onSent(length)
+    sink.write(joined(events))
+  }
+
+  #encoded({ type, change }: Pending): Uint8Array {
+    // What leaves the selection is shown as it was last seen in it, under the revision of the change.
+    const shown = type === 'DELETED' && change.type !== 'DELETED' ? change.previous?.at(change.revision) : change.object
+    return this.#options.encoder.event(type, shown ?? change.object)
   }
 
   /** A change may move an object into the selection or out of it. */
@@ -119,14 +218,25 @@ export class WatchStream {
     return before ? 'DELETED' : undefined
   }
 
+  /** Only where everything up to its revision has been written. */
   #bookmark(): void {
     const { cache, encoder, sink } = this.#options
+    if (this.#isLive && this.#pending.length > 0) this.takeTurn(undefined)
+    if (this.#isOver || !this.#isLive || this.#pending.length > 0) return
     this.#revision = Math.max(this.#revision, cache.revision)
-    if (!sink.write(encoder.bookmark(this.#revision, false))) this.stop()
+    sink.write(encoder.bookmark(this.#revision, false))
   }
 
   #timeOut(): void {
     if (this.#options.wantsBookmarks) this.#bookmark()
     this.stop()
   }
+}
+
+function joined(events: readonly Uint8Array[]): Uint8Array {
+  return events.length === 1 ? (events[0] as Uint8Array) : Buffer.concat(events)
+}
+
+function expiredStatus(message: string): V1Status {
+  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason: 'Expired', code: 410 }
 }

@@ -1,114 +1,125 @@
 /** Everything of one resource that is in the store, in memory, with the recent changes to it. */
 import type { ValueTransformer } from '#apiserver/encryption/transformer.ts'
 import { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
+import { Change, ChangeWindow, type WindowLimits } from '#apiserver/watch-cache/change-window.ts'
 import { ObjectIndex } from '#apiserver/watch-cache/object-index.ts'
 import { type FeedReceiver, ReadableFeed, readableValue } from '#apiserver/watch-cache/readable-feed.ts'
+import { type Interest, Watchers } from '#apiserver/watch-cache/watchers.ts'
 import type { Clock } from '#base/clock.ts'
-import { RingBuffer } from '#base/ring-buffer.ts'
 import type { KeyValue, Store, StoreEvent, Watch } from '#store/store.ts'
-
-export type ChangeType = 'ADDED' | 'MODIFIED' | 'DELETED'
-
-/** A change as it happened in the store; whoever watches with a selector may see it as another type. */
-export class Change {
-  readonly type: ChangeType
-  readonly revision: number
-  readonly atMs: number
-  /** After the change; for a deletion the last state, under the revision of the deletion. */
-  readonly object: CachedObject
-  readonly previous: CachedObject | undefined
-  /** What was made of this change for watchers, by the form they asked for: made once, sent to all. */
-  readonly encodings = new Map<string, Uint8Array>()
-
-  constructor(type: ChangeType, revision: number, atMs: number, object: CachedObject, previous: CachedObject | undefined) {
-    this.type = type
-    this.revision = revision
-    this.atMs = atMs
-    this.object = object
-    this.previous = previous
-  }
-}
 
 export type CacheWatcher = {
   /** Called in order, synchronously with the commit. */
   onChange(change: Change): void
-  /** Nothing of this resource changed up to this revision. */
-  onProgress?(revision: number): void
   /** The cache lost its feed; the watcher must be told to start over. */
   onEnd(): void
 }
 
-export type WatchCacheOptions = {
+export type WatchCacheOptions = Partial<WindowLimits> & {
   store: Store
   clock: Clock
   /** `/registry/pods/` */
   prefix: string
   isNamespaced: boolean
-  /** How long changes are kept for those who come back, as far as the capacity allows. */
-  windowMs?: number
-  maxChanges?: number
   /** Encryption at rest. */
   transformer?: ValueTransformer | undefined
 }
 
-export class ResourceExpired extends Error {
-  override name = 'ResourceExpired'
-  readonly oldest: number
-  constructor(asked: number, oldest: number) {
-    super(`too old resource version: ${asked} (${oldest})`)
-    this.oldest = oldest
-  }
-}
+/** Between attempts to read everything again. */
+const retryMs = 1000
+const pageObjects = 5000
 
 export class WatchCache {
-  readonly #options: Required<Omit<WatchCacheOptions, 'transformer'>> & Pick<WatchCacheOptions, 'transformer'>
-  readonly #index = new ObjectIndex()
-  readonly #changes: RingBuffer<Change>
+  readonly #options: Omit<WatchCacheOptions, keyof WindowLimits>
+  #index = new ObjectIndex()
+  readonly #window: ChangeWindow
+  /** Others who follow. */
+  readonly #followers = new Watchers()
+  /** Parts of this process, that have to hear of everything. */
   readonly #watchers = new Set<CacheWatcher>()
-  /** Changes up to and including this revision are no longer in the window. */
-  #forgotten = 0
   #revision = 0
   #feed: Watch | undefined
   /** Between the store and this cache where values are encrypted. */
   #readable: ReadableFeed | undefined
+  /** Settles when the cache has been filled again, after the store lost its feed. */
+  #restarted: Promise<void> | undefined
+  #isStopped = false
   #waiting: { revision: number; resolve(): void }[] = []
 
-  constructor(options: WatchCacheOptions) {
-    this.#options = { windowMs: 300_000, maxChanges: 100_000, ...options }
-    this.#changes = new RingBuffer(128)
+  constructor({ windowMs = 300_000, maxChanges = 100_000, maxBytes = 64 << 20, ...options }: WatchCacheOptions) {
+    this.#options = options
+    this.#window = new ChangeWindow({ windowMs, maxChanges, maxBytes })
   }
 
   /** Reads everything there is, then follows the store. */
   async start(): Promise<void> {
     const { store, prefix, clock, transformer } = this.#options
-    const { kvs, revision } = await store.range({ prefix })
-    for (const kv of kvs) this.#index.set(this.#cached(transformer ? await readableValue(kv, transformer) : kv))
+    const { objects, revision } = await this.#read()
+    this.#window.startAfter(revision)
     this.#revision = revision
-    this.#forgotten = revision
+    this.#replace(objects, revision)
     const receiver: FeedReceiver = {
       onEvents: (events, at) => this.#apply(events, at),
       onProgress: (at) => this.#progress(at),
     }
-    if (transformer) this.#readable = new ReadableFeed(transformer, clock, receiver)
+    this.#readable = transformer && new ReadableFeed(transformer, clock, receiver)
     const feed = this.#readable ?? receiver
     this.#feed = store.watch({
       prefix,
       fromRevision: revision + 1,
       onEvents: (events, at) => feed.onEvents(events, at),
       onProgress: (at) => feed.onProgress(at),
-      onEnd: () => this.#end(),
+      onEnd: () => this.#lost(),
     })
+    this.#wake()
+  }
+
+  /** In pages, so that no answer of the store is too large. */
+  async #read(): Promise<{ objects: CachedObject[]; revision: number }> {
+    const { store, prefix, transformer } = this.#options
+    const objects: CachedObject[] = []
+    const end = `${prefix.slice(0, -1)}0`
+    let from = prefix
+    let revision = 0
+    for (;;) {
+      const page = await store.range({ key: from, end, limit: pageObjects, ...(revision > 0 ? { revision } : {}) })
+      if (revision === 0) revision = page.revision
+      for (const kv of page.kvs) objects.push(this.#cached(transformer ? await readableValue(kv, transformer) : kv))
+      if (!page.more) return { objects, revision }
+      from = `${page.kvs.at(-1)?.key}\u0000`
+    }
+  }
+
+  /** Takes over what was read, and tells what is different from before. */
+  #replace(objects: readonly CachedObject[], revision: number): void {
+    const atMs = this.#options.clock.now()
+    const gone = new Set(this.#watchers.size > 0 ? this.#index.list('').map(({ key }) => key) : [])
+    const before = this.#index
+    this.#index = new ObjectIndex()
+    for (const object of objects) this.#index.set(object)
+    for (const object of objects) {
+      const previous = before.get(object.key)
+      gone.delete(object.key)
+      if (previous?.revision === object.revision) continue
+      this.#tell(new Change(previous === undefined ? 'ADDED' : 'MODIFIED', object.revision, atMs, object, previous))
+    }
+    for (const key of gone) {
+      const previous = before.get(key)
+      if (previous) this.#tell(new Change('DELETED', revision, atMs, previous.at(revision), previous))
+    }
   }
 
   /** Watches may begin no earlier than now. */
   forgetHistory(): void {
-    this.#forgotten = this.#revision
+    this.#window.startAfter(this.#revision)
   }
 
   stop(): void {
+    this.#isStopped = true
     this.#feed?.cancel()
     this.#readable?.[Symbol.dispose]()
-    this.#end()
+    this.#followers.end()
+    for (const watcher of this.#watchers) watcher.onEnd()
   }
 
   /** Everything up to here is in the cache. */
@@ -119,7 +130,7 @@ export class WatchCache {
     return this.#index.size
   }
   get watchers(): number {
-    return this.#watchers.size
+    return this.#followers.size + this.#watchers.size
   }
 
   get(key: string): CachedObject | undefined {
@@ -133,11 +144,20 @@ export class WatchCache {
     return this.#index.count(namespace)
   }
 
+  /** Whether the cache holds everything that is committed, where that can be told without asking anybody. */
+  get isFresh(): boolean {
+    const reached = this.#feed?.delivered?.()
+    if (reached === undefined || this.#readable?.isSettled === false) return false
+    if (reached > this.#revision) this.#progress(reached)
+    return this.#revision >= this.#options.store.revision
+  }
+
   /** Resolves once the cache holds everything that was committed before the call, and tells up to where. */
   async fresh(): Promise<number> {
     const { store } = this.#options
-    if (this.#feed !== undefined && this.#revision < store.revision) {
-      const reached = await this.#feed.progress()
+    if (!this.isFresh) {
+      await this.#restarted
+      const reached = (await this.#feed?.progress()) ?? 0
       const settled = this.#readable?.settled()
       if (settled !== undefined) await settled
       if (reached > this.#revision) this.#progress(reached)
@@ -157,17 +177,24 @@ export class WatchCache {
   }
 
   /**
-   * Delivers every change after `revision`, those in the window at once and the later ones as they come.
+   * Delivers every change after `revision`, those in the window at once and the later ones as they come. Where the store lost
+   * its feed, what happened meanwhile is told as one change for each object.
    * Throws `ResourceExpired` where the window does not reach back that far.
    */
   watch(revision: number, watcher: CacheWatcher): Disposable {
-    if (revision < this.#forgotten) throw new ResourceExpired(revision, this.#forgotten + 1)
-    for (let index = this.#firstAfter(revision); index < this.#changes.length; index++) {
-      const change = this.#changes.at(index)
-      if (change) watcher.onChange(change)
-    }
+    for (const change of this.#window.after(revision, Number.POSITIVE_INFINITY)) watcher.onChange(change)
     this.#watchers.add(watcher)
     return { [Symbol.dispose]: () => this.#watchers.delete(watcher) }
+  }
+
+  /** Tells of changes from now on, until there may be a gap in them. */
+  follow(watcher: CacheWatcher, interest: Interest): Disposable {
+    return this.#followers.add(watcher, interest)
+  }
+
+  /** As `ChangeWindow.after`. */
+  changesAfter(revision: number, limit: number): Change[] {
+    return this.#window.after(revision, limit)
   }
 
   #apply(events: StoreEvent[], revision: number): void {
@@ -176,8 +203,9 @@ export class WatchCache {
     for (const event of events) {
       const change = event.type === 'put' ? this.#put(event, atMs) : this.#delete(event, atMs)
       if (change === undefined) continue
-      this.#remember(change)
-      for (const watcher of this.#watchers) watcher.onChange(change)
+      this.#window.push(change)
+      this.#tell(change)
+      this.#followers.tell(change)
     }
     this.#wake()
   }
@@ -201,35 +229,14 @@ export class WatchCache {
     return new CachedObject(key, namespace, rest.slice(slash + 1), modRevision, value)
   }
 
-  #remember(change: Change): void {
-    const { windowMs, maxChanges } = this.#options
-    const changes = this.#changes
-    const oldest = changes.at(0)
-    if (changes.length === changes.capacity && oldest !== undefined) {
-      const isRecent = change.atMs - oldest.atMs < windowMs
-      if (isRecent && changes.capacity < maxChanges) changes.resize(Math.min(changes.capacity * 2, maxChanges))
-    }
-    const dropped = changes.push(change)
-    if (dropped) this.#forgotten = Math.max(this.#forgotten, dropped.revision)
-  }
-
-  /** Index of the first change after the revision. */
-  #firstAfter(revision: number): number {
-    let low = 0
-    let high = this.#changes.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((this.#changes.at(middle)?.revision ?? 0) <= revision) low = middle + 1
-      else high = middle
-    }
-    return low
+  #tell(change: Change): void {
+    for (const watcher of this.#watchers) watcher.onChange(change)
   }
 
   #progress(revision: number): void {
     if (revision <= this.#revision) return
     this.#revision = revision
     this.#wake()
-    for (const watcher of this.#watchers) watcher.onProgress?.(revision)
   }
 
   #wake(): void {
@@ -239,8 +246,24 @@ export class WatchCache {
     for (const { resolve } of ready) resolve()
   }
 
-  #end(): void {
-    for (const watcher of this.#watchers) watcher.onEnd()
-    this.#watchers.clear()
+  /** The store could not keep the feed up: there may be a gap. */
+  #lost(): void {
+    if (this.#isStopped) return
+    this.#feed = undefined
+    this.#readable?.[Symbol.dispose]()
+    this.#readable = undefined
+    this.#followers.end()
+    this.#window.startAfter(Number.POSITIVE_INFINITY)
+    this.#restarted = this.#startAgain()
+  }
+
+  async #startAgain(): Promise<void> {
+    while (!this.#isStopped) {
+      try {
+        return await this.start()
+      } catch {
+        await this.#options.clock.sleep(retryMs)
+      }
+    }
   }
 }

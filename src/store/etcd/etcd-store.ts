@@ -120,7 +120,9 @@ export class EtcdStore implements Store {
     // Somebody else may have told the caller of a revision that has not been heard of here yet.
     if ((request.fromRevision ?? 0) > this.#revision + 1) return this.#watchFromAhead(request)
     const watch = this.#hub.watch(request)
-    return { ...watch, progress: () => this.#catchUp().then(() => watch.progress()) }
+    const { cancel } = watch
+    // Nobody here can tell what others have written without asking.
+    return { cancel, [Symbol.dispose]: cancel, progress: () => this.#catchUp().then(() => watch.progress()) }
   }
 
   async grantLease(ttlSeconds: number, id = 0n): Promise<Lease> {

@@ -55,7 +55,8 @@ export class WatchHub {
     if (watcher.wantsProgress) this.#countProgressWatchers(1)
     const cancel = () => this.#end(watcher)
     const progress = async () => (this.#catchingUp.has(watcher) ? watcher.whenCaughtUp() : this.#past.revision)
-    return { cancel, [Symbol.dispose]: cancel, progress }
+    const delivered = () => (this.#isDelivering || this.#catchingUp.has(watcher) ? undefined : this.#past.revision)
+    return { cancel, [Symbol.dispose]: cancel, progress, delivered }
   }
 
   /** Delivers a change that has just become visible. */

@@ -1,0 +1,106 @@
+/** Answering a watch: from where, in which form, how long. */
+import type { TableOptions } from '#apiserver/http/answers.ts'
+import { eventEncoder } from '#apiserver/http/answers.ts'
+import type { RequestContext } from '#apiserver/http/context.ts'
+import { addWarnings } from '#apiserver/http/handler.ts'
+import { listPatienceMs, resourceVersionError, waitForRevision } from '#apiserver/http/list-page.ts'
+import type { Form } from '#apiserver/http/negotiation.ts'
+import { type ListOptions, listOptions, validateListOptions } from '#apiserver/http/query-options.ts'
+import { failure, watchNotAcceptable } from '#apiserver/http/refusals.ts'
+import { selectionOf } from '#apiserver/http/selection.ts'
+import type { ServedResource } from '#apiserver/http/served-resource.ts'
+import { type EventSink, WatchStream } from '#apiserver/http/watch-stream.ts'
+import type { WatchTurns } from '#apiserver/http/watch-turns.ts'
+import type { WatchMetrics } from '#apiserver/metrics/watch-metrics.ts'
+import type { Clock } from '#base/clock.ts'
+import type { HttpHeaders, HttpResponseStream } from '#base/http-server.ts'
+import type { Random } from '#base/random.ts'
+import type { Store } from '#store/store.ts'
+
+export type WatchServices = {
+  clock: Clock
+  random: Random
+  store: Store
+  turns: WatchTurns
+  /** What watchers are sent is counted where this is there. */
+  watches?: WatchMetrics
+}
+
+/** So much may wait for a client before it is left to catch up by itself. */
+const watchBacklogBytes = 1 << 20
+
+export async function watchObjects(
+  services: WatchServices,
+  context: RequestContext,
+  resource: ServedResource,
+  form: Form,
+  table: () => TableOptions,
+): Promise<void> {
+  const { exchange, info } = context
+  const options = listOptions(context.query, true)
+  const named = info.name !== '' && options.fieldSelector === '' ? `metadata.name=${info.name}` : options.fieldSelector
+  const namespace = resource.definition.scope === 'Namespaced' ? info.namespace : ''
+  const selection = selectionOf(resource.definition, namespace, { ...options, fieldSelector: named })
+  validateListOptions(options)
+  if (form.media === 'yaml') throw watchNotAcceptable()
+  if (!/^\d*$/.test(options.resourceVersion)) throw failure(500, resourceVersionError(options.resourceVersion))
+  const { cache } = resource.registry
+  const fromRevision = startOf(options)
+  if (fromRevision === undefined && needsWaiting(options, resource)) await waitForState(services, resource, options)
+  const headers: HttpHeaders = { 'content-type': watchContentType(form) }
+  addWarnings(context, headers)
+  const stream = exchange.stream(200, headers)
+  const watch = new WatchStream({
+    cache,
+    selection,
+    encoder: eventEncoder(resource, form, table),
+    clock: services.clock,
+    turns: services.turns,
+    sink: sinkOf(stream),
+    fromRevision: fromRevision === 'now' ? cache.revision : fromRevision,
+    announcesInitialEvents: options.sendInitialEvents === true && options.allowWatchBookmarks,
+    wantsBookmarks: options.allowWatchBookmarks,
+    timeoutMs: watchTimeoutMs(options.timeoutSeconds, services.random),
+    onSent: services.watches?.of(resource.definition).sent,
+  })
+  exchange.onClose(() => watch.stop())
+  watch.start()
+}
+
+/** After which revision changes are wanted; undefined: the state comes first. */
+function startOf({ resourceVersion, sendInitialEvents }: ListOptions): number | 'now' | undefined {
+  const isUnset = resourceVersion === '' || resourceVersion === '0'
+  if (sendInitialEvents === false && isUnset) return 'now'
+  return sendInitialEvents === true || isUnset ? undefined : Number(resourceVersion)
+}
+
+function needsWaiting({ resourceVersion }: ListOptions, { registry: { cache } }: ServedResource): boolean {
+  return resourceVersion === '' ? !cache.isFresh : Number(resourceVersion) > cache.revision
+}
+
+async function waitForState(
+  { store, clock }: WatchServices,
+  { registry }: ServedResource,
+  { resourceVersion }: ListOptions,
+): Promise<void> {
+  if (resourceVersion === '') await registry.cache.fresh()
+  else await waitForRevision({ registry, store }, Number(resourceVersion), () => clock.sleep(listPatienceMs))
+}
+
+function sinkOf(stream: HttpResponseStream): EventSink {
+  return {
+    write: (bytes) => stream.write(bytes),
+    isBehind: () => stream.backlogBytes > watchBacklogBytes,
+    onCaughtUp: (callback) => stream.onDrain(callback),
+    end: () => stream.end(),
+  }
+}
+
+/** Clients that do not say get between half an hour and an hour, in whole seconds, so that they do not all come back at once. */
+function watchTimeoutMs(asked: number | undefined, random: Random): number {
+  return asked !== undefined && asked > 0 ? asked * 1000 : Math.round(1800 * (1 + random.float())) * 1000
+}
+
+function watchContentType(form: Form): string {
+  return form.media === 'protobuf' ? 'application/vnd.kubernetes.protobuf;stream=watch' : 'application/json'
+}
