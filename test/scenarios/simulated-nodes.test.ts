@@ -24,7 +24,7 @@ async function aWholeCluster(nodeCount: number) {
   }
   const nodes = await whileTimePasses(startSimulatedNodes(server, { count: nodeCount, clearsNotReadyTaint: true }, seams))
   stack.defer(() => nodes.stop())
-  const scheduler = await whileTimePasses(startScheduler(server, seams))
+  const scheduler = await whileTimePasses(startScheduler(server, seams, new AbortController().signal))
   stack.defer(() => whileTimePasses(scheduler.stop()))
   return { cluster, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }

@@ -38,6 +38,7 @@ function statusOf(container: V1Container, isInit: boolean, sources: StatusSource
     containerID: current.id,
     started: isStarted,
     ...resourcesOf(container),
+    ...mountsOf(container),
   }
   const reason = waiting.get(container.name)
   if (reason !== undefined && !runs) {
@@ -94,6 +95,7 @@ function unseenStatus(
     image: container.image ?? '',
     imageID: '',
     started: false,
+    ...mountsOf(container),
   }
   const wasRunning = previous?.state?.running !== undefined
   if (wasRunning || (isEnding && !isInit && (pod.spec.initContainers ?? []).length === 0)) {
@@ -109,4 +111,16 @@ const waitingReason = ({ spec }: V1Pod): string => ((spec.initContainers ?? []).
 function resourcesOf({ resources }: V1Container): Pick<V1ContainerStatus, 'resources' | 'allocatedResources'> {
   if (resources === undefined) return { resources: {} }
   return { resources, ...(resources.requests ? { allocatedResources: resources.requests } : {}) }
+}
+
+/** Mounts below a read-only one stay writable: no runtime here can do otherwise. */
+function mountsOf({ volumeMounts = [] }: V1Container): Pick<V1ContainerStatus, 'volumeMounts'> {
+  if (volumeMounts.length === 0) return {}
+  return {
+    volumeMounts: volumeMounts.map(({ name, mountPath, readOnly }) => ({
+      name,
+      mountPath,
+      ...(readOnly ? { readOnly, recursiveReadOnly: 'Disabled' } : {}),
+    })),
+  }
 }

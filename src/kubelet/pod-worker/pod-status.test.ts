@@ -136,6 +136,19 @@ test('addresses, times and generations are told', () => {
   )
 })
 
+test('mounts are told, and that what lies below a read-only one is not', () => {
+  const volumeMounts = [
+    { name: 'data', mountPath: '/data' },
+    { name: 'token', mountPath: '/token', readOnly: true },
+  ]
+  const pod = aPod({ containers: [{ name: 'app', image: 'app:1', volumeMounts }] })
+  const status = podStatus(pod, { observed: observed(['app running']), probes: allWell, ...usual })
+  assert.deepEqual(status.containerStatuses?.[0]?.volumeMounts, [
+    { name: 'data', mountPath: '/data' },
+    { name: 'token', mountPath: '/token', readOnly: true, recursiveReadOnly: 'Disabled' },
+  ])
+})
+
 test('pods of the host network have its addresses', () => {
   const status = podStatus(aPod({ hostNetwork: true }), { observed: observed([]), probes: allWell, ...usual })
   assert.deepEqual([status.podIP, status.podIPs], ['198.18.0.1', [{ ip: '198.18.0.1' }]])
