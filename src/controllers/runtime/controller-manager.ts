@@ -28,10 +28,13 @@ export type ControllerManagerOptions = {
   freezesObjects?: boolean
 }
 
+const retryMs = 1000
+
 export class ControllerManager {
   readonly #options: ControllerManagerOptions
   readonly #informers: Informers
   readonly #metrics: QueueMetrics
+  readonly #stopped = new AbortController()
   #running: RunningController[] = []
 
   constructor(options: ControllerManagerOptions) {
@@ -48,7 +51,7 @@ export class ControllerManager {
   async start(): Promise<void> {
     const { controllers, client, clock, random, logger, settings, clientFor } = this.#options
     const needed = controllers.filter((controller) => controller.isNeeded?.(settings) ?? true)
-    if (clientFor !== undefined) await this.#ensureServiceAccounts(needed)
+    if (clientFor !== undefined) await this.#untilItWorks(() => this.#ensureServiceAccounts(needed))
     const environment = {
       informers: this.#informers,
       clock,
@@ -58,13 +61,28 @@ export class ControllerManager {
       settings,
       clientFor: clientFor ?? (() => Promise.resolve(client)),
     }
-    for (const controller of needed) this.#running.push(await controller.start(environment))
+    for (const controller of needed) this.#running.push(await this.#untilItWorks(() => controller.start(environment)))
     await this.#informers.start()
     for (const controller of this.#running) controller.begin()
   }
 
+  /** A server that does not answer yet is no reason to give up. */
+  async #untilItWorks<T>(step: () => Promise<T>): Promise<T> {
+    const { clock, logger } = this.#options
+    for (;;) {
+      try {
+        return await step()
+      } catch (error) {
+        if (this.#stopped.signal.aborted) throw error
+        logger.warn('the controllers could not start yet', { error: error instanceof Error ? error.message : String(error) })
+        await clock.sleep(retryMs, this.#stopped.signal)
+      }
+    }
+  }
+
   /** Resolves when no worker is at work any more. */
   async stop(): Promise<void> {
+    this.#stopped.abort()
     const running = this.#running.splice(0)
     this.#informers.stop()
     await Promise.all(running.map((controller) => controller.stop()))
