@@ -116,8 +116,9 @@ export class ClusterFeed {
     const nominated = after.status?.nominatedNodeName
     if (nominated) nominator.nominate(info, nominated)
     else if (before?.status?.nominatedNodeName) nominator.withdraw(info.uid)
-    if (before === undefined || !queue.has(info.uid)) queue.add(info)
-    else queue.update(info, podEvents(before, after, 'Pod'))
+    const known = queue.get(info.uid)
+    if (known === undefined) queue.add(info)
+    else queue.update(info, podEvents(known.info.pod, after, 'Pod'))
   }
 }
 

@@ -50,10 +50,12 @@ export function schedulerMetrics(metrics: Metrics) {
       'scheduler_pod_scheduled_after_flush_total',
       'Number of pods that were successfully scheduled after being flushed from unschedulablePods.',
     ),
-    unschedulablePods: metrics.gauge(
-      'scheduler_unschedulable_pods',
-      'The number of unschedulable pods broken down by plugin name. A pod will increment the gauge for all plugins that caused it to not schedule.',
-    ),
+    measureUnschedulable: (read: () => Iterable<readonly [{ plugin: string; profile: string }, number]>) =>
+      metrics.measured(
+        'scheduler_unschedulable_pods',
+        'The number of unschedulable pods broken down by plugin name. A pod will increment the gauge for all plugins that caused it to not schedule and so this metric could be higher than the number of unschedulable pods.',
+        read,
+      ),
     measurePending: (read: () => { active: number; backoff: number; unschedulable: number; gated: number }) =>
       metrics.measured(
         'scheduler_pending_pods',

@@ -8,6 +8,7 @@ import { Diagnosis, FitError } from '#scheduler/framework/fit-error.ts'
 import { maxNodeScore } from '#scheduler/framework/plugin.ts'
 import type { Profile } from '#scheduler/framework/profile.ts'
 import { messageOf, unresolvable, unschedulable } from '#scheduler/framework/status.ts'
+import type { SchedulerMetrics } from '#scheduler/metrics.ts'
 
 export type Placement = { readonly nodeName: string; readonly evaluated: number; readonly feasible: number }
 
@@ -22,6 +23,7 @@ export type NodeSearchOptions = {
   random: Random
   clock: Clock
   extenders: readonly Extender[]
+  metrics: Pick<SchedulerMetrics, 'extensionPointDuration'>
   percentageOfNodesToScore: number
 }
 
@@ -43,7 +45,15 @@ export class NodeSearch {
     const feasible = this.#feasibleNodes(profile, cycle, diagnosis)
     const interested = this.#options.extenders.filter((each) => (each.filters || each.prioritizes) && each.isInterested(cycle.pod))
     if (interested.length > 0 && feasible.length > 0) return this.#placeWithExtenders(profile, cycle, diagnosis, feasible, interested)
-    return this.#best(feasible, diagnosis, () => profile.score(cycle, feasible))
+    return this.#best(feasible, diagnosis, () => this.#timed('Score', profile, () => profile.score(cycle, feasible)))
+  }
+
+  #timed<T>(point: string, { schedulerName: profile }: Profile, work: () => T): T {
+    const { clock, metrics } = this.#options
+    const startMs = clock.monotonic()
+    const result = work()
+    metrics.extensionPointDuration.observe((clock.monotonic() - startMs) / 1000, { extension_point: point, profile, status: 'Success' })
+    return result
   }
 
   #best(feasible: readonly NodeInfo[], diagnosis: Diagnosis, score: () => Float64Array): Placement {
@@ -72,7 +82,7 @@ export class NodeSearch {
 
   #feasibleNodes(profile: Profile, cycle: Cycle, diagnosis: Diagnosis): readonly NodeInfo[] {
     const all = this.#options.cache.nodes
-    const { refused, nodeNames, narrowedBy } = profile.preFilter(cycle)
+    const { refused, nodeNames, narrowedBy } = this.#timed('PreFilter', profile, () => profile.preFilter(cycle))
     for (const name of narrowedBy) diagnosis.plugins.add(name)
     if (refused !== undefined) {
       if (refused.code === 'Error') throw refused.error ?? new Error(messageOf(refused))
@@ -83,10 +93,10 @@ export class NodeSearch {
     }
     const nominated = this.#options.cache.node(cycle.pod.pod.status?.nominatedNodeName ?? '')
     if (nominated !== undefined && profile.filterWithNominated(cycle, nominated) === undefined) return [nominated]
-    if (nodeNames === undefined) return this.#passing(profile, cycle, all, diagnosis)
+    if (nodeNames === undefined) return this.#timed('Filter', profile, () => this.#passing(profile, cycle, all, diagnosis))
     diagnosis.absentStatus = unresolvable(`node(s) didn't satisfy plugin(s) [${narrowedBy.toSorted().join(' ')}]`)
     const named = [...nodeNames].flatMap((name) => this.#options.cache.node(name) ?? [])
-    return this.#passing(profile, cycle, named, diagnosis)
+    return this.#timed('Filter', profile, () => this.#passing(profile, cycle, named, diagnosis))
   }
 
   #passing(profile: Profile, cycle: Cycle, nodes: readonly NodeInfo[], diagnosis: Diagnosis): readonly NodeInfo[] {

@@ -64,6 +64,7 @@ export class Scheduler {
       random,
       clock,
       extenders,
+      metrics: this.#metrics,
       percentageOfNodesToScore: configuration.percentageOfNodesToScore,
     })
     const sort = [...this.profiles.values()][0]?.points.queueSort[0]
@@ -86,6 +87,7 @@ export class Scheduler {
       onPodGone: (uid) => this.waiting.reject(uid, '', 'the pod is gone'),
     })
     this.#metrics.measurePending(() => this.queue.sizes)
+    this.#metrics.measureUnschedulable(() => this.queue.rejections())
     this.#metrics.measureCache(() => this.cache.sizes)
   }
 

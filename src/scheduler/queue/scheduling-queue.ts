@@ -59,6 +59,19 @@ export class SchedulingQueue {
     return { active: this.#activeCount, backoff: this.#backoffCount, unschedulable: this.#unschedulable.size - gated, gated }
   }
 
+  /** How many parked pods each plugin turned down, by their scheduler. */
+  rejections(): (readonly [{ plugin: string; profile: string }, number])[] {
+    const counts = new Map<string, readonly [{ plugin: string; profile: string }, number]>()
+    for (const { info, rejectedBy } of this.#unschedulable.values()) {
+      const profile = info.pod.spec.schedulerName ?? ''
+      for (const plugin of rejectedBy) {
+        const key = `${profile}/${plugin}`
+        counts.set(key, [{ plugin, profile }, (counts.get(key)?.[1] ?? 0) + 1])
+      }
+    }
+    return [...counts.values()]
+  }
+
   has(uid: string): boolean {
     return this.#pods.has(uid)
   }
