@@ -9,7 +9,7 @@ export type HttpTransportOptions = {
   /** The Authorization header, asked for before each request since tokens change. */
   authorization?(): Promise<string | undefined>
   /** Headers of every request: impersonation. */
-  headers?: Readonly<Record<string, string>>
+  headers?: Readonly<Record<string, string | string[]>>
 }
 
 export function httpTransport({ http, server, authorization, headers: always = {} }: HttpTransportOptions): Transport {

@@ -19,6 +19,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('#cmd/token/command.ts')).tokenCommand,
   },
   {
+    name: 'controller-manager',
+    summary: 'run the controllers against an API server',
+    load: async () => (await import('#cmd/controller-manager/command.ts')).controllerManagerCommand,
+  },
+  {
     name: 'scheduler',
     summary: 'run a scheduler against an API server',
     load: async () => (await import('#cmd/scheduler/command.ts')).schedulerCommand,
