@@ -9,16 +9,21 @@ import type { ResourceDefinition } from '#api/resource.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Client } from '#client/client.ts'
 import type { SchedulerClient } from '#scheduler/framework/plugin-handle.ts'
+import { inTurns } from '#scheduler/in-turns.ts'
 import type { PodEvents } from '#scheduler/pod-events.ts'
+
+/** So many requests are under way at a time. */
+const writesAtOnce = 100
 
 /** The scheduler's writes, as requests to an API server. */
 export function schedulerClient(client: Client, events: PodEvents, clock: Clock): SchedulerClient {
+  const turn = inTurns(writesAtOnce)
   const placeOf = ({ metadata }: V1Pod) => ({ namespace: metadata.namespace, name: metadata.name })
   return {
     async bind(pod, nodeName) {
       const { namespace, name, uid } = pod.metadata
       const body = { apiVersion: 'v1', kind: 'Binding', metadata: { namespace, name, uid }, target: { kind: 'Node', name: nodeName } }
-      await client.subresource('POST', Pod as unknown as ResourceDefinition, placeOf(pod), 'binding', body)
+      await turn(() => client.subresource('POST', Pod as unknown as ResourceDefinition, placeOf(pod), 'binding', body))
     },
     async patchPodStatus(pod, { condition, nominatedNodeName }) {
       const status = {
@@ -26,11 +31,11 @@ export function schedulerClient(client: Client, events: PodEvents, clock: Clock)
         // The field goes away when it is set to null, and stays when it is set to ''.
         ...(nominatedNodeName === undefined ? {} : { nominatedNodeName: nominatedNodeName === '' ? null : nominatedNodeName }),
       }
-      await client.patch(Pod, placeOf(pod), { status }, { subresource: 'status' })
+      await turn(() => client.patch(Pod, placeOf(pod), { status }, { subresource: 'status' }))
     },
     async deletePod(pod) {
       const { uid } = pod.metadata
-      await client.delete(Pod, placeOf(pod), uid === undefined ? {} : { uid })
+      await turn(() => client.delete(Pod, placeOf(pod), uid === undefined ? {} : { uid }))
     },
     updateVolume: (volume) => client.update(PersistentVolume, volume),
     updateClaim: (claim) => client.update(PersistentVolumeClaim, claim),

@@ -38,13 +38,14 @@ export type BindingRoom = {
 
 export async function bindPod(binding: Binding, room: BindingRoom): Promise<void> {
   const { assumed, cycle, profile, nodeName } = binding
-  const refused = profile.reserve(cycle, assumed, nodeName) ?? permit(binding, room)
-  if (refused !== undefined) {
-    takeBack(binding, room, refused)
-    return
-  }
   let status: Status | undefined
   try {
+    // Up to here nobody else had a turn: the next pod is tried when this one's room and volumes are taken.
+    const refused = profile.reserve(cycle, assumed, nodeName) ?? permit(binding, room)
+    if (refused !== undefined) {
+      takeBack(binding, room, refused)
+      return
+    }
     if (room.waiting.isWaiting(assumed.uid)) status = await permitted(binding, room)
     if (status === undefined) {
       // From here on nothing can make the pod unschedulable, so what happens meanwhile need not be remembered for it.

@@ -7,10 +7,12 @@ import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import type { Client } from '#client/client.ts'
 import type { PodEvent } from '#scheduler/framework/plugin-handle.ts'
+import { inTurns } from '#scheduler/in-turns.ts'
 
 /** A series that was not added to for this long is over. */
 const seriesEndsMs = 6 * 60_000
 const knownMax = 4096
+const writesAtOnce = 20
 /** More than this many at once are dropped rather than kept in memory. */
 const backlogMax = 10_000
 
@@ -19,6 +21,7 @@ type Known = { readonly event: V1Event; count: number; lastMs: number; writtenMs
 export class PodEvents {
   readonly #options: { client: Client; clock: Clock; logger: Logger; instance: string }
   readonly #known = new Map<string, Known>()
+  readonly #turn = inTurns(writesAtOnce)
   #sequence = 0
   #backlog = 0
 
@@ -69,7 +72,7 @@ export class PodEvents {
 
   #write(known: Known, write: () => Promise<unknown>): void {
     this.#backlog++
-    write()
+    this.#turn(write)
       .catch((error: unknown) =>
         this.#options.logger.debug('an event could not be written', { reason: known.event.reason, error: String(error) }),
       )

@@ -177,7 +177,9 @@ export function volumeBinding(args: VolumeBindingArgs, { objects, client, clock,
   async function allBound(nodeName: string, { bindings, provisions }: Plan, signal: AbortSignal): Promise<Status | undefined> {
     const claims = [...bindings.map(({ claim }) => claim), ...provisions]
     const isSettled = () => claims.every((claim) => isBoundNow(claim))
-    const deadline = AbortSignal.any([signal, timeoutSignal()])
+    const timeUp = new AbortController()
+    using _ = clock.after(timeoutMs, () => timeUp.abort())
+    const deadline = AbortSignal.any([signal, timeUp.signal])
     while (!isSettled()) {
       const strayed = provisions.find((claim) => hasStrayed(claim, nodeName))
       if (strayed !== undefined) return failed(new Error(`binding volumes: provisioning failed for PVC "${strayed.metadata?.name}"`))
@@ -205,12 +207,6 @@ export function volumeBinding(args: VolumeBindingArgs, { objects, client, clock,
     if (current === undefined) return true
     const isSeen = Number(current.metadata?.resourceVersion ?? 0) > Number(claim.metadata?.resourceVersion ?? 0)
     return isSeen && current.metadata?.annotations?.[selectedNode] !== nodeName
-  }
-
-  function timeoutSignal(): AbortSignal {
-    const controller = new AbortController()
-    clock.after(timeoutMs, () => controller.abort())
-    return controller.signal
   }
 }
 

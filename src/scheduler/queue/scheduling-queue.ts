@@ -241,7 +241,7 @@ export class SchedulingQueue {
     const helps = (plugin: string): boolean => {
       const retryOn = this.#options.retryOn.get(plugin)
       if (retryOn === undefined) return true
-      return retryOn.some((each) => concerns(each, event) && (each.hint === undefined || each.hint(info.pod, event.before, event.after)))
+      return retryOn.some((each) => concerns(each, event) && says(each, info, event))
     }
     for (const plugin of pendingFor) if (helps(plugin)) return 'now'
     for (const plugin of rejectedBy) if (helps(plugin)) return 'retry'
@@ -365,5 +365,14 @@ export class SchedulingQueue {
     const wake = this.#wake
     this.#wake = undefined
     wake?.()
+  }
+}
+
+/** A hint that fails has no opinion, and then the pod is tried. */
+function says({ hint }: RetryOn, { pod }: PodInfo, { before, after }: ClusterEvent): boolean {
+  try {
+    return hint === undefined || hint(pod, before, after)
+  } catch {
+    return true
   }
 }
