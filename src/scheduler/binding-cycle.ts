@@ -46,6 +46,7 @@ export async function bindPod(binding: Binding, room: BindingRoom): Promise<void
       takeBack(binding, room, refused)
       return
     }
+    if (room.waiting.isWaiting(assumed.uid) || profile.takesTimeToBind(cycle, nodeName)) await announce(binding, room)
     if (room.waiting.isWaiting(assumed.uid)) status = await permitted(binding, room)
     if (status === undefined) {
       // From here on nothing can make the pod unschedulable, so what happens meanwhile need not be remembered for it.
@@ -58,6 +59,16 @@ export async function bindPod(binding: Binding, room: BindingRoom): Promise<void
   }
   if (status === undefined) finish(binding, room)
   else takeBack(binding, room, status)
+}
+
+/** Others, such as those who add nodes, learn that the pod needs no more than what it is about to get. */
+async function announce({ assumed, nodeName }: Binding, { client, logger }: BindingRoom): Promise<void> {
+  if (assumed.pod.status?.nominatedNodeName === nodeName) return
+  try {
+    await client.patchPodStatus(assumed.pod, { nominatedNodeName: nodeName })
+  } catch (error) {
+    logger.warn('a pod was not told where it goes', { pod: `${assumed.namespace}/${assumed.name}`, node: nodeName, error })
+  }
 }
 
 function permit({ assumed, profile, nodeName }: Binding, { waiting }: BindingRoom): Status | undefined {

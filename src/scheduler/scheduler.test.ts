@@ -225,6 +225,7 @@ test('a claim that waits for its first consumer is bound on the node of the pod'
   await cluster.settle()
   assert.equal(cluster.get('PersistentVolume', '', 'disk')?.spec?.claimRef?.uid, 'c1')
   assert.deepEqual(cluster.placements(), { p: undefined }, 'the controller has not bound the claim yet')
+  assert.equal(cluster.pod('p').status?.nominatedNodeName, 'b', 'where it goes is known already')
   const claim = cluster.get('PersistentVolumeClaim', 'default', 'data')
   cluster.put('PersistentVolumeClaim', {
     ...claim,

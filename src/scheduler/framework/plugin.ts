@@ -50,6 +50,8 @@ export type SchedulerPlugin<FilterState = unknown, ScoreState = unknown> = {
   reserve?(pod: PodInfo, nodeName: string, state: FilterState): Status | undefined
   unreserve?(pod: PodInfo, nodeName: string, state: FilterState): void
   permit?(pod: PodInfo, nodeName: string): PermitAnswer
+  /** Whether `preBind` will take its time: then the pod is told beforehand where it goes. */
+  takesTimeToBind?(nodeName: string, state: FilterState): boolean
   preBind?(pod: PodInfo, nodeName: string, state: FilterState, signal: AbortSignal): Promise<Status | undefined>
   /** `skip`: another one shall bind it. */
   bind?(pod: PodInfo, nodeName: string): Promise<Status | 'skip' | undefined>

@@ -166,6 +166,10 @@ export class Profile {
     for (const plugin of this.points.reserve.toReversed()) plugin.unreserve?.(pod, nodeName, cycle.states.get(plugin))
   }
 
+  takesTimeToBind(cycle: Cycle, nodeName: string): boolean {
+    return this.points.preBind.some((plugin) => plugin.takesTimeToBind?.(nodeName, cycle.states.get(plugin)) ?? false)
+  }
+
   async preBind(cycle: Cycle, pod: PodInfo, nodeName: string, signal: AbortSignal): Promise<Status | undefined> {
     for (const plugin of this.points.preBind) {
       const status = await plugin.preBind?.(pod, nodeName, cycle.states.get(plugin), signal)

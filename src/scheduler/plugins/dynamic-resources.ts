@@ -89,6 +89,7 @@ export function dynamicResources({ objects, client }: PluginHandle) {
       for (const claim of state?.toAllocate ?? []) promised.delete(claim.metadata?.uid ?? '')
     },
 
+    takesTimeToBind: (_, state) => (state?.claims.length ?? 0) > 0,
     async preBind({ pod, uid, name }, nodeName, state) {
       const allocations = state?.allocations.get(nodeName) ?? []
       try {

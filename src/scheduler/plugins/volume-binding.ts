@@ -96,9 +96,10 @@ export function volumeBinding(args: VolumeBindingArgs, { objects, client, clock,
       for (const claim of plan?.provisions ?? []) promisedClaims.delete(keyOf(claim))
     },
 
+    takesTimeToBind: (nodeName, state) => hasWork(state?.plans.get(nodeName)),
     async preBind(_, nodeName, state, signal) {
       const plan = state?.plans.get(nodeName)
-      if (plan === undefined || (plan.bindings.length === 0 && plan.provisions.length === 0)) return undefined
+      if (plan === undefined || !hasWork(plan)) return undefined
       try {
         for (const { volume, claim } of plan.bindings) await client.updateVolume(boundTo(volume, claim))
         for (const claim of plan.provisions) await client.updateClaim(onNode(claim, nodeName))
@@ -209,6 +210,8 @@ export function volumeBinding(args: VolumeBindingArgs, { objects, client, clock,
     return isSeen && current.metadata?.annotations?.[selectedNode] !== nodeName
   }
 }
+
+const hasWork = (plan: Plan | undefined): boolean => plan !== undefined && plan.bindings.length + plan.provisions.length > 0
 
 function onNode(claim: V1PersistentVolumeClaim, nodeName: string): V1PersistentVolumeClaim {
   return { ...claim, metadata: { ...claim.metadata, annotations: { ...claim.metadata?.annotations, [selectedNode]: nodeName } } }
