@@ -28,11 +28,9 @@ export async function runSchedulerCommand(
   wasGiven: (key: string) => boolean,
 ): Promise<void> {
   const configuration = await configurationOf(options, configPath, wasGiven)
-  const kubeconfig = options.kubeconfig || configuration.clientConnection.kubeconfig
-  if (kubeconfig === '') throw new Error('a scheduler needs an API server: say where with --kubeconfig, or in the file given with --config')
   const logger = pinoLogger({ level: options.logLevel as LogLevel })
   const [clock, random, metrics] = [systemClock, systemRandom, new Metrics()]
-  const client = await clientFromKubeconfig(kubeconfig)
+  const client = await clientFromKubeconfig(options.kubeconfig || configuration.clientConnection.kubeconfig)
   const extenders = await Promise.all(
     configuration.extenders.map(async (each) => httpExtender(each, nodeHttpClient(await connectionOf(each)), clock)),
   )
