@@ -14,8 +14,10 @@ export type Store = AsyncDisposable & {
   /**
    * If all comparisons hold, does `success`, else `failure`; all of it in one revision, or none of it.
    * Resolves once the outcome is durable. When it rejects the outcome is unknown, unless the error says otherwise.
+   * `onEvaluated` is told the outcome before that, within the call, by stores that know it then: whoever builds on it gets an
+   * outcome of his own that holds only if this one does.
    */
-  txn(transaction: Transaction): Promise<TransactionResult>
+  txn(transaction: Transaction, onEvaluated?: (result: TransactionResult) => void): Promise<TransactionResult>
 
   /**
    * Delivers every change to the range from `fromRevision` on (absent: from now), in order, each once; changes made by one

@@ -67,9 +67,9 @@ export function measuredStore(store: Store, metrics: Metrics, clock: Clock, pref
       const isOne = request.prefix === undefined && request.end === undefined
       return timed(isOne ? 'get' : 'list', request.prefix ?? request.key ?? '', () => store.range(request))
     },
-    txn(transaction) {
+    txn(transaction, onEvaluated) {
       const { operation, key } = natureOf(transaction)
-      return timed(operation, key, () => store.txn(transaction))
+      return timed(operation, key, () => store.txn(transaction, onEvaluated))
     },
     watch: (request) => store.watch(request),
     grantLease: (ttlSeconds, id) => store.grantLease(ttlSeconds, id),

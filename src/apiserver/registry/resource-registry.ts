@@ -15,6 +15,7 @@ import { beforeDelete, garbageCollectionFinalizers, markAsDeleting } from '#apis
 import { beforeUpdate } from '#apiserver/registry/before-update.ts'
 import type { FieldOwnership } from '#apiserver/registry/field-ownership.ts'
 import { metadataOf } from '#apiserver/registry/metadata-of.ts'
+import { LostRace, ObjectWrites } from '#apiserver/registry/object-writes.ts'
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.ts'
 import { storageKey } from '#apiserver/registry/storage-key.ts'
 import type { Finish, WriteContext } from '#apiserver/registry/write-context.ts'
@@ -74,15 +75,18 @@ export type UpdateOptions = {
 }
 
 const generateNameAttempts = 8
-const conflictAttempts = 20
+/** Only writers of other API servers, or very slow ones, come in between. */
+const conflictAttempts = 100
 
 export class ResourceRegistry {
   readonly definition: ResourceDefinition
   readonly cache: WatchCache
   readonly #options: RegistryOptions
+  readonly #writes: ObjectWrites
 
   constructor(options: RegistryOptions) {
     this.#options = options
+    this.#writes = new ObjectWrites(options)
     this.definition = options.definition
     this.cache = options.cache
   }
@@ -98,7 +102,7 @@ export class ResourceRegistry {
 
   /** The newest state, or undefined. */
   async find(namespace: string, name: string): Promise<CachedObject | undefined> {
-    await this.cache.fresh()
+    if (!this.cache.isFresh) await this.cache.fresh()
     return this.cache.get(this.key(namespace, name))
   }
 
@@ -155,7 +159,8 @@ export class ResourceRegistry {
   async update(name: string, context: WriteContext, options: UpdateOptions): Promise<{ object: CachedObject; wasCreated: boolean }> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#updateOnce(name, context, options)
+        const key = this.key(context.namespace, name)
+        return await this.#writes.inTurn(key, (pass) => this.#updateOnce(name, context, options, pass))
       } catch (error) {
         if (!(error instanceof LostRace) || attempt >= conflictAttempts) {
           throw error instanceof LostRace
@@ -172,9 +177,10 @@ export class ResourceRegistry {
     name: string,
     context: WriteContext,
     { transform, rules = this.definition, createsIfMissing = false, retriesConflicts = false, expectsUid = false }: UpdateOptions,
+    pass: () => void,
   ): Promise<{ object: CachedObject; wasCreated: boolean }> {
     const { definition } = this
-    const prev = await this.find(context.namespace, name)
+    const prev = await this.#writes.newest(this.key(context.namespace, name))
     if (prev === undefined) {
       if (!createsIfMissing && !definition.allowCreateOnUpdate) this.#missing(name, this.#subject(context))
       const fresh = await transform(undefined)
@@ -200,7 +206,7 @@ export class ResourceRegistry {
       if (retriesConflicts && !(await this.#isCurrent(prev))) throw new LostRace()
       throw this.#conflict(name, context)
     }
-    return { object: await this.#store(name, next, prev, rules, context), wasCreated: false }
+    return { object: await this.#store(name, next, prev, rules, context, pass), wasCreated: false }
   }
 
   async #store(
@@ -209,6 +215,7 @@ export class ResourceRegistry {
     prev: CachedObject,
     rules: UpdateRules<KubernetesObject>,
     context: WriteContext,
+    pass: () => void,
   ): Promise<CachedObject> {
     const { hooks, ownership, admission } = this.#options
     const request = this.#admissionRequest('UPDATE', context, name, next, prev.object)
@@ -222,12 +229,12 @@ export class ResourceRegistry {
       ownership.keepTimesOfUnchanged(next, prev.object)
       if (!context.skipsAdmission) await admission.validate(request)
       if (isReleased(next, prev.object) && (hooks?.mayDeleteOnUpdate?.(next) ?? true)) {
-        const deleted = await this.#remove(prev, next, context)
+        const deleted = await this.#remove(prev, next, context, pass)
         wasWritten = !context.isDryRun
         // The writer asked for an update and is shown one.
         return deleted.at(prev.revision)
       }
-      const written = await this.#write(next, prev, context)
+      const written = await this.#write(next, prev, context, pass)
       wasWritten = !context.isDryRun
       return written
     } finally {
@@ -251,9 +258,12 @@ export class ResourceRegistry {
    */
   async delete(name: string, options: V1DeleteOptions, context: WriteContext): Promise<{ object: CachedObject; wasDeleted: boolean }> {
     for (let attempt = 1; ; attempt++) {
-      const prev = await this.get(context.namespace, name, this.#subject(context))
+      const key = this.key(context.namespace, name)
       try {
-        return await this.#deleteOnce(prev, { ...options }, context)
+        return await this.#writes.inTurn(key, async (pass) => {
+          const prev = (await this.#writes.newest(key)) ?? this.#missing(name, this.#subject(context))
+          return this.#deleteOnce(prev, { ...options }, context, pass)
+        })
       } catch (error) {
         if (!(error instanceof LostRace)) throw error
         if (attempt >= conflictAttempts) throw this.#conflict(name, context)
@@ -265,6 +275,7 @@ export class ResourceRegistry {
     prev: CachedObject,
     options: V1DeleteOptions,
     context: WriteContext,
+    pass: () => void,
   ): Promise<{ object: CachedObject; wasDeleted: boolean }> {
     const { clock, admission, hooks } = this.#options
     const instead = hooks?.insteadOfDelete?.(prev.object, options, clock.now())
@@ -287,8 +298,8 @@ export class ResourceRegistry {
       if (grace === 'none' && isKept) markAsDeleting(metadata, clock.now())
       const stays = isKept || (grace === 'marked' && (options.gracePeriodSeconds ?? 0) > 0)
       const object = stays
-        ? await this.#write(next, prev, context)
-        : await this.#remove(prev, grace === 'marked' ? next : undefined, context)
+        ? await this.#write(next, prev, context, pass)
+        : await this.#remove(prev, grace === 'marked' ? next : undefined, context, pass)
       wasWritten = !context.isDryRun
       return { object, wasDeleted: !stays }
     } finally {
@@ -307,43 +318,40 @@ export class ResourceRegistry {
     return written
   }
 
-  async #remove(prev: CachedObject, last: KubernetesObject | undefined, context: WriteContext): Promise<CachedObject> {
-    const { store, hooks } = this.#options
+  async #remove(prev: CachedObject, last: KubernetesObject | undefined, context: WriteContext, pass: () => void): Promise<CachedObject> {
     let { revision } = prev
     if (!context.isDryRun) {
-      const result = await store.txn({
-        compare: [{ key: prev.key, target: 'modRevision', op: '=', value: prev.revision }],
-        success: [{ delete: { key: prev.key } }],
-      })
-      if (!result.succeeded) throw new LostRace()
-      revision = result.revision
-      await hooks?.afterDelete?.(prev.object, context)
+      revision = await this.#writes.remove(prev, pass)
+      await this.#options.hooks?.afterDelete?.(prev.object, context)
     }
     const value = last === undefined ? prev.value : this.#options.encode(withoutResourceVersion(last)).value
     return new CachedObject(prev.key, prev.namespace, prev.name, revision, value)
   }
 
   /** Puts the object into the store if it is still as `prev` says; an object that did not change is not written. */
-  async #write(object: KubernetesObject, prev: CachedObject | undefined, context: WriteContext): Promise<CachedObject> {
-    const { store, transformer, lease } = this.#options
+  async #write(
+    object: KubernetesObject,
+    prev: CachedObject | undefined,
+    context: WriteContext,
+    pass: () => void = () => {},
+  ): Promise<CachedObject> {
+    const { transformer, lease } = this.#options
     const { namespace = '', name = '' } = object.metadata ?? {}
     const key = prev?.key ?? this.key(namespace, name)
-    const { canonical, value } = this.#options.encode(withoutResourceVersion(object))
-    const shown = (revision: number) => new CachedObject(key, namespace, name, revision, value)
+    const { canonical: parsed, value } = this.#options.encode(withoutResourceVersion(object))
     if (prev !== undefined && Buffer.compare(value, prev.value) === 0) return prev
     if (context.isDryRun) {
       if (prev === undefined && this.cache.get(key)) throw new AlreadyThere(this.cache.get(key))
-      return shown(prev?.revision ?? 0)
+      return new CachedObject(key, namespace, name, prev?.revision ?? 0, value)
     }
     const transformed = transformer ? transformer.toStorage(value, key) : value
     const stored = transformed instanceof Promise ? await transformed : transformed
-    if (stored === value) rememberParsed(stored, canonical)
-    const { succeeded, revision } = await store.txn({
-      compare: [{ key, target: 'modRevision', op: '=', value: prev?.revision ?? 0 }],
-      success: [{ put: { key, value: stored, ...(lease ? { lease: await lease() } : {}) } }],
-    })
-    if (!succeeded) throw prev === undefined ? new AlreadyThere(this.cache.get(key)) : new LostRace()
-    return shown(revision)
+    if (stored === value) rememberParsed(stored, parsed)
+    try {
+      return await this.#writes.put(key, { namespace, name, value, stored, parsed }, prev, await lease?.(), pass)
+    } catch (error) {
+      throw error instanceof LostRace && prev === undefined ? new AlreadyThere(this.cache.get(key)) : error
+    }
   }
 
   /** What admission changes is not tracked: it belongs to nobody, as upstream has it. */
@@ -391,7 +399,7 @@ export class ResourceRegistry {
   }
 
   async #isCurrent(prev: CachedObject): Promise<boolean> {
-    return (await this.find(prev.namespace, prev.name))?.revision === prev.revision
+    return (await this.#writes.newest(prev.key))?.revision === prev.revision
   }
 
   #rules({ resource, user }: WriteContext): RuleContext {
@@ -428,9 +436,6 @@ export class ResourceRegistry {
 }
 
 type Finishing = { finish(wasWritten: boolean): void }
-
-/** Somebody wrote in between. */
-class LostRace extends Error {}
 
 class AlreadyThere extends Error {
   readonly existing: CachedObject | undefined

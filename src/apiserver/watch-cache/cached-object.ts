@@ -21,13 +21,14 @@ export class CachedObject {
   #fields: Map<string, string> | undefined
   #metadataOffset = 0
 
-  constructor(key: string, namespace: string, name: string, revision: number, value: Uint8Array) {
+  /** `parsed` is what `value` says, if that is at hand; it is given away. */
+  constructor(key: string, namespace: string, name: string, revision: number, value: Uint8Array, parsed?: KubernetesObject) {
     this.key = key
     this.namespace = namespace
     this.name = name
     this.revision = revision
     this.value = value
-    const object = takeParsed(value)
+    const object = parsed ?? takeParsed(value)
     if (object !== undefined) this.#keep(object)
   }
 
@@ -74,7 +75,9 @@ export class CachedObject {
   }
 
   #keep(object: KubernetesObject): KubernetesObject {
-    if (this.revision > 0) object.metadata = { resourceVersion: String(this.revision), ...object.metadata }
+    const resourceVersion = String(this.revision)
+    // One that was parsed once may be shared by states that are the same.
+    if (this.revision > 0 && object.metadata?.resourceVersion !== resourceVersion) object.metadata = { resourceVersion, ...object.metadata }
     this.#labels = object.metadata?.labels ?? noLabels
     if (sharedObjects.areFrozen) freezeDeep(object)
     this.#object = new WeakRef(object)

@@ -97,13 +97,16 @@ export class EmbeddedStore implements Store, JournalListener {
     return this.#mvcc.range(request)
   }
 
-  async txn(transaction: Transaction): Promise<TransactionResult> {
+  async txn(transaction: Transaction, onEvaluated?: (result: TransactionResult) => void): Promise<TransactionResult> {
     this.#checkOpen()
     if (this.#trouble && canWrite(transaction)) this.#refuse()
     const outcome = this.#mvcc.evaluate(transaction)
     const { succeeded, revision, results } = outcome
-    await this.#whenDurable(outcome)
-    return { succeeded, revision, results }
+    const result = { succeeded, revision, results }
+    const isDurable = this.#whenDurable(outcome)
+    onEvaluated?.(result)
+    await isDurable
+    return result
   }
 
   watch(request: WatchRequest): Watch {

@@ -1,0 +1,117 @@
+import type { KubernetesObject } from '#api/resource.ts'
+import { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
+import type { WatchCache } from '#apiserver/watch-cache/watch-cache.ts'
+import type { Clock, Timer } from '#base/clock.ts'
+import type { Store } from '#store/store.ts'
+
+export type ObjectWritesOptions = { cache: WatchCache; store: Store; clock: Clock }
+
+/** An object in the bytes that are stored, and parsed; the parsed one is given away. */
+export type EncodedObject = { namespace: string; name: string; value: Uint8Array; stored: Uint8Array; parsed: KubernetesObject }
+
+/** Somebody wrote in between. */
+export class LostRace extends Error {}
+
+/**
+ * A writer waits no longer than this for those before it. One of them may be waiting for us: an admission webhook that
+ * writes the object it is asked about.
+ */
+const patienceMs = 200
+
+/**
+ * The newest states of the objects of one resource, and the writes that change them.
+ *
+ * A write is known before it is durable. Who writes next builds on it without waiting for the disk, so that many writers of
+ * one object are as fast as writers of many; nobody is answered before his own write, and thereby all before it, is durable.
+ */
+export class ObjectWrites {
+  readonly #options: ObjectWritesOptions
+  /** What is on its way to the disk, newest only; deletions are undefined. */
+  readonly #underWay = new Map<string, { make(): CachedObject | undefined }>()
+  /** The last who asked for a turn, by key. */
+  readonly #turns = new Map<string, PromiseWithResolvers<void>>()
+
+  constructor(options: ObjectWritesOptions) {
+    this.#options = options
+  }
+
+  /** What the next write has to build on. */
+  async newest(key: string): Promise<CachedObject | undefined> {
+    const { cache } = this.#options
+    if (!cache.isFresh) await cache.fresh()
+    const underWay = this.#underWay.get(key)
+    return underWay ? underWay.make() : cache.get(key)
+  }
+
+  /** Runs `work` when those who came before for the same key have ended, or called what they were given. */
+  async inTurn<T>(key: string, work: (pass: () => void) => Promise<T>): Promise<T> {
+    const before = this.#turns.get(key)
+    const turn = Promise.withResolvers<void>()
+    this.#turns.set(key, turn)
+    const pass = () => {
+      turn.resolve()
+      if (this.#turns.get(key) === turn) this.#turns.delete(key)
+    }
+    try {
+      if (before) await this.#patiently(before.promise)
+      return await work(pass)
+    } finally {
+      pass()
+    }
+  }
+
+  /** Writes the object if it is still as `prev` says. Throws `LostRace`; `pass` is called when the next writer may look. */
+  async put(
+    key: string,
+    { namespace, name, value, stored, parsed }: EncodedObject,
+    prev: CachedObject | undefined,
+    lease: bigint | undefined,
+    pass: () => void,
+  ): Promise<CachedObject> {
+    const put = { key, value: stored, ...(lease === undefined ? {} : { lease }) }
+    const revision = await this.#swap(key, prev, { put }, pass, (at) => new CachedObject(key, namespace, name, at, value, parsed))
+    return new CachedObject(key, namespace, name, revision, value)
+  }
+
+  /** Deletes the object if it is still as `prev` says, and tells the revision of the deletion. Throws `LostRace`. */
+  remove(prev: CachedObject, pass: () => void): Promise<number> {
+    return this.#swap(prev.key, prev, { delete: { key: prev.key } }, pass, () => undefined)
+  }
+
+  async #swap(
+    key: string,
+    prev: CachedObject | undefined,
+    operation: Parameters<Store['txn']>[0]['success'][number],
+    pass: () => void,
+    make: (revision: number) => CachedObject | undefined,
+  ): Promise<number> {
+    let underWay: { make(): CachedObject | undefined } | undefined
+    try {
+      const { succeeded, revision } = await this.#options.store.txn(
+        { compare: [{ key, target: 'modRevision', op: '=', value: prev?.revision ?? 0 }], success: [operation] },
+        (result) => {
+          if (result.succeeded) {
+            let made: CachedObject | undefined
+            underWay = { make: () => (made ??= make(result.revision)) }
+            this.#underWay.set(key, underWay)
+          }
+          pass()
+        },
+      )
+      if (!succeeded) throw new LostRace()
+      return revision
+    } finally {
+      if (underWay !== undefined && this.#underWay.get(key) === underWay) this.#underWay.delete(key)
+    }
+  }
+
+  #patiently(before: Promise<void>): Promise<void> {
+    return new Promise((resolve) => {
+      const timer: Timer = this.#options.clock.after(patienceMs, resolve)
+      void before.then(() => {
+        timer.cancel()
+        resolve()
+      })
+    })
+  }
+}
