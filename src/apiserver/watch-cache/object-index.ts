@@ -1,10 +1,11 @@
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
+import { SortedObjects } from '#apiserver/watch-cache/sorted-objects.ts'
 
 /** The live objects of one resource, by namespace and in order of name. */
 export class ObjectIndex {
   readonly #byKey = new Map<string, CachedObject>()
-  /** Each list sorted by name. Cluster-scoped objects lie under the empty namespace. */
-  readonly #byNamespace = new Map<string, CachedObject[]>()
+  /** Cluster-scoped objects lie under the empty namespace. */
+  readonly #byNamespace = new Map<string, SortedObjects>()
 
   get size(): number {
     return this.#byKey.size
@@ -20,12 +21,10 @@ export class ObjectIndex {
     this.#byKey.set(object.key, object)
     let objects = this.#byNamespace.get(object.namespace)
     if (objects === undefined) {
-      objects = []
+      objects = new SortedObjects()
       this.#byNamespace.set(object.namespace, objects)
     }
-    const index = positionOf(objects, object.name)
-    if (previous === undefined) objects.splice(index, 0, object)
-    else objects[index] = object
+    objects.set(object)
     return previous
   }
 
@@ -33,18 +32,18 @@ export class ObjectIndex {
     const previous = this.#byKey.get(key)
     if (previous === undefined) return undefined
     this.#byKey.delete(key)
-    const objects = this.#byNamespace.get(previous.namespace) ?? []
-    objects.splice(positionOf(objects, previous.name), 1)
-    if (objects.length === 0) this.#byNamespace.delete(previous.namespace)
+    const objects = this.#byNamespace.get(previous.namespace)
+    objects?.delete(previous.name)
+    if (objects?.length === 0) this.#byNamespace.delete(previous.namespace)
     return previous
   }
 
   /** A copy, in key order; of all namespaces when none is given. */
   list(namespace: string): CachedObject[] {
-    if (namespace !== '') return this.#byNamespace.get(namespace)?.slice() ?? []
-    if (this.#byNamespace.size === 1) return [...this.#byNamespace.values()][0]?.slice() ?? []
+    if (namespace !== '') return this.#byNamespace.get(namespace)?.toArray() ?? []
+    if (this.#byNamespace.size === 1) return [...this.#byNamespace.values()][0]?.toArray() ?? []
     const namespaces = [...this.#byNamespace.keys()].sort(byKeyOrder)
-    return namespaces.flatMap((each) => this.#byNamespace.get(each) ?? [])
+    return namespaces.flatMap((each) => this.#byNamespace.get(each)?.toArray() ?? [])
   }
 
   count(namespace: string): number {
@@ -57,15 +56,4 @@ function byKeyOrder(left: string, right: string): number {
   const leftKey = `${left}/`
   const rightKey = `${right}/`
   return leftKey < rightKey ? -1 : leftKey > rightKey ? 1 : 0
-}
-
-function positionOf(objects: readonly CachedObject[], name: string): number {
-  let low = 0
-  let high = objects.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((objects[middle] as CachedObject).name < name) low = middle + 1
-    else high = middle
-  }
-  return low
 }
