@@ -17,14 +17,15 @@ async function aWholeCluster(nodeCount: number) {
   const stack = new AsyncDisposableStack()
   const cluster = stack.use(await FakeCluster.start({ withoutNodes: true, controllers: ['deployment', 'replicaset', 'job'] }))
   const { clock, random, server } = cluster
+  const { signal } = new AbortController()
   const seams = { clock, random, files: nodeFiles, logger: silentLogger }
   const whileTimePasses = async <T>(work: Promise<T>): Promise<T> => {
     await clock.advance(2000)
     return work
   }
-  const nodes = await whileTimePasses(startSimulatedNodes(server, { count: nodeCount, clearsNotReadyTaint: true }, seams))
+  const nodes = await whileTimePasses(startSimulatedNodes(server, { count: nodeCount, clearsNotReadyTaint: true }, seams, signal))
   stack.defer(() => nodes.stop())
-  const scheduler = await whileTimePasses(startScheduler(server, seams, new AbortController().signal))
+  const scheduler = await whileTimePasses(startScheduler(server, seams, signal))
   stack.defer(() => whileTimePasses(scheduler.stop()))
   return { cluster, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }

@@ -141,10 +141,10 @@ export function addClusterComponents(lifecycle: Lifecycle, options: UpOptions, s
   if (count > 0) {
     lifecycle.add({
       name: 'nodes',
-      async start() {
+      async start(signal) {
         if (running === undefined) throw new Error('the API server comes first')
         const clearsNotReadyTaint = !selected.some(({ alias }) => alias === 'nodelifecycle')
-        nodes = await startSimulatedNodes(running, { count, clearsNotReadyTaint }, seams)
+        nodes = await startSimulatedNodes(running, { count, clearsNotReadyTaint }, seams, signal)
       },
       stop: async () => nodes?.stop(),
     })

@@ -32,6 +32,7 @@ export async function startSimulatedNodes(
   { server }: RunningApiServer,
   { count, clearsNotReadyTaint }: NodesOptions,
   { clock, random, logger }: ClusterSeams,
+  signal: AbortSignal,
 ): Promise<SimulatedNodes> {
   const clientOf = (name: string, groups: readonly string[]) => {
     const connection = new TrustedConnection({ name, groups, extra: {} })
@@ -46,7 +47,7 @@ export async function startSimulatedNodes(
     ...{ count, client: allNodes, clock, random, logger: logger.with({ component: 'kubelet' }), version: kubernetesVersion },
     clientOf: (node) => clientOf(`system:node:${node}`, ['system:nodes']),
   })
-  await nodes.start()
+  await nodes.start(signal)
   if (clearsNotReadyTaint) {
     for (const name of nodes.names) await retryOnConflict(clock, () => clearNotReadyTaint(allNodes, name))
   }

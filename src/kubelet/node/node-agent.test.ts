@@ -286,3 +286,35 @@ test('pods outlive the process that simulates them', async () => {
   assert.equal(await phaseOf(cluster, 'work'), 'Succeeded')
   again.stop()
 })
+
+test('nodes of which one cannot register leave nothing going on', async () => {
+  await using cluster = await FakeCluster.start({ withoutNodes: true })
+  // The server has timers of its own when it starts.
+  await cluster.advance({ minutes: 10 })
+  const before = cluster.clock.pending
+  let creates = 0
+  const refusing = (transport: Transport): Transport => ({
+    send: (request) =>
+      request.method === 'POST' && request.target.startsWith('/api/v1/nodes') && ++creates === 3
+        ? Promise.reject(new Error('connection refused'))
+        : transport.send(request),
+  })
+  const started = nodesOn(cluster, 40, refusing).start()
+  const refused = assert.rejects(started, /connection refused/)
+  await cluster.advance({ minutes: 10 })
+  await refused
+  assert.equal(cluster.clock.pending, before)
+})
+
+test('a start that is given up ends, and leaves nothing going on', async () => {
+  await using cluster = await FakeCluster.start({ withoutNodes: true })
+  // The server has timers of its own when it starts.
+  await cluster.advance({ minutes: 10 })
+  const before = cluster.clock.pending
+  const abort = new AbortController()
+  const refused = assert.rejects(nodesOn(cluster, 40).start(abort.signal), /no more/)
+  abort.abort(new Error('no more'))
+  await cluster.advance({ minutes: 10 })
+  await refused
+  assert.equal(cluster.clock.pending, before)
+})

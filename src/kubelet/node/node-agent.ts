@@ -55,8 +55,10 @@ export class NodeAgent {
   async start(): Promise<void> {
     const { client, clock, random, logger, pods, runtime } = this.#options
     const node = await this.#register()
+    if (this.#isStopped) return
     this.#lease = new NodeLease({ client, clock, random, logger, node })
     await this.#lease.start()
+    if (this.#isStopped) return
     this.#statuses.start()
     this.#following.use(runtime.onEvent(({ podUid }) => this.#workers.get(podUid)?.look()))
     this.#following.use(pods.follow(this.name, { onPod: (pod) => this.#sees(pod), onPodGone: (pod) => this.#misses(pod) }))

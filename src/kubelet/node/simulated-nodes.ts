@@ -31,6 +31,7 @@ export class SimulatedNodes {
   readonly #options: SimulatedNodesOptions
   readonly #pods: PodFeed
   readonly #agents: NodeAgent[] = []
+  #isStopped = false
   readonly runtimes = new Map<string, SimulatedRuntime>()
 
   constructor(options: SimulatedNodesOptions) {
@@ -44,23 +45,37 @@ export class SimulatedNodes {
     return Array.from({ length: count }, (_, index) => `${namePrefix}-${index + 1}`)
   }
 
-  /** Resolves when all nodes are Ready. */
-  async start(): Promise<void> {
-    await this.#pods.start()
+  /** Resolves when all nodes are Ready. When it fails or is aborted, nothing goes on. */
+  async start(signal?: AbortSignal): Promise<void> {
+    try {
+      await this.#startAll(signal)
+    } catch (error) {
+      this.stop()
+      throw error
+    }
+  }
+
+  async #startAll(signal: AbortSignal | undefined): Promise<void> {
+    await Promise.race([this.#pods.start(), ...(signal === undefined ? [] : [aborted(signal)])])
     const left = [...this.names.entries()]
     const register = async () => {
-      for (let next = left.shift(); next !== undefined; next = left.shift()) await this.#startNode(next[1], next[0])
+      for (let next = left.shift(); next !== undefined; next = left.shift()) {
+        signal?.throwIfAborted()
+        await this.#startNode(next[1], next[0])
+      }
     }
     await Promise.all(Array.from({ length: registeredTogether }, register))
   }
 
   stop(): void {
+    this.#isStopped = true
     for (const agent of this.#agents) agent.stop()
     for (const runtime of this.runtimes.values()) runtime.stop()
     this.#pods.stop()
   }
 
   async #startNode(name: string, index: number): Promise<void> {
+    if (this.#isStopped) return
     const { clientOf, clock, random, logger, version } = this.#options
     const runtime = new SimulatedRuntime({ clock, random, addresses: new AddressRange(podPrefix(index)) })
     for (const pod of this.#pods.podsOn(name)) runtime.restore(pod)
@@ -71,6 +86,12 @@ export class SimulatedNodes {
     await agent.start()
   }
 }
+
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason)
+    else signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
 
 /** Pods of simulated nodes live in 100.64.0.0/10, which is nobody's: room for 16,384 nodes. */
 const podPrefix = (index: number): string => `100.${64 + (index >> 8)}.${index & 255}`
