@@ -10,6 +10,7 @@ import { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import { clusterIdentities } from '#apiserver/pki/identities.ts'
 import { openKeyDirectory } from '#apiserver/pki/key-directory.ts'
 import { type RunningApiServer, runApiServer } from '#apiserver/run-api-server.ts'
+import type { Clock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
 import { nodeHttpClient } from '#base/http-client.ts'
 import { type Logger, type LogRecord, recordingLogger, silentLogger } from '#base/log.ts'
@@ -64,26 +65,7 @@ export class FakeCluster implements AsyncDisposable {
   static async start(options: FakeClusterOptions = {}): Promise<FakeCluster> {
     const clock = new VirtualClock()
     const random = seededRandom(options.seed ?? 1)
-    const server = await runApiServer({
-      store: new MemoryStore({ clock }),
-      keys: await sharedKeys(),
-      clock,
-      random,
-      logger: silentLogger,
-      advertiseAddress: '',
-      serviceCidrs: ['10.96.0.0/16'],
-      nodePortRange: [30000, 32767],
-      kubernetesServiceIp: '10.96.0.1',
-      featureGates: options.featureGates ?? [],
-      runtimeConfig: [],
-      servesLegacyApis: true,
-      // Pods are made without service accounts and tokens unless a test runs the controllers for them.
-      access: { ...defaults, disableAdmissionPlugins: ['ServiceAccount'], anonymousAuth: false },
-      outside: { files: nodeFiles, http: nodeHttpClient, connect: () => Promise.reject(new Error('nothing is outside')) },
-      insecurePort: 0,
-      version: { gitVersion: 'v1.36.4' },
-      aggregatesClusterRoles: false,
-    })
+    const server = await fakeApiServer(clock, random, options.featureGates)
     const cluster = new FakeCluster(server, clock, random, options, [])
     if (!options.withoutNodes) await cluster.nodes.start()
     await cluster.startControllers()
@@ -186,6 +168,30 @@ export class FakeCluster implements AsyncDisposable {
     this.nodes.stop()
     await this.server.stop()
   }
+}
+
+/** A server without sockets, in memory; keys are shared, since nobody looks at them. */
+export async function fakeApiServer(clock: Clock, random: Random, featureGates: readonly string[] = []): Promise<RunningApiServer> {
+  return runApiServer({
+    store: new MemoryStore({ clock }),
+    keys: await sharedKeys(),
+    clock,
+    random,
+    logger: silentLogger,
+    advertiseAddress: '',
+    serviceCidrs: ['10.96.0.0/16'],
+    nodePortRange: [30000, 32767],
+    kubernetesServiceIp: '10.96.0.1',
+    featureGates: [...featureGates],
+    runtimeConfig: [],
+    servesLegacyApis: true,
+    // Pods are made without service accounts and tokens unless a test runs the controllers for them.
+    access: { ...defaults, disableAdmissionPlugins: ['ServiceAccount'], anonymousAuth: false },
+    outside: { files: nodeFiles, http: nodeHttpClient, connect: () => Promise.reject(new Error('nothing is outside')) },
+    insecurePort: 0,
+    version: { gitVersion: 'v1.36.4' },
+    aggregatesClusterRoles: false,
+  })
 }
 
 const defaults = Object.fromEntries(Object.entries(upOptions).map(([name, option]) => [name, option.default])) as UpOptions
