@@ -1,6 +1,9 @@
 /** Requests to other servers: webhooks, identity providers, API servers, node agents. */
-import { type IncomingHttpHeaders, type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, Agent as PlainAgentClass } from 'node:http'
 import { Agent, request as secureRequest } from 'node:https'
+import { plainHttp } from '#base/plain-http.ts'
+
+const { Agent: PlainAgent, request: plainRequest } = plainHttp
 
 export type HttpClientOptions = {
   /** Authorities the server's certificate must come from; the system's where absent. */
@@ -35,7 +38,7 @@ export type HttpClient = Disposable & {
 
 /** HTTP/1.1 with connections kept and reused. */
 export function nodeHttpClient(options: HttpClientOptions = {}): HttpClient {
-  const agents = new Map<string, Agent | PlainAgent>()
+  const agents = new Map<string, Agent | PlainAgentClass>()
   const agentFor = (protocol: string) => {
     let agent = agents.get(protocol)
     if (agent === undefined) {

@@ -1,10 +1,11 @@
 /** HTTP/2 and HTTP/1.1 on one port, told apart by ALPN, given to the handler in one shape. */
 import type { X509Certificate } from 'node:crypto'
-import { createServer as createPlainServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import * as http2 from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
+import { plainHttp } from '#base/plain-http.ts'
 
 export type HttpHeaders = Record<string, string | string[] | undefined>
 
@@ -109,7 +110,7 @@ export async function listenHttp(options: HttpListenerOptions): Promise<HttpList
     if (draining) response.setHeader('connection', 'close')
     options.onExchange(new Http1Exchange(request, response, connectionOf(request.socket)))
   }
-  const server = options.tls === undefined ? createPlainServer(onRequest) : secureServer(options, onRequest)
+  const server = options.tls === undefined ? plainHttp.createServer(onRequest) : secureServer(options, onRequest)
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (!options.onUpgrade) {
       socket.destroy()

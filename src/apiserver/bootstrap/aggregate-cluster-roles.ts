@@ -10,12 +10,24 @@ import type { Logger } from '#base/log.ts'
 const group = 'rbac.authorization.k8s.io'
 
 export async function aggregateClusterRoles(server: ApiServer, logger: Logger): Promise<Disposable> {
-  let pending = Promise.resolve()
+  let isDue = false
+  let running: Promise<void> | undefined
+  const run = async () => {
+    // Changes that come together are looked at together.
+    while (isDue) {
+      await undefined
+      isDue = false
+      await aggregateAll(server)
+    }
+  }
   const settle = () => {
-    pending = pending
-      .then(() => aggregateAll(server))
+    isDue = true
+    running ??= run()
       .catch((error: unknown) => logger.warn('cluster roles could not be aggregated', { error: String(error) }))
-    return pending
+      .finally(() => {
+        running = undefined
+      })
+    return running
   }
   const following = server.cluster.onChange(group, 'clusterroles', () => void settle())
   await settle()
