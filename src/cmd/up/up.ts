@@ -24,4 +24,6 @@ export async function up(options: UpOptions): Promise<void> {
     )
   })
   await nodeFiles.remove(join(options.dataDir, 'ready'))
+  // Everything that must be kept is on disk by now; what still holds the process may not keep its user waiting.
+  thisProcess.exit(0)
 }
