@@ -19,6 +19,7 @@ import { resourceQuotaController } from '#controllers/resourcequota/resourcequot
 import { rootCaPublisher } from '#controllers/root-ca/root-ca-publisher.ts'
 import type { Controller } from '#controllers/runtime/environment.ts'
 import { serviceAccountController } from '#controllers/serviceaccount/serviceaccount-controller.ts'
+import { serviceAccountTokenController } from '#controllers/serviceaccount-token/serviceaccount-token-controller.ts'
 import { statefulSetController } from '#controllers/statefulset/statefulset-controller.ts'
 import { taintEvictionController } from '#controllers/taint-eviction/taint-eviction-controller.ts'
 import { tokenCleaner } from '#controllers/token-cleaner/token-cleaner.ts'
@@ -26,6 +27,7 @@ import { ttlAfterFinishedController } from '#controllers/ttl-after-finished/ttl-
 
 /** Every controller, in the order in which they start. */
 export const controllers: readonly Controller[] = [
+  serviceAccountTokenController,
   serviceAccountController,
   rootCaPublisher,
   clusterRoleAggregationController,

@@ -122,7 +122,7 @@ export function addClusterComponents(lifecycle: Lifecycle, options: UpOptions, s
       name: 'controllers',
       async start() {
         if (running === undefined || keys === undefined) throw new Error('the API server comes first')
-        manager = await startControllers(running, options, keys.authority('ca').certificatePem, seams)
+        manager = await startControllers(running, options, keys, seams)
       },
       stop: async () => manager?.stop(),
     })

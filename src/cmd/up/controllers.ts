@@ -1,8 +1,10 @@
 /** The controllers of a cluster in one process: they reach the API server without a socket. */
 
 import { FeatureGates } from '#api/meta/feature-gates.ts'
+import { signJwt } from '#apiserver/authn/service-account/jwt.ts'
 import { inProcess } from '#apiserver/http/in-process-exchange.ts'
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
+import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import type { RunningApiServer } from '#apiserver/run-api-server.ts'
 import { Client } from '#client/client.ts'
 import { inProcessTransport } from '#client/in-process-transport.ts'
@@ -23,7 +25,7 @@ export const selectedControllers = ({ controllers: list }: UpOptions): Controlle
 export async function startControllers(
   { server }: RunningApiServer,
   options: UpOptions,
-  rootCa: string,
+  keys: ClusterKeys,
   { clock, random, logger }: ClusterSeams,
 ): Promise<ControllerManager> {
   const gates = new FeatureGates(options.featureGates.join(','))
@@ -42,7 +44,8 @@ export async function startControllers(
     logger,
     settings: {
       ...defaultSettings,
-      rootCa,
+      rootCa: keys.authority('ca').certificatePem,
+      signToken: (claims) => signJwt(claims, keys.serviceAccountKeys.privateKey),
       allocateNodeCidrs: true,
       clusterCidrs: [podCidr],
       serviceCidrs: options.serviceClusterIpRange.split(','),

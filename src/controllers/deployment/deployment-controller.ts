@@ -6,7 +6,7 @@ import { labelSelectorFrom } from '#api/meta/selector.ts'
 import { desiredBeforeScale, rollbackAnnotation } from '#controllers/deployment/revisions.ts'
 import { rollBack } from '#controllers/deployment/roll-back.ts'
 import { Rollout } from '#controllers/deployment/rollout.ts'
-import { availableTotal, desiredTotal, isActiveSet, maxUnavailable, newSetSize, replicasOf } from '#controllers/deployment/sizes.ts'
+import { desiredTotal, isActiveSet, maxUnavailable, newSetSize, replicasOf } from '#controllers/deployment/sizes.ts'
 import { isComplete } from '#controllers/deployment/status.ts'
 import { defineController } from '#controllers/runtime/define-controller.ts'
 import { on } from '#controllers/runtime/triggers.ts'
@@ -20,6 +20,7 @@ export const deploymentController = defineController({
   serviceAccount: 'deployment-controller',
   for: Deployment,
   owns: [ReplicaSet],
+  batchMs: 50,
   watches: [
     on(ReplicaSet, (set, cache) =>
       possibleOwners(cache, Deployment, set, ({ spec }, labels) => spec !== undefined && labelSelectorFrom(spec.selector).matches(labels)),
@@ -109,7 +110,9 @@ async function scaledDown(rollout: Rollout): Promise<boolean> {
     await rollout.scale(set, replicasOf(set) - count)
     gone += count
   }
-  let spare = availableTotal(rollout.all) - minAvailable
+  // A set that was just scaled down may not have counted again: it has no more pods than it may have.
+  const available = rollout.all.reduce((sum, set) => sum + Math.min(replicasOf(set), set.status?.availableReplicas ?? 0), 0)
+  let spare = available - minAvailable
   for (const set of rollout.oldSets.filter(isActiveSet).sort(byAge)) {
     if (spare <= 0) break
     const count = Math.min(replicasOf(set), spare)

@@ -70,7 +70,11 @@ test('many endpoints are spread over slices of limited size, and a change touche
   await cluster.create(ReplicaSet, aReplicaSet(10))
   await cluster.advance({ seconds: 5 })
   const before = await slices(cluster)
-  assert.deepEqual(before.map(({ endpoints }) => endpoints?.length).sort(), [2, 4, 4])
+  assert.ok(before.every(({ endpoints }) => (endpoints?.length ?? 0) <= 4))
+  assert.equal(
+    before.reduce((sum, { endpoints }) => sum + (endpoints?.length ?? 0), 0),
+    10,
+  )
   assert.ok(before.every(({ endpoints }) => endpoints?.every(({ hints, zone }) => hints?.forZones?.[0]?.name === zone)))
   await cluster.change(ReplicaSet, 'default', 'web', ({ spec }) => {
     if (spec) spec.replicas = 11
@@ -82,7 +86,7 @@ test('many endpoints are spread over slices of limited size, and a change touche
     11,
   )
   const untouched = after.filter((slice) => before.some(({ metadata }) => metadata.resourceVersion === slice.metadata.resourceVersion))
-  assert.equal(untouched.length, 2)
+  assert.equal(untouched.length, before.length - 1)
 })
 
 test('endpoints that a person wrote are mirrored as slices, and go with them', async () => {

@@ -59,7 +59,7 @@ export class ControllerManager {
       logger,
       metrics: this.#metrics,
       settings,
-      clientFor: clientFor ?? (() => Promise.resolve(client)),
+      clientFor: async (account: string) => (clientFor === undefined || account === '' ? client : clientFor(account)),
     }
     for (const controller of needed) this.#running.push(await this.#untilItWorks(() => controller.start(environment)))
     await this.#informers.start()
@@ -94,7 +94,7 @@ export class ControllerManager {
 
   async #ensureServiceAccounts(controllers: readonly Controller[]): Promise<void> {
     const { client } = this.#options
-    const names = new Set(controllers.map(({ serviceAccount }) => serviceAccount))
+    const names = new Set(controllers.map(({ serviceAccount }) => serviceAccount).filter((name) => name !== ''))
     await Promise.all(
       [...names].map(async (name) => {
         const account = { metadata: { namespace: 'kube-system', name } }

@@ -32,7 +32,7 @@ export type Controller = {
   readonly name: string
   /** The name it had before v1.28, which flags still take: `replicaset`. */
   readonly alias: string
-  /** Whose permissions it works with. */
+  /** Whose permissions it works with; empty for the manager's own. */
   readonly serviceAccount: string
   /** Runs only when asked for by name. */
   readonly isOffByDefault?: boolean

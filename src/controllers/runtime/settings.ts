@@ -21,6 +21,8 @@ export type ControllerSettings = {
   namespaceSyncPeriodMs: number
   resourceQuotaSyncPeriodMs: number
   legacyTokenCleanUpPeriodMs: number
+  /** Signs the token of a service account that lies in a secret; absent where there is no key. */
+  signToken?(claims: Readonly<Record<string, string>>): string
   isEnabled(featureGate: string): boolean
 }
 
