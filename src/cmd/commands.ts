@@ -14,6 +14,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('#cmd/certs/command.ts')).certsCommand,
   },
   {
+    name: 'snapshot',
+    summary: "save a cluster's store, restore it, or check a snapshot",
+    load: async () => (await import('#cmd/snapshot/command.ts')).snapshotCommand,
+  },
+  {
     name: 'token',
     summary: 'make, list or delete bootstrap tokens',
     load: async () => (await import('#cmd/token/command.ts')).tokenCommand,

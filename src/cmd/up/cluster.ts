@@ -14,11 +14,7 @@ import type { Lifecycle } from '#base/lifecycle.ts'
 import type { Logger } from '#base/log.ts'
 import { thisMachine, thisProcess } from '#base/machine.ts'
 import type { Random } from '#base/random.ts'
-import { selectedControllers, startControllers } from '#cmd/up/controllers.ts'
-import { simulatedNodeCount, startSimulatedNodes, tellOfMissingRuntime } from '#cmd/up/nodes.ts'
-import { openStore } from '#cmd/up/open-store.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
-import { startScheduler } from '#cmd/up/scheduler.ts'
 import { kubernetesVersionInfo } from '#cmd/version.ts'
 import type { ControllerManager } from '#controllers/runtime/controller-manager.ts'
 import type { SimulatedNodes } from '#kubelet/node/simulated-nodes.ts'
@@ -28,7 +24,13 @@ export type ClusterSeams = { clock: Clock; random: Random; files: Files; logger:
 
 export type Cluster = { readonly kubeconfigPath: string; url(): string; apiServer(): RunningApiServer }
 
-export function addClusterComponents(lifecycle: Lifecycle, options: UpOptions, seams: ClusterSeams): Cluster {
+/** Parts that are not asked for are not loaded. `opening` is the store, which may be on its way already. */
+export async function addClusterComponents(
+  lifecycle: Lifecycle,
+  options: UpOptions,
+  seams: ClusterSeams,
+  opening: Promise<Store>,
+): Promise<Cluster> {
   const { clock, random, files, logger } = seams
   const kubeconfigPath = options.kubeconfig || join(options.dataDir, 'admin.kubeconfig')
   const cidrs = options.serviceClusterIpRange.split(',')
@@ -39,14 +41,13 @@ export function addClusterComponents(lifecycle: Lifecycle, options: UpOptions, s
   let manager: ControllerManager | undefined
   let scheduler: { stop(): Promise<void> } | undefined
   let nodes: SimulatedNodes | undefined
-  const selected = selectedControllers(options)
+  const selected = options.controllers.length === 0 ? [] : (await import('#cmd/up/controllers.ts')).selectedControllers(options)
   const url = () => `https://${urlHost(options.listen)}:${running?.listener?.port ?? options.apiPort}`
 
   lifecycle.add({
     name: 'store',
     async start() {
-      await files.makeDirectory(options.dataDir)
-      store = await openStore(options, seams)
+      store = await opening
     },
     stop: async () => store?.close(),
   })
@@ -63,6 +64,20 @@ export function addClusterComponents(lifecycle: Lifecycle, options: UpOptions, s
     },
     stop: async () => keys?.[Symbol.dispose](),
   })
+  if (options.etcdListen !== '') {
+    let face: { close(): Promise<void> } | undefined
+    lifecycle.add({
+      name: 'etcd face',
+      async start() {
+        if (store === undefined || keys === undefined) throw new Error('the store and the keys come first')
+        const { EtcdFace } = await import('#store/etcd-face/etcd-face.ts')
+        const { certificatePem: certificate, privateKeyPem: key } = keys.identity('apiserver')
+        const tls = { authority: keys.authority('ca').certificatePem, certificate, key }
+        face = await EtcdFace.start({ store, address: options.etcdListen, tls, logger })
+      },
+      stop: async () => face?.close(),
+    })
+  }
   lifecycle.add({
     name: 'apiserver',
     async start() {
@@ -122,6 +137,7 @@ export function addClusterComponents(lifecycle: Lifecycle, options: UpOptions, s
       name: 'controllers',
       async start() {
         if (running === undefined || keys === undefined) throw new Error('the API server comes first')
+        const { startControllers } = await import('#cmd/up/controllers.ts')
         manager = await startControllers(running, options, keys, seams)
       },
       stop: async () => manager?.stop(),
@@ -132,24 +148,30 @@ export function addClusterComponents(lifecycle: Lifecycle, options: UpOptions, s
       name: 'scheduler',
       async start(signal) {
         if (running === undefined) throw new Error('the API server comes first')
+        const { startScheduler } = await import('#cmd/up/scheduler.ts')
         scheduler = await startScheduler(running, seams, signal)
       },
       stop: async () => scheduler?.stop(),
     })
   }
-  const count = simulatedNodeCount(options)
+  const count = options.simNodes + (options.runtime === 'sim' ? options.nodes : 0)
   if (count > 0) {
     lifecycle.add({
       name: 'nodes',
       async start(signal) {
         if (running === undefined) throw new Error('the API server comes first')
         const clearsNotReadyTaint = !selected.some(({ alias }) => alias === 'nodelifecycle')
+        const { startSimulatedNodes } = await import('#cmd/up/nodes.ts')
         nodes = await startSimulatedNodes(running, { count, clearsNotReadyTaint }, seams, signal)
       },
       stop: async () => nodes?.stop(),
     })
   }
-  tellOfMissingRuntime(options, logger)
+  if (options.runtime !== 'sim' && options.runtime !== 'none' && options.nodes > 0) {
+    logger.info('no container runtime can be used, so the cluster has no real nodes; --sim-nodes adds simulated ones', {
+      runtime: options.runtime,
+    })
+  }
   return {
     kubeconfigPath,
     url,

@@ -3,23 +3,12 @@ import { Node } from '#api/core/v1/node/node.ts'
 import { inProcess } from '#apiserver/http/in-process-exchange.ts'
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
 import type { RunningApiServer } from '#apiserver/run-api-server.ts'
-import type { Logger } from '#base/log.ts'
 import { Client } from '#client/client.ts'
 import { inProcessTransport } from '#client/in-process-transport.ts'
 import { retryOnConflict } from '#client/retry.ts'
 import type { ClusterSeams } from '#cmd/up/cluster.ts'
-import type { UpOptions } from '#cmd/up/options.ts'
 import { kubernetesVersion } from '#cmd/version.ts'
 import { SimulatedNodes } from '#kubelet/node/simulated-nodes.ts'
-
-/** How many nodes are simulated, as the options say. */
-export const simulatedNodeCount = ({ runtime, nodes, simNodes }: UpOptions): number => simNodes + (runtime === 'sim' ? nodes : 0)
-
-/** Says so when nodes were asked for that nothing here can run. */
-export function tellOfMissingRuntime({ runtime, nodes }: UpOptions, logger: Logger): void {
-  if (runtime === 'sim' || runtime === 'none' || nodes === 0) return
-  logger.info('no container runtime can be used, so the cluster has no real nodes; --sim-nodes adds simulated ones', { runtime })
-}
 
 export type NodesOptions = {
   count: number

@@ -5,7 +5,11 @@ import type { UpOptions } from '#cmd/up/options.ts'
 import type { Store } from '#store/store.ts'
 
 /** The store that `--store` names. Backends are loaded only when they are chosen. */
-export async function openStore({ store, dataDir }: UpOptions, { clock, logger }: ClusterSeams): Promise<Store> {
+export async function openStore(
+  { store, dataDir, etcdCafile, etcdCertfile, etcdKeyfile }: UpOptions,
+  { clock, files, logger }: ClusterSeams,
+): Promise<Store> {
+  await files.makeDirectory(dataDir)
   if (store === 'memory') {
     const { MemoryStore } = await import('#store/memory/memory-store.ts')
     return new MemoryStore({ clock })
@@ -14,5 +18,22 @@ export async function openStore({ store, dataDir }: UpOptions, { clock, logger }
     const { openSqliteStore } = await import('#store/sqlite/sqlite-store.ts')
     return openSqliteStore({ clock, logger, dataDir: join(dataDir, 'store'), processId: thisProcess.pid })
   }
+  if (store.startsWith('etcd://') || store.startsWith('etcds://')) {
+    const { openEtcdStore } = await import('#store/etcd/etcd-store.ts')
+    const endpoints = store.slice(store.indexOf('//') + 2).split(',')
+    return openEtcdStore({ clock, logger, endpoints, ...(await etcdTls({ etcdCafile, etcdCertfile, etcdKeyfile }, files)) })
+  }
   throw new Error(`--store: ${store} is neither sqlite, memory nor etcd://HOST:PORT,…`)
+}
+
+/** As upstream's flags of these names; none of them means no TLS. */
+async function etcdTls(
+  { etcdCafile, etcdCertfile, etcdKeyfile }: Pick<UpOptions, 'etcdCafile' | 'etcdCertfile' | 'etcdKeyfile'>,
+  files: ClusterSeams['files'],
+): Promise<{ tls?: { authority?: string; certificate?: string; key?: string } }> {
+  if (etcdCafile === '' && etcdCertfile === '') return {}
+  const read = async (name: string, path: string) => (path === '' ? {} : { [name]: await files.readText(path) })
+  return {
+    tls: { ...(await read('authority', etcdCafile)), ...(await read('certificate', etcdCertfile)), ...(await read('key', etcdKeyfile)) },
+  }
 }

@@ -6,7 +6,7 @@ import type { LogLevel } from '#base/log.ts'
 import { thisProcess } from '#base/machine.ts'
 import { pinoLogger } from '#base/pino-logger.ts'
 import { systemRandom } from '#base/random.ts'
-import { addClusterComponents } from '#cmd/up/cluster.ts'
+import { openStore } from '#cmd/up/open-store.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
 import { readyText } from '#cmd/up/ready-text.ts'
 
@@ -14,7 +14,12 @@ import { readyText } from '#cmd/up/ready-text.ts'
 export async function up(options: UpOptions): Promise<void> {
   const logger = pinoLogger({ level: options.logLevel as LogLevel })
   const lifecycle = new Lifecycle({ clock: systemClock, logger })
-  const cluster = addClusterComponents(lifecycle, options, { clock: systemClock, random: systemRandom, files: nodeFiles, logger })
+  const seams = { clock: systemClock, random: systemRandom, files: nodeFiles, logger }
+  // A thread opens the file while this one loads the rest of the program.
+  const opening = openStore(options, seams)
+  opening.catch(() => {})
+  const { addClusterComponents } = await import('#cmd/up/cluster.ts')
+  const cluster = await addClusterComponents(lifecycle, options, seams, opening)
   await runUntilSignal(lifecycle, processSignals, () => {
     thisProcess.print(readyText(cluster.kubeconfigPath, cluster.url()))
     // A parent that waits for us (up -d) learns it from this file.
