@@ -43,6 +43,8 @@ function installedRuntime() {
 const cacheHome =
   process.env.XDG_CACHE_HOME ?? (process.platform === 'win32' ? (process.env.LOCALAPPDATA ?? tmpdir()) : join(homedir(), '.cache'))
 process.env.NODE_COMPILE_CACHE ??= join(cacheHome, 'typernetes', 'compiled')
+// Threads of the program load their modules the same way.
+process.env.TYPERNETES_PRELOAD = pathToFileURL(join(here, 'module-cache.js')).href
 
 if (!existsSync(main)) fail(`${root} is incomplete: neither src/ nor lib/ holds the program; install the package again`)
 if (!existsSync(join(root, 'node_modules', 'commander')) && main !== packed)
@@ -52,6 +54,7 @@ const major = Number(process.versions.node.split('.')[0])
 if (major >= wanted) {
   const { enableCompileCache } = await import('node:module')
   enableCompileCache(process.env.NODE_COMPILE_CACHE)
+  await import(process.env.TYPERNETES_PRELOAD)
   await import(pathToFileURL(main).href)
 } else {
   const runtime = installedRuntime()
@@ -60,7 +63,11 @@ if (major >= wanted) {
       `it needs Node.js ${wanted} or newer; this is ${process.version}, and the one it brings along is not installed for ${process.platform}-${process.arch}; run npm install without --omit=optional, or install Node.js ${wanted}`,
     )
   }
-  const child = spawn(runtime, [main, ...process.argv.slice(2)], { stdio: 'inherit' })
+  const child = spawn(runtime, ['--import', process.env.TYPERNETES_PRELOAD, main, ...process.argv.slice(2)], {
+    stdio: 'inherit',
+    // Threads that take memory in turn do not need a store of it each.
+    env: { MALLOC_ARENA_MAX: '2', ...process.env },
+  })
   child.on('error', (error) => fail(`${runtime} could not be started: ${error.message}`))
   // The terminal sends SIGINT to both; other signals reach only this process.
   process.on('SIGINT', () => {})

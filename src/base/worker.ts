@@ -15,8 +15,9 @@ export type Thread<In, Out> = {
 
 /** The module runs in the thread, and finds its side by `threadSide`. */
 export function startThread<In, Out>(module: URL): Thread<In, Out> {
-  // Flags such as --input-type or --test are meant for the program's own module only.
-  const worker = new Worker(module, { execArgv: [] })
+  // Flags such as --input-type or --test are meant for the program's own module only; how modules are loaded is the thread's business too.
+  const preload = process.env['TYPERNETES_PRELOAD']
+  const worker = new Worker(module, { execArgv: preload ? ['--import', preload] : [], resourceLimits: { maxYoungGenerationSizeMb: 1 } })
   let failure: Error | undefined
   worker.on('error', (error) => {
     failure = error instanceof Error ? error : new Error(String(error))

@@ -2,7 +2,7 @@
  * Structural schemas: every value has a type that is known without looking into allOf, anyOf, oneOf and not, which only narrow
  * it down. Pruning and defaulting need no more than that.
  */
-import { RE2JS } from 're2js'
+import { goPattern } from '#api/apiextensions/v1/schema/go-pattern.ts'
 import { isSchema, itemSchema } from '#api/apiextensions/v1/schema/walk.ts'
 import type { V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
 import type { Check, FieldError } from '#api/meta/check.ts'
@@ -158,7 +158,7 @@ function validateJunctors(schema: Schema, check: Check, skip: Skips = {}): void 
 
 function validatePattern(pattern: string, check: Check): void {
   try {
-    RE2JS.compile(pattern)
+    goPattern(pattern)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     check.invalid(pattern, `must be a valid regular expression, but isn't: ${reason}`)

@@ -1,8 +1,8 @@
 /** Judges a value by a schema, in the words of upstream's OpenAPI validation. */
 import { isDeepStrictEqual } from 'node:util'
-import { RE2JS } from 're2js'
 import { type Fault, invalidFault, unplacedFault } from '#api/apiextensions/v1/schema/fault.ts'
 import { isKnownFormat, stringFormat } from '#api/apiextensions/v1/schema/formats.ts'
+import { goPattern } from '#api/apiextensions/v1/schema/go-pattern.ts'
 import { numberFaults } from '#api/apiextensions/v1/schema/number-faults.ts'
 import { isSchema, itemSchema } from '#api/apiextensions/v1/schema/walk.ts'
 import type { V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
@@ -80,7 +80,7 @@ function stringFaults(text: string, { maxLength, minLength, pattern }: Schema, p
   if (minLength != null && length < minLength) {
     return [invalidFault(path, text, `${path} in body should be at least ${minLength} chars long`)]
   }
-  if (pattern && !RE2JS.compile(pattern).matcher(text).find()) {
+  if (pattern && !goPattern(pattern).matcher(text).find()) {
     return [invalidFault(path, text, `${path} in body should match '${pattern}'`)]
   }
   return []
