@@ -8,6 +8,8 @@ export type LoadRequest = {
   /** `{n}` is replaced by a running number. */
   path: string
   body?: string
+  contentType?: string
+  accept?: string
   connections: number
   /** In flight on each connection. */
   concurrency: number
@@ -29,7 +31,19 @@ export type LoadResult = {
 if (import.meta.main) console.log(JSON.stringify(await load(JSON.parse(process.argv[2] ?? '{}') as LoadRequest)))
 
 async function load(request: LoadRequest): Promise<LoadResult> {
-  const { url, token, method, path, body, connections, concurrency, seconds, count = Number.POSITIVE_INFINITY } = request
+  const {
+    url,
+    token,
+    method,
+    path,
+    body,
+    contentType = 'application/json',
+    accept = 'application/json',
+    connections,
+    concurrency,
+    seconds,
+    count = Number.POSITIVE_INFINITY,
+  } = request
   const latencies: number[] = []
   const statuses: Record<string, number> = {}
   let started = 0
@@ -54,8 +68,8 @@ async function load(request: LoadRequest): Promise<LoadResult> {
           ':method': method,
           ':path': path.replace('{n}', String(number)),
           authorization: `Bearer ${token}`,
-          accept: 'application/json',
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          accept,
+          ...(body === undefined ? {} : { 'content-type': contentType }),
         })
         stream.on('response', (headers) => {
           const status = String(headers[':status'])
