@@ -48,8 +48,16 @@ export type ClusterView = {
   create(group: string, resource: string, object: KubernetesObject): Promise<KubernetesObject>
   /** The resources whose objects are of the kind; none when it is not served. */
   resourcesOfKind(group: string, version: string, kind: string): { readonly resource: string; readonly isNamespaced: boolean }[]
-  /** Calls back with each change to the resource, after replaying what exists. */
-  onChange(group: string, resource: string, callback: (object: KubernetesObject, isDeleted: boolean) => void): Disposable
+  /**
+   * Calls back with each change to the resource, after replaying what exists; or, gradually, while doing so: whoever needs all
+   * of it waits for `caughtUp`, which is absent once there is nothing to wait for.
+   */
+  onChange(
+    group: string,
+    resource: string,
+    callback: (object: KubernetesObject, isDeleted: boolean) => void,
+    isGradual?: boolean,
+  ): Disposable & { readonly caughtUp?: Promise<void> | undefined }
 }
 
 export type AdmissionPlugin = {

@@ -1,11 +1,12 @@
 /** The authorizers of a server, fed from its own objects, in the order its flags give. */
 import type { V1PersistentVolume, V1Pod } from '#api/core/v1/types.gen.ts'
 import type { V1ResourceSlice } from '#api/resource/v1/types.gen.ts'
+import type { KubernetesObject } from '#api/resource.ts'
 import type { V1VolumeAttachment } from '#api/storage/v1/types.gen.ts'
 import type { ClusterView } from '#apiserver/admission/admission.ts'
 import type { Authorizer } from '#apiserver/authz/authorizer.ts'
 import { alwaysAllow, alwaysDeny, authorizerChain, privilegedGroup } from '#apiserver/authz/chain.ts'
-import { nodeAuthorizer } from '#apiserver/authz/node/node-authorizer.ts'
+import { nodeAuthorizer, nodeIdentity } from '#apiserver/authz/node/node-authorizer.ts'
 import { NodeGraph } from '#apiserver/authz/node/node-graph.ts'
 import { defaultRbacObjects } from '#apiserver/authz/rbac/default-roles.ts'
 import { RbacAuthorizer } from '#apiserver/authz/rbac/rbac-authorizer.ts'
@@ -32,9 +33,10 @@ const rbacKinds: Readonly<Record<RbacKind, string>> = {
 export function standardAuthorizer(first: readonly ChosenAuthorizer[]): StandardAuthorizer {
   const rbac = new RbacAuthorizer()
   const graph = new NodeGraph()
+  let pods: ReturnType<ClusterView['onChange']> | undefined
   const known: Readonly<Record<string, () => Authorizer>> = {
     RBAC: () => rbac,
-    Node: () => nodeAuthorizer({ graph, rules: nodeRules() }),
+    Node: () => onceComplete(nodeAuthorizer({ graph, rules: nodeRules() }), () => pods?.caughtUp),
     AlwaysAllow: () => alwaysAllow,
     AlwaysDeny: () => alwaysDeny,
   }
@@ -55,7 +57,12 @@ export function standardAuthorizer(first: readonly ChosenAuthorizer[]): Standard
     use(chosen) {
       chain = chainOf(chosen)
     },
-    follow: (cluster) => follow(cluster, rbac, graph),
+    follow(cluster) {
+      pods = followPods(cluster, graph)
+      const following = follow(cluster, rbac, graph)
+      following.use(pods)
+      return following
+    },
   }
 }
 
@@ -66,7 +73,27 @@ function nodeRules() {
   return (role?.object as ClusterRole | undefined)?.rules ?? []
 }
 
-function follow(cluster: ClusterView, rbac: RbacAuthorizer, graph: NodeGraph): Disposable {
+/** There may be a hundred thousand pods, and only nodes have to wait until all are known. */
+function followPods(cluster: ClusterView, graph: NodeGraph): ReturnType<ClusterView['onChange']> {
+  const onChange = (object: KubernetesObject, isDeleted: boolean) => {
+    const pod = object as V1Pod
+    if (isDeleted) graph.removePod(pod.metadata.namespace ?? '', pod.metadata.name ?? '')
+    else graph.upsertPod(pod)
+  }
+  return cluster.onChange('', 'pods', onChange, true)
+}
+
+function onceComplete(authorizer: Authorizer, incomplete: () => Promise<void> | undefined): Authorizer {
+  return {
+    ...authorizer,
+    authorize(attributes) {
+      const waiting = nodeIdentity(attributes.user) === undefined ? undefined : incomplete()
+      return waiting === undefined ? authorizer.authorize(attributes) : waiting.then(() => authorizer.authorize(attributes))
+    },
+  }
+}
+
+function follow(cluster: ClusterView, rbac: RbacAuthorizer, graph: NodeGraph): DisposableStack {
   const following = new DisposableStack()
   for (const [kind, plural] of Object.entries(rbacKinds) as [RbacKind, string][]) {
     following.use(
@@ -79,12 +106,6 @@ function follow(cluster: ClusterView, rbac: RbacAuthorizer, graph: NodeGraph): D
   }
   const feed = <T>(group: string, plural: string, set: (object: T) => void, remove: (object: T) => void) =>
     following.use(cluster.onChange(group, plural, (object, isDeleted) => (isDeleted ? remove(object as T) : set(object as T))))
-  feed<V1Pod>(
-    '',
-    'pods',
-    (pod) => graph.upsertPod(pod),
-    ({ metadata }) => graph.removePod(metadata.namespace ?? '', metadata.name ?? ''),
-  )
   feed<V1PersistentVolume>(
     '',
     'persistentvolumes',

@@ -6,6 +6,7 @@ import { ServedResource } from '#apiserver/http/served-resource.ts'
 import { type RegistryOptions, ResourceRegistry } from '#apiserver/registry/resource-registry.ts'
 import { storagePrefix } from '#apiserver/registry/storage-key.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
+import { GradualReplay } from '#apiserver/watch-cache/gradual-replay.ts'
 import { WatchCache } from '#apiserver/watch-cache/watch-cache.ts'
 
 export type RegistriesOptions = Omit<
@@ -135,14 +136,15 @@ export class Registries {
         registry.definition.defaults?.(object)
         return (await registry.create(object, serverContext(registry.definition, object.metadata?.namespace ?? ''))).object
       },
-      onChange: (group, resource, callback) => {
+      onChange: (group, resource, callback, isGradual = false) => {
         const cache = this.#find(group, resource)?.cache
         if (cache === undefined) return { [Symbol.dispose]() {} }
-        for (const { object } of cache.list('')) callback(object, false)
-        return cache.watch(cache.revision, {
+        if (!isGradual) for (const cached of cache.list('')) callback(cached.peek(), false)
+        const following = cache.watch(cache.revision, {
           onChange: (change) => callback(change.object.object, change.type === 'DELETED'),
           onEnd() {},
         })
+        return isGradual ? new GradualReplay(cache, this.#options.clock, callback, following) : following
       },
     }
   }

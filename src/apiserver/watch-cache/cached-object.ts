@@ -37,6 +37,15 @@ export class CachedObject {
     return this.#object?.deref() ?? this.#keep(JSON.parse(textDecoder.decode(this.value)) as KubernetesObject)
   }
 
+  /** As `object`, for those who look at very many once: what has to be parsed for it is not kept. */
+  peek(): KubernetesObject {
+    const known = this.#object?.deref()
+    if (known !== undefined) return known
+    const object = JSON.parse(textDecoder.decode(this.value)) as KubernetesObject
+    if (this.revision > 0) object.metadata = { resourceVersion: String(this.revision), ...object.metadata }
+    return object
+  }
+
   /** Whether `labels` can be had without parsing. */
   get isKnown(): boolean {
     return this.#labels !== undefined
