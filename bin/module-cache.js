@@ -6,6 +6,12 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isMainThread } from 'node:worker_threads'
 
+// That it strips types is what this program was started for: nobody needs to be warned of it.
+const { emitWarning } = process
+process.emitWarning = (warning, ...rest) => {
+  if (!String(warning).includes('stripTypeScriptTypes')) emitWarning.call(process, warning, ...rest)
+}
+
 const rootUrl = new URL('..', import.meta.url).href
 const rooms = [`${rootUrl}src/`, `${rootUrl}lib/`]
 // Threads need a few modules only: they have a file of their own.
