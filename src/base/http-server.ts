@@ -267,7 +267,7 @@ class Http2Exchange implements HttpExchange {
   }
   stream(status: number, headers: HttpHeaders): HttpResponseStream {
     if (!this.isClosed) this.#stream.respond({ ':status': status, ...headers })
-    return streamOver(this.#stream, () => this.#stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR))
+    return new SinkStream(this.#stream)
   }
 }
 
@@ -321,29 +321,39 @@ class Http1Exchange implements HttpExchange {
       this.#response.writeHead(status, headers)
       this.#response.flushHeaders()
     }
-    return streamOver(this.#response, () => this.#response.destroy())
+    return new SinkStream(this.#response)
   }
 }
 
 const noBytes = Buffer.alloc(0)
 
-function streamOver(sink: http2.ServerHttp2Stream | ServerResponse, abort: () => void): HttpResponseStream {
-  return {
-    write(chunk, onSent) {
-      if (sink.destroyed || sink.writableEnded) return false
-      if (onSent === undefined) return sink.write(chunk)
-      return sink.write(chunk, (error: Error | null | undefined) => {
-        if (!error) onSent()
-      })
-    },
-    get backlogBytes() {
-      return sink.writableLength
-    },
-    onDrain: (callback) => sink.on('drain', callback),
-    end: () => {
-      if (!sink.destroyed) sink.end()
-    },
-    abort,
+/** One for each open watch: a class, since closures would take several times its memory. */
+class SinkStream implements HttpResponseStream {
+  readonly #sink: http2.ServerHttp2Stream | ServerResponse
+
+  constructor(sink: http2.ServerHttp2Stream | ServerResponse) {
+    this.#sink = sink
+  }
+  get backlogBytes(): number {
+    return this.#sink.writableLength
+  }
+  write(chunk: Uint8Array | string, onSent?: () => void): boolean {
+    const sink = this.#sink
+    if (sink.destroyed || sink.writableEnded) return false
+    if (onSent === undefined) return sink.write(chunk)
+    return sink.write(chunk, (error: Error | null | undefined) => {
+      if (!error) onSent()
+    })
+  }
+  onDrain(callback: () => void): void {
+    this.#sink.on('drain', callback)
+  }
+  end(): void {
+    if (!this.#sink.destroyed) this.#sink.end()
+  }
+  abort(): void {
+    if ('writeHead' in this.#sink) this.#sink.destroy()
+    else this.#sink.close(http2.constants.NGHTTP2_INTERNAL_ERROR)
   }
 }
 

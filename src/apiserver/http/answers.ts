@@ -66,7 +66,10 @@ export function* encodeList(resource: ServedResource, page: ListPage, form: Form
     else {
       const head = { kind: 'Table', apiVersion, metadata, columnDefinitions: columnDefinitions(resource.definition) }
       const options = { ...table, metaVersion }
-      const row = (cached: CachedObject) => tableRow(resource.definition, cached, resource.fromStored(cached.object), options)
+      const row = (cached: CachedObject) => {
+        const stored = cached.peek()
+        return tableRow(resource.definition, stored, () => resource.fromStored(stored), options)
+      }
       yield* textListPieces(head, 'rows', items, row, isPretty)
     }
     return
@@ -75,8 +78,8 @@ export function* encodeList(resource: ServedResource, page: ListPage, form: Form
   const head = { kind: isPartial ? 'PartialObjectMetadataList' : resource.listKind, apiVersion, metadata }
   if (media === 'json' && !isPartial && !isPretty && resource.isStoredVersion) return yield* storedListPieces(head, items)
   const shown = isPartial
-    ? (cached: CachedObject) => partialMetadata(resource.fromStored(cached.object), metaVersion)
-    : (cached: CachedObject) => withoutType(resource.fromStored(cached.object))
+    ? (cached: CachedObject) => partialMetadata(resource.fromStored(cached.peek()), metaVersion)
+    : (cached: CachedObject) => withoutType(resource.fromStored(cached.peek()))
   const itemSchema = isPartial ? partialSchema : resource.definition.schema
   if (media === 'protobuf') yield* protobufPieces(head, isPartial ? partialListSchema : `${itemSchema}List`, items, itemSchema, shown)
   else if (media === 'json') yield* textListPieces(head, 'items', items, shown, isPretty)
@@ -105,7 +108,9 @@ function encodeTable(
 ): Uint8Array {
   if (form.media === 'protobuf') throw notAcceptable(acceptedMedia)
   const { metaVersion } = form
-  const rows = items.map((cached) => tableRow(resource.definition, cached, resource.fromStored(cached.object), { ...options, metaVersion }))
+  const rows = items.map(({ object }) =>
+    tableRow(resource.definition, object, () => resource.fromStored(object), { ...options, metaVersion }),
+  )
   return encodeValue(
     {
       kind: 'Table',
@@ -128,7 +133,7 @@ export function eventEncoder(resource: ServedResource, form: Form, table: () => 
     if (form.as !== 'Table') return shown
     const columns = isFirstTable ? columnDefinitions(resource.definition) : null
     isFirstTable = false
-    const row = tableRow(resource.definition, cached, shown, { ...table(), metaVersion: form.metaVersion })
+    const row = tableRow(resource.definition, cached.object, () => shown, { ...table(), metaVersion: form.metaVersion })
     return {
       kind: 'Table',
       apiVersion: `meta.k8s.io/${form.metaVersion}`,

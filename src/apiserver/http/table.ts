@@ -4,7 +4,6 @@ import { defaultColumns } from '#api/meta/columns.ts'
 import type { Column, KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 import { describe } from '#api/schema/describe.ts'
 import { columnTexts } from '#apiserver/http/column-texts.ts'
-import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 
 export type IncludeObject = 'None' | 'Metadata' | 'Object'
 
@@ -28,19 +27,19 @@ function describeField(reference: string): string {
   return columnTexts[reference] ?? describe(reference.slice(0, dot), reference.slice(dot + 1))
 }
 
-/** `shown` is the object in the served version. */
+/** `shown` gives the object in the served version. */
 export function tableRow(
   definition: ResourceDefinition,
-  cached: CachedObject,
-  shown: KubernetesObject,
+  stored: KubernetesObject,
+  shown: () => KubernetesObject,
   options: { nowMs: number; include: IncludeObject; metaVersion: string },
 ): unknown {
-  const cells = columnsOf(definition).map((column) => column.cell(cached.object, options))
-  const conditions = definition.rowConditions?.(cached.object) ?? []
+  const cells = columnsOf(definition).map((column) => column.cell(stored, options))
+  const conditions = definition.rowConditions?.(stored) ?? []
   const row = conditions.length === 0 ? { cells } : { cells, conditions }
   if (options.include === 'None') return { ...row, object: null }
   // The metadata is the stored object's: what a conversion adds to it does not show in tables.
-  return { ...row, object: options.include === 'Object' ? shown : partialMetadata(cached.object, options.metaVersion) }
+  return { ...row, object: options.include === 'Object' ? shown() : partialMetadata(stored, options.metaVersion) }
 }
 
 /** Kind and metadata alone. */

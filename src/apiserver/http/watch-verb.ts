@@ -1,6 +1,5 @@
 /** Answering a watch: from where, in which form, how long. */
-import type { TableOptions } from '#apiserver/http/answers.ts'
-import { eventEncoder } from '#apiserver/http/answers.ts'
+import { eventEncoder, type TableOptions } from '#apiserver/http/answers.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
 import { addWarnings } from '#apiserver/http/handler.ts'
 import { listPatienceMs, resourceVersionError, waitForRevision } from '#apiserver/http/list-page.ts'
@@ -9,7 +8,7 @@ import { type ListOptions, listOptions, validateListOptions } from '#apiserver/h
 import { failure, watchNotAcceptable } from '#apiserver/http/refusals.ts'
 import { selectionOf } from '#apiserver/http/selection.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
-import { type EventSink, WatchStream } from '#apiserver/http/watch-stream.ts'
+import { type EventEncoder, type EventSink, WatchStream } from '#apiserver/http/watch-stream.ts'
 import type { WatchTurns } from '#apiserver/http/watch-turns.ts'
 import type { WatchMetrics } from '#apiserver/metrics/watch-metrics.ts'
 import type { Clock } from '#base/clock.ts'
@@ -34,6 +33,7 @@ export async function watchObjects(
   context: RequestContext,
   resource: ServedResource,
   form: Form,
+  /** Holds on to the request: only tables may keep it. */
   table: () => TableOptions,
 ): Promise<void> {
   const { exchange, info } = context
@@ -53,10 +53,10 @@ export async function watchObjects(
   const watch = new WatchStream({
     cache,
     selection,
-    encoder: eventEncoder(resource, form, table),
+    encoder: form.as === 'Table' ? eventEncoder(resource, form, table) : sharedEncoder(resource, form),
     clock: services.clock,
     turns: services.turns,
-    sink: sinkOf(stream),
+    sink: new StreamSink(stream),
     fromRevision: fromRevision === 'now' ? cache.revision : fromRevision,
     announcesInitialEvents: options.sendInitialEvents === true && options.allowWatchBookmarks,
     wantsBookmarks: options.allowWatchBookmarks,
@@ -87,12 +87,43 @@ async function waitForState(
   else await waitForRevision({ registry, store }, Number(resourceVersion), () => clock.sleep(listPatienceMs))
 }
 
-function sinkOf(stream: HttpResponseStream): EventSink {
-  return {
-    write: (bytes) => stream.write(bytes),
-    isBehind: () => stream.backlogBytes > watchBacklogBytes,
-    onCaughtUp: (callback) => stream.onDrain(callback),
-    end: () => stream.end(),
+/** One encoder serves all who ask for the same form; a table's columns are sent once to each. */
+function sharedEncoder(resource: ServedResource, form: Form): EventEncoder {
+  let encoders = sharedEncoders.get(resource)
+  if (encoders === undefined) {
+    encoders = new Map()
+    sharedEncoders.set(resource, encoders)
+  }
+  const key = `${form.media} ${form.as} ${form.metaVersion}`
+  let encoder = encoders.get(key)
+  if (encoder === undefined) {
+    encoder = eventEncoder(resource, form, noTable)
+    encoders.set(key, encoder)
+  }
+  return encoder
+}
+
+const noTable = (): TableOptions => ({ nowMs: 0, include: 'None' })
+
+const sharedEncoders = new WeakMap<ServedResource, Map<string, EventEncoder>>()
+
+class StreamSink implements EventSink {
+  readonly #stream: HttpResponseStream
+
+  constructor(stream: HttpResponseStream) {
+    this.#stream = stream
+  }
+  write(bytes: Uint8Array): void {
+    this.#stream.write(bytes)
+  }
+  isBehind(): boolean {
+    return this.#stream.backlogBytes > watchBacklogBytes
+  }
+  onCaughtUp(callback: () => void): void {
+    this.#stream.onDrain(callback)
+  }
+  end(): void {
+    this.#stream.end()
   }
 }
 

@@ -160,8 +160,7 @@ function respondScale(
     return
   }
   const definition = { ...scaleDefinition(resource), columns: columns as readonly Column<KubernetesObject>[] }
-  const shown = { object: scale } as unknown as CachedObject
-  const row = tableRow(definition, shown, scale, { ...tableOptions(services, context), metaVersion: form.metaVersion })
+  const row = tableRow(definition, scale, () => scale, { ...tableOptions(services, context), metaVersion: form.metaVersion })
   const metadata = { resourceVersion: String(cached.revision) }
   const table = {
     kind: 'Table',

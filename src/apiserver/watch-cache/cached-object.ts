@@ -52,15 +52,17 @@ export class CachedObject {
   }
 
   get labels(): Readonly<Record<string, string>> {
-    if (this.#labels === undefined) void this.object
-    return this.#labels ?? noLabels
+    this.#labels ??= this.peek().metadata?.labels ?? noLabels
+    return this.#labels
   }
 
   /** A selectable field; `read` is asked once. */
   field(name: string, read: (object: KubernetesObject) => string): string {
     let value = this.#fields?.get(name)
     if (value === undefined) {
-      value = read(this.object)
+      const object = this.peek()
+      this.#labels ??= object.metadata?.labels ?? noLabels
+      value = read(object)
       this.#fields ??= new Map()
       this.#fields.set(name, value)
     }
