@@ -169,13 +169,19 @@ async function hotUpdates(bench: Bench, { process, url, send }: Server): Promise
 async function watches(bench: Bench, { process, url }: Server): Promise<void> {
   const names = Array.from({ length: 50 }, (_, index) => `pod-${index}`)
   const request: WatchRequest = { url, token, path: pods, watchers: 1000, connections: 10, names, concurrency: 8, seconds }
+  const watched = async (more: Partial<WatchRequest>) => {
+    const result = await runJson<WatchResult>('bench/support/watchers.ts', { ...request, ...more })
+    if (result.missed !== 0) throw new Error(`${result.missed} events were missed`)
+    return result
+  }
+  const most = await watched({})
+  bench.report({ case: 'WATCH: events delivered to 1,000 watchers, at most', figure: most.events / most.seconds, unit: '/s' })
   await process.start()
-  const { events, seconds: took, p50Ms, p99Ms, missed } = await runJson<WatchResult>('bench/support/watchers.ts', request)
+  const paced = await watched({ changesPerSecond: 105 })
   const { longestBlockMs } = await process.report()
-  if (missed !== 0) throw new Error(`${missed} events were missed`)
-  bench.report({ case: 'WATCH: events delivered to 1,000 watchers', figure: events / took, unit: '/s' })
-  bench.report({ case: 'WATCH: from the request to the watcher, half', figure: p50Ms, unit: 'ms' })
-  bench.report({ case: 'WATCH: from the request to the watcher, 99 %', figure: p99Ms, unit: 'ms' })
+  bench.report({ case: 'WATCH: at 105 changes a second, delivered', figure: paced.events / paced.seconds, unit: '/s' })
+  bench.report({ case: 'WATCH: from the request to the watcher, half', figure: paced.p50Ms, unit: 'ms' })
+  bench.report({ case: 'WATCH: from the request to the watcher, 99 %', figure: paced.p99Ms, unit: 'ms' })
   bench.report({ case: 'WATCH: longest hold of the event loop', figure: longestBlockMs, unit: 'ms' })
 }
 

@@ -15,6 +15,8 @@ export type WatchRequest = {
   /** Patches in flight. */
   concurrency: number
   seconds: number
+  /** No more than so many; as many as the server takes where absent. */
+  changesPerSecond?: number
   isIdle?: boolean
 }
 
@@ -78,12 +80,20 @@ async function opened(url: string): Promise<ClientHttp2Session> {
   return session
 }
 
-async function change({ token, path, names, concurrency, seconds }: WatchRequest, session: ClientHttp2Session) {
+async function change(
+  { token, path, names, concurrency, seconds, changesPerSecond = Number.POSITIVE_INFINITY }: WatchRequest,
+  session: ClientHttp2Session,
+) {
   const beginMs = performance.now()
   const endMs = beginMs + seconds * 1000
   let count = 0
   const worker = async () => {
     while (performance.now() < endMs) {
+      const waitMs = beginMs + (count / changesPerSecond) * 1000 - performance.now()
+      if (waitMs > 0) {
+        await new Promise((resolve) => setTimeout(resolve, waitMs))
+        continue
+      }
       const name = names[count % names.length]
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/merge-patch+json', ':method': 'PATCH' }
       const body = JSON.stringify({ metadata: { annotations: { 'sent-at': performance.now().toFixed(6), number: String(count++) } } })

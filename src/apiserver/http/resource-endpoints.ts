@@ -16,7 +16,7 @@ import { respondPieces, respondWhole } from '#apiserver/http/send-pieces.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
 import type { IncludeObject } from '#apiserver/http/table.ts'
 import { WatchTurns } from '#apiserver/http/watch-turns.ts'
-import { watchObjects } from '#apiserver/http/watch-verb.ts'
+import { type WatchServices, watchObjects } from '#apiserver/http/watch-verb.ts'
 import {
   createObject,
   deleteContext,
@@ -48,7 +48,7 @@ export type EndpointServices = WriteServices & {
   watches?: WatchMetrics
 }
 
-type RouteServices = EndpointServices & { turns: WatchTurns }
+type RouteServices = EndpointServices & Pick<WatchServices, 'turns' | 'ownTurns'>
 
 /** `methods` are the HTTP methods it takes. */
 export type SpecialSubresource = {
@@ -57,7 +57,12 @@ export type SpecialSubresource = {
 }
 
 export function resourceRoute(given: EndpointServices): (info: RequestInfo, method: string) => Endpoint | undefined {
-  const services: RouteServices = { ...given, turns: new WatchTurns(given.clock) }
+  const { clock } = given
+  const services: RouteServices = {
+    ...given,
+    turns: new WatchTurns(clock, { rests: true }),
+    ownTurns: new WatchTurns(clock, { rests: false }),
+  }
   return (info, method) => {
     const resource = services.find(info.group, info.version, info.resource)
     if (resource === undefined) return undefined

@@ -82,7 +82,7 @@ async function setUp(options: Partial<WatchCacheOptions> = {}, wrap = (store: Me
     })
   const remove = (namespace: string, name: string) => memory.txn({ success: [{ delete: { key: `${prefix}${namespace}/${name}` } }] })
   await cache.start()
-  const turns = new WatchTurns(clock)
+  const turns = new WatchTurns(clock, { rests: true })
   const watch = (
     { namespace = '', labelSelector = '', fieldSelector = '' },
     more: Partial<ConstructorParameters<typeof WatchStream>[0]> = {},

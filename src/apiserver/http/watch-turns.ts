@@ -19,18 +19,27 @@ export class SharedBytes {
 
 /** Everybody else gets a turn after so long. */
 const turnMs = 5
+/** Writing to everybody may take a third of the time; changes that come meanwhile are written together. */
+const restShare = 2
+const longestRestMs = 25
 
 /**
  * Lets watches write once for all that happened in a turn of the event loop: a thousand clients that see the same changes are
- * sent the same bytes, made once.
+ * sent the same bytes, made once. The longer that takes, the longer the next changes are gathered before it is done again.
  */
 export class WatchTurns {
   readonly #clock: Clock
+  readonly #rests: boolean
   #waiting: TurnTaker[] = []
   #isComing = false
+  /** How long writing has taken since the last rest. */
+  #busyMs = 0
+  #restUntilMs = 0
 
-  constructor(clock: Clock) {
+  /** Those who wait in this process need no rest: their turn costs next to nothing. */
+  constructor(clock: Clock, { rests }: { rests: boolean }) {
     this.#clock = clock
+    this.#rests = rests
   }
 
   /** `taker` gets its turn soon, once. */
@@ -38,7 +47,9 @@ export class WatchTurns {
     this.#waiting.push(taker)
     if (this.#isComing) return
     this.#isComing = true
-    this.#clock.soon(this.#run)
+    const restMs = this.#restUntilMs - this.#clock.monotonic()
+    if (restMs > 0) this.#clock.after(restMs, this.#run)
+    else this.#clock.soon(this.#run)
   }
 
   readonly #run = (): void => {
@@ -53,7 +64,14 @@ export class WatchTurns {
       this.#waiting = [...takers.slice(index + 1), ...this.#waiting]
       break
     }
+    const endMs = this.#clock.monotonic()
+    this.#busyMs += endMs - startMs
     this.#isComing = this.#waiting.length > 0
-    if (this.#isComing) this.#clock.soon(this.#run)
+    if (this.#isComing) {
+      this.#clock.soon(this.#run)
+      return
+    }
+    if (this.#rests && this.#busyMs > 1) this.#restUntilMs = endMs + Math.min(this.#busyMs * restShare, longestRestMs)
+    this.#busyMs = 0
   }
 }

@@ -8,6 +8,7 @@ import { type ListOptions, listOptions, validateListOptions } from '#apiserver/h
 import { failure, watchNotAcceptable } from '#apiserver/http/refusals.ts'
 import { selectionOf } from '#apiserver/http/selection.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
+import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
 import { type EventEncoder, type EventSink, WatchStream } from '#apiserver/http/watch-stream.ts'
 import type { WatchTurns } from '#apiserver/http/watch-turns.ts'
 import type { WatchMetrics } from '#apiserver/metrics/watch-metrics.ts'
@@ -20,7 +21,9 @@ export type WatchServices = {
   clock: Clock
   random: Random
   store: Store
+  /** Of clients elsewhere, and of parts of this process. */
   turns: WatchTurns
+  ownTurns: WatchTurns
   /** What watchers are sent is counted where this is there. */
   watches?: WatchMetrics
 }
@@ -55,7 +58,7 @@ export async function watchObjects(
     selection,
     encoder: form.as === 'Table' ? eventEncoder(resource, form, table) : sharedEncoder(resource, form),
     clock: services.clock,
-    turns: services.turns,
+    turns: exchange.connection instanceof TrustedConnection ? services.ownTurns : services.turns,
     sink: new StreamSink(stream),
     fromRevision: fromRevision === 'now' ? cache.revision : fromRevision,
     announcesInitialEvents: options.sendInitialEvents === true && options.allowWatchBookmarks,
