@@ -1,6 +1,5 @@
 /** An API server as users start it: keys, identities, permissions, admission, bootstrap objects, and a port. */
 
-import type { V1Service } from '#api/core/v1/types.gen.ts'
 import { builtInKinds } from '#api/kinds.ts'
 import { FeatureGates } from '#api/meta/feature-gates.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
@@ -10,7 +9,8 @@ import type { AccessSeams, AccessSettings } from '#apiserver/access/settings.ts'
 import { admissionPlugins } from '#apiserver/admission/plugins.ts'
 import { ClusterIps } from '#apiserver/allocation/cluster-ips.ts'
 import { NodePorts } from '#apiserver/allocation/node-ports.ts'
-import { needsHealthPort, nodePortsOf, serviceHooks } from '#apiserver/allocation/service-allocation.ts'
+import { keepAllocationsRepaired } from '#apiserver/allocation/repair-allocations.ts'
+import { serviceHooks } from '#apiserver/allocation/service-allocation.ts'
 import type { Auditor } from '#apiserver/audit/auditor.ts'
 import type { AuditSeams, AuditSettings } from '#apiserver/audit/open-audit.ts'
 import { openIdEndpoints } from '#apiserver/authn/service-account/openid-endpoints.ts'
@@ -60,6 +60,10 @@ export type RunApiServerOptions = {
   version: Readonly<Record<string, string>>
   /** Keeps view, edit and admin filled in when no controller manager does. */
   aggregatesClusterRoles: boolean
+  /** Other API servers use the same store. */
+  sharesStore: boolean
+  /** Of this machine; absent: this server does not say that it is there. */
+  hostName?: string
 }
 
 /** Whether requests are put on record, and how many may run at once. */
@@ -131,7 +135,8 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
   opened.defer(() => server.stop())
   await server.start()
   opened.use(authorizer.follow(server.cluster))
-  await nodePorts.start(usedNodePorts(server))
+  const clusterIps = new ClusterIps(server.registries, random, options.serviceCidrs)
+  opened.use(await keepAllocationsRepaired({ ...options, cluster: server.cluster, clusterIps, nodePorts }))
   const listener = options.listen && (await listenHttp({ ...options.listen, tls: tlsMaterial(keys), onExchange: server.handler.handle }))
   port = listener?.port ?? 0
   if (listener) opened.defer(() => listener.close())
@@ -178,13 +183,6 @@ function listenInsecurely(port: number, server: ApiServer): Promise<HttpListener
       else exchange.respond(403, { 'content-type': 'text/plain' }, 'Forbidden\n')
     },
   })
-}
-
-function usedNodePorts(server: ApiServer): Set<number> {
-  const services = server.cluster.list('', 'services') as V1Service[]
-  return new Set(
-    services.flatMap((service) => [...nodePortsOf(service), ...(needsHealthPort(service) ? [service.spec.healthCheckNodePort ?? 0] : [])]),
-  )
 }
 
 function tlsMaterial(keys: ClusterKeys) {

@@ -190,6 +190,7 @@ export async function fakeApiServer(clock: Clock, random: Random, featureGates: 
     outside: { files: nodeFiles, http: nodeHttpClient, connect: () => Promise.reject(new Error('nothing is outside')) },
     insecurePort: 0,
     version: { gitVersion: 'v1.36.4' },
+    sharesStore: false,
     aggregatesClusterRoles: false,
   })
 }

@@ -100,8 +100,11 @@ export function kubernetesService({ kubernetesServiceIp, securePort }: Bootstrap
   } as KubernetesObject
 }
 
-export function kubernetesEndpoints({ advertiseAddress, securePort }: BootstrapFacts): Entry[] {
-  const ports = [{ name: 'https', port: securePort, protocol: 'TCP' }]
+export function kubernetesEndpoints(addresses: readonly { address: string; port: number }[]): Entry[] {
+  const [first] = addresses
+  if (first === undefined) return []
+  const portsOf = (port: number) => [{ name: 'https', port, protocol: 'TCP' }]
+  const at = (port: number) => addresses.filter((each) => each.port === port).map(({ address }) => address)
   return [
     {
       group: '',
@@ -110,7 +113,10 @@ export function kubernetesEndpoints({ advertiseAddress, securePort }: BootstrapF
         apiVersion: 'v1',
         kind: 'Endpoints',
         metadata: { name: 'kubernetes', namespace: 'default', labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } },
-        subsets: [{ addresses: [{ ip: advertiseAddress }], ports }],
+        subsets: [...new Set(addresses.map(({ port }) => port))].map((port) => ({
+          addresses: at(port).map((ip) => ({ ip })),
+          ports: portsOf(port),
+        })),
       } as KubernetesObject,
     },
     {
@@ -120,9 +126,10 @@ export function kubernetesEndpoints({ advertiseAddress, securePort }: BootstrapF
         apiVersion: 'discovery.k8s.io/v1',
         kind: 'EndpointSlice',
         metadata: { name: 'kubernetes', namespace: 'default', labels: { 'kubernetes.io/service-name': 'kubernetes' } },
-        addressType: advertiseAddress.includes(':') ? 'IPv6' : 'IPv4',
-        endpoints: [{ addresses: [advertiseAddress], conditions: { ready: true } }],
-        ports,
+        addressType: first.address.includes(':') ? 'IPv6' : 'IPv4',
+        // A slice has one set of ports: servers elsewhere are expected on the same.
+        endpoints: at(first.port).map((address) => ({ addresses: [address], conditions: { ready: true } })),
+        ports: portsOf(first.port),
       } as KubernetesObject,
     },
   ]

@@ -16,14 +16,28 @@ import {
   namespaceEntries,
 } from '#apiserver/bootstrap/bootstrap-objects.ts'
 import { defaultFlowControl } from '#apiserver/bootstrap/flow-control-defaults.ts'
+import { keepIdentityLease } from '#apiserver/bootstrap/identity-lease.ts'
 import { localApiServices } from '#apiserver/bootstrap/local-api-services.ts'
+import { type ServerAddress, shareAddress } from '#apiserver/bootstrap/shared-addresses.ts'
 import { serverContext } from '#apiserver/registry/registries.ts'
 import { sameJson } from '#apiserver/registry/same-json.ts'
 import type { ApiServer } from '#apiserver/server.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
+import type { Random } from '#base/random.ts'
+import type { Store } from '#store/store.ts'
 
-export type BootstrapOptions = BootstrapFacts & { logger: Logger; clock: Clock; aggregatesClusterRoles: boolean }
+export type BootstrapOptions = BootstrapFacts & {
+  store: Store
+  clock: Clock
+  random: Random
+  logger: Logger
+  aggregatesClusterRoles: boolean
+  /** Other API servers use the same store. */
+  sharesStore: boolean
+  /** Of this machine; absent: this server does not say that it is there. */
+  hostName?: string | undefined
+}
 
 const rbacPlural = {
   Role: 'roles',
@@ -32,7 +46,7 @@ const rbacPlural = {
   ClusterRoleBinding: 'clusterrolebindings',
 } as const
 
-export async function bootstrap(server: ApiServer, options: BootstrapOptions): Promise<Disposable> {
+export async function bootstrap(server: ApiServer, options: BootstrapOptions): Promise<AsyncDisposable> {
   await inParallel(namespaceEntries(), (entry) => createIfMissing(server, entry))
   await Promise.all([
     inParallel(defaultRbacObjects(), ({ kind, object }) => reconcileRbac(server, kind, object as unknown as ClusterRole)),
@@ -42,10 +56,20 @@ export async function bootstrap(server: ApiServer, options: BootstrapOptions): P
     ),
   ])
   await createIfMissing(server, { group: '', resource: 'services', object: kubernetesService(options) })
+  const background = new AsyncDisposableStack()
   // A machine without any address but loopback has nothing to tell.
-  if (options.advertiseAddress !== '') await inParallel(kubernetesEndpoints(options), (entry) => replaceIfDifferent(server, entry))
-  if (!options.aggregatesClusterRoles) return { [Symbol.dispose]() {} }
-  return await aggregateClusterRoles(server, options.logger)
+  if (options.advertiseAddress !== '') await publishAddress(server, options, background)
+  if (options.hostName !== undefined) background.use(await keepIdentityLease(server, { ...options, hostName: options.hostName }))
+  if (options.aggregatesClusterRoles) background.use(await aggregateClusterRoles(server, options.logger))
+  return background
+}
+
+async function publishAddress(server: ApiServer, options: BootstrapOptions, background: AsyncDisposableStack): Promise<void> {
+  const { advertiseAddress: address, securePort: port, store, clock, logger } = options
+  const publish = (addresses: readonly ServerAddress[]) =>
+    inParallel(kubernetesEndpoints(addresses), (entry) => replaceIfDifferent(server, entry))
+  if (options.sharesStore) background.use(await shareAddress({ store, clock, logger, address, port, publish }))
+  else await publish([{ address, port }])
 }
 
 async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {

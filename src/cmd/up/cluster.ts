@@ -101,6 +101,8 @@ export async function addClusterComponents(
         insecurePort: options.insecurePort,
         requests: options,
         version: kubernetesVersionInfo(),
+        sharesStore: options.store.startsWith('etcd'),
+        hostName: thisMachine().hostname,
         aggregatesClusterRoles: !selected.some(({ alias }) => alias === 'clusterrole-aggregation'),
       }).catch((error: unknown) => {
         throw explainedListenError(error, options)
