@@ -165,7 +165,7 @@ test('renewing by hand in another process is noticed', async (t) => {
 
 test('renewing something unknown says what there is', async (t) => {
   const keys = await open(t, memoryKeyDirectory())
-  await assert.rejects(keys.renew(['nope']), /there is no certificate "nope"; there are ca, front-proxy-ca, apiserver, /)
+  await assert.rejects(keys.renew(['nope']), /there is no certificate "nope"; there are ca, front-proxy-ca, etcd-ca, apiserver, /)
 })
 
 test('status lists every certificate with its end and its renewal', async (t) => {
@@ -173,7 +173,7 @@ test('status lists every certificate with its end and its renewal', async (t) =>
   const lines = keys.status()
   assert.deepEqual(
     lines.map(({ name }) => name),
-    ['ca', 'front-proxy-ca', ...identities.map(({ name }) => name)],
+    ['ca', 'front-proxy-ca', 'etcd-ca', ...identities.map(({ name }) => name)],
   )
   for (const line of lines) assert.ok(line.notBeforeMs < line.renewAtMs && line.renewAtMs < line.notAfterMs)
   assert.equal(lines.find(({ name }) => name === 'admin')?.subject, 'O=system:masters, CN=kubernetes-admin')

@@ -1,12 +1,16 @@
 import type { ExtendedKeyUsage, SubjectAltNames } from '#wire/x509/certificate.ts'
 import type { SubjectName } from '#wire/x509/distinguished-name.ts'
 
-/** A cluster has two authorities: one for everybody, one that only speaks for the proxy in front of extension servers. */
-export type AuthorityName = 'ca' | 'front-proxy-ca'
+/**
+ * A cluster has three authorities: one for everybody, one that only speaks for the proxy in front of extension servers, and one for
+ * those who may look into the store itself, where no permission is asked for.
+ */
+export type AuthorityName = 'ca' | 'front-proxy-ca' | 'etcd-ca'
 
 export const authorities: Record<AuthorityName, { commonName: string }> = {
   ca: { commonName: 'kubernetes' },
   'front-proxy-ca': { commonName: 'front-proxy-ca' },
+  'etcd-ca': { commonName: 'etcd-ca' },
 }
 
 /** A certificate that the cluster keeps for itself and renews by itself. */
@@ -57,6 +61,20 @@ export function clusterIdentities(serving: ServingAddresses): Identity[] {
     client('controller-manager', 'system:kube-controller-manager'),
     client('scheduler', 'system:kube-scheduler'),
     client('kube-proxy', 'system:kube-proxy'),
+  ]
+}
+
+/** What the store shows where it is served as etcd, and what its clients show. */
+export function storeIdentities(addresses: readonly string[]): Identity[] {
+  return [
+    {
+      name: 'etcd-server',
+      signer: 'etcd-ca',
+      subject: { commonName: 'etcd-server' },
+      usages: ['serverAuth'],
+      subjectAltNames: { dnsNames: ['localhost'], ipAddresses: distinct(['127.0.0.1', '::1', ...addresses]) },
+    },
+    { ...client('etcd-client', 'etcd-client'), signer: 'etcd-ca' },
   ]
 }
 

@@ -2,7 +2,7 @@
 import { delimiter, join } from 'node:path'
 import { firstAddress, parseRange } from '#apiserver/allocation/ip-range.ts'
 import { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
-import { clusterIdentities } from '#apiserver/pki/identities.ts'
+import { clusterIdentities, storeIdentities } from '#apiserver/pki/identities.ts'
 import { openKeyDirectory } from '#apiserver/pki/key-directory.ts'
 import { type KubeconfigEntry, mergeKubeconfig, writeKubeconfig } from '#apiserver/pki/kubeconfig.ts'
 import { type RunningApiServer, runApiServer } from '#apiserver/run-api-server.ts'
@@ -71,8 +71,10 @@ export async function addClusterComponents(
       async start() {
         if (store === undefined || keys === undefined) throw new Error('the store and the keys come first')
         const { EtcdFace } = await import('#store/etcd-face/etcd-face.ts')
-        const { certificatePem: certificate, privateKeyPem: key } = keys.identity('apiserver')
-        const tls = { authority: keys.authority('ca').certificatePem, certificate, key }
+        const host = options.etcdListen.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')
+        await keys.add(storeIdentities([host === '0.0.0.0' || host === '::' ? '' : host, ...thisMachine().addresses()]))
+        const { certificatePem: certificate, privateKeyPem: key } = keys.identity('etcd-server')
+        const tls = { authority: keys.authority('etcd-ca').certificatePem, certificate, key }
         face = await EtcdFace.start({ store, address: options.etcdListen, tls, logger })
       },
       stop: async () => face?.close(),
