@@ -62,6 +62,9 @@ export const thisProcess = {
   print: (line: string) => {
     process.stdout.write(`${line}\n`)
   },
+  write: (bytes: Uint8Array) => {
+    process.stdout.write(bytes)
+  },
   complain: (line: string) => {
     process.stderr.write(`${line}\n`)
   },

@@ -8,6 +8,17 @@ export type CommandEntry = { name: string; summary: string; load(): Promise<Comm
 /** Every command, in the order of the help. */
 export const commands: readonly CommandEntry[] = [
   { name: 'up', summary: 'start a cluster', load: async () => (await import('#cmd/up/command.ts')).upCommand },
+  { name: 'down', summary: 'stop a cluster', load: async () => (await import('#cmd/running/command.ts')).downCommand },
+  {
+    name: 'status',
+    summary: 'say whether a cluster runs, and where',
+    load: async () => (await import('#cmd/running/command.ts')).statusCommand,
+  },
+  {
+    name: 'logs',
+    summary: 'print what a cluster in the background has to say',
+    load: async () => (await import('#cmd/running/command.ts')).logsCommand,
+  },
   {
     name: 'certs',
     summary: "show or renew a cluster's certificates",

@@ -1,9 +1,9 @@
 /** `up -d`: a cluster in a process of its own, that lives on. */
-import { join } from 'node:path'
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
 import { thisProcess } from '#base/machine.ts'
 import { nodeProcesses } from '#base/processes.ts'
+import { logPath, readyPath, runningCluster } from '#cmd/running/running-cluster.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
 import { readyText } from '#cmd/up/ready-text.ts'
 
@@ -11,25 +11,29 @@ const patienceMs = 60_000
 
 /** Returns when the cluster is ready; throws with its last words when it is not. */
 export async function startDetached({ dataDir }: UpOptions): Promise<void> {
+  const running = await runningCluster(dataDir)
+  if (running) {
+    thisProcess.print(`It is running already.\n${readyText(running.kubeconfig, running.url)}`)
+    thisProcess.exit(0)
+  }
   await nodeFiles.makeDirectory(dataDir)
-  const readyPath = join(dataDir, 'ready')
-  const logPath = join(dataDir, 'typernetes.log')
-  await nodeFiles.remove(readyPath)
-  await nodeFiles.write(logPath, '')
-  const log = await nodeFiles.openForOutput(logPath)
+  await nodeFiles.remove(readyPath(dataDir))
+  const logFile = logPath(dataDir)
+  await nodeFiles.write(logFile, '')
+  const log = await nodeFiles.openForOutput(logFile)
   const args = [thisProcess.argv[1] ?? '', ...thisProcess.argv.slice(2).filter((arg) => !/^(-d|--detach(=true)?)$/.test(arg))]
   const child = await nodeProcesses.start(thisProcess.executable, args, { detached: true, output: log.descriptor })
   await log.close()
   const ended = child.exited.then(() => 'ended' as const)
-  const ready = waitForFile(readyPath)
+  const ready = waitForFile(readyPath(dataDir))
   const outcome = await Promise.race([ready, ended, systemClock.sleep(patienceMs).then(() => 'late' as const)])
   if (outcome === 'ended' || outcome === 'late') {
-    const words = (await nodeFiles.readText(logPath)).trim().split('\n').at(-1) ?? ''
+    const words = (await nodeFiles.readText(logFile)).trim().split('\n').at(-1) ?? ''
     if (outcome === 'late') child.kill()
     throw new Error(
       outcome === 'late'
-        ? `the cluster was not ready after ${patienceMs / 1000} s; see ${logPath}`
-        : words.replace(/^typernetes: /, '') || `the cluster ended at once; see ${logPath}`,
+        ? `the cluster was not ready after ${patienceMs / 1000} s; see ${logFile}`
+        : words.replace(/^typernetes: /, '') || `the cluster ended at once; see ${logFile}`,
     )
   }
   thisProcess.print(readyText(outcome.kubeconfig, outcome.url))

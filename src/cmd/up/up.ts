@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
 import { Lifecycle, processSignals, runUntilSignal } from '#base/lifecycle.ts'
@@ -6,12 +5,15 @@ import type { LogLevel } from '#base/log.ts'
 import { thisProcess } from '#base/machine.ts'
 import { pinoLogger } from '#base/pino-logger.ts'
 import { systemRandom } from '#base/random.ts'
+import { type RunningCluster, readyPath, runningCluster } from '#cmd/running/running-cluster.ts'
 import { openStore } from '#cmd/up/open-store.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
 import { readyText } from '#cmd/up/ready-text.ts'
 
 /** Runs a cluster until a signal ends it. */
 export async function up(options: UpOptions): Promise<void> {
+  const other = await runningCluster(options.dataDir)
+  if (other) throw alreadyRunning(other, options.dataDir)
   const logger = pinoLogger({ level: options.logLevel as LogLevel })
   const lifecycle = new Lifecycle({ clock: systemClock, logger })
   const seams = { clock: systemClock, random: systemRandom, files: nodeFiles, logger }
@@ -22,13 +24,22 @@ export async function up(options: UpOptions): Promise<void> {
   const cluster = await addClusterComponents(lifecycle, options, seams, opening)
   await runUntilSignal(lifecycle, processSignals, () => {
     thisProcess.print(readyText(cluster.kubeconfigPath, cluster.url()))
-    // A parent that waits for us (up -d) learns it from this file.
-    return nodeFiles.write(
-      join(options.dataDir, 'ready'),
-      JSON.stringify({ pid: thisProcess.pid, url: cluster.url(), kubeconfig: cluster.kubeconfigPath }),
-    )
+    // A parent that waits for us (up -d) learns it from this file, and so do down and status.
+    const running: RunningCluster = {
+      pid: thisProcess.pid,
+      url: cluster.url(),
+      kubeconfig: cluster.kubeconfigPath,
+      startedMs: systemClock.now(),
+    }
+    return nodeFiles.write(readyPath(options.dataDir), JSON.stringify(running))
   })
-  await nodeFiles.remove(join(options.dataDir, 'ready'))
+  await nodeFiles.remove(readyPath(options.dataDir))
   // Everything that must be kept is on disk by now; what still holds the process may not keep its user waiting.
   thisProcess.exit(0)
+}
+
+function alreadyRunning({ pid, url }: RunningCluster, dataDir: string): Error {
+  return new Error(
+    `a cluster runs in ${dataDir} already (process ${pid}, ${url}); stop it with typernetes down, or choose another --data-dir`,
+  )
 }

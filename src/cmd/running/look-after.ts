@@ -1,0 +1,60 @@
+import { systemClock } from '#base/clock.ts'
+import { nodeFiles } from '#base/files.ts'
+import { thisProcess } from '#base/machine.ts'
+import { nodeProcesses } from '#base/processes.ts'
+import { logPath, runningCluster } from '#cmd/running/running-cluster.ts'
+
+type Place = { dataDir: string }
+
+const patienceMs = 30_000
+const lookEveryMs = 50
+
+/** Ends with 1 where no cluster runs, so that scripts can ask. */
+export async function printStatus({ dataDir }: Place): Promise<void> {
+  const cluster = await runningCluster(dataDir)
+  if (cluster === undefined) {
+    thisProcess.print(`No cluster runs in ${dataDir}`)
+    return thisProcess.exit(1)
+  }
+  const minutes = Math.floor((systemClock.now() - cluster.startedMs) / 60_000)
+  const since = minutes < 1 ? 'less than a minute' : minutes < 120 ? `${minutes} minutes` : `${Math.floor(minutes / 60)} hours`
+  thisProcess.print(`The cluster in ${dataDir} has been running for ${since}`)
+  thisProcess.print(`API: ${cluster.url}\nProcess: ${cluster.pid}\nKubeconfig: ${cluster.kubeconfig}`)
+}
+
+export async function stopCluster({ dataDir }: Place): Promise<void> {
+  const cluster = await runningCluster(dataDir)
+  if (cluster === undefined) {
+    thisProcess.print(`No cluster runs in ${dataDir}`)
+    return
+  }
+  nodeProcesses.kill(cluster.pid, 'SIGTERM')
+  const endMs = systemClock.monotonic() + patienceMs
+  while (nodeProcesses.isAlive(cluster.pid)) {
+    if (systemClock.monotonic() > endMs) {
+      throw new Error(`process ${cluster.pid} has not ended after ${patienceMs / 1000} s; see ${logPath(dataDir)}, or end it with kill -9`)
+    }
+    await systemClock.sleep(lookEveryMs)
+  }
+  thisProcess.print(`The cluster in ${dataDir} is stopped`)
+}
+
+export async function printLog({ dataDir, follow }: Place & { follow: boolean }): Promise<void> {
+  const path = logPath(dataDir)
+  if ((await nodeFiles.stat(path)) === undefined) {
+    throw new Error(`there is no log in ${dataDir}; only clusters that were started with up -d have one`)
+  }
+  await using log = await nodeFiles.open(path, 'r')
+  let position = 0
+  const printNew = async () => {
+    for (let size = await log.sizeBytes(); position < size; size = await log.sizeBytes()) {
+      const bytes = await log.readAt(position, Math.min(size - position, 1 << 20))
+      position += bytes.length
+      thisProcess.write(bytes)
+    }
+  }
+  await printNew()
+  if (!follow) return
+  using _watch = nodeFiles.watch(path, () => void printNew())
+  await systemClock.sleep(Number.MAX_SAFE_INTEGER)
+}

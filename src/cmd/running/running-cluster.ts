@@ -1,0 +1,35 @@
+import { join } from 'node:path'
+import { systemClock } from '#base/clock.ts'
+import { nodeFiles } from '#base/files.ts'
+import { nodeHttpClient } from '#base/http-client.ts'
+import { nodeProcesses } from '#base/processes.ts'
+
+/** What a cluster leaves in its data directory while it runs, for those who look after it. */
+export type RunningCluster = { pid: number; url: string; kubeconfig: string; startedMs: number }
+
+const patienceMs = 2000
+
+export const readyPath = (dataDir: string): string => join(dataDir, 'ready')
+export const logPath = (dataDir: string): string => join(dataDir, 'typernetes.log')
+
+/** The cluster that runs in the directory; undefined where none does, or where one has crashed. */
+export async function runningCluster(dataDir: string): Promise<RunningCluster | undefined> {
+  const text = await nodeFiles.readTextIfPresent(readyPath(dataDir))
+  if (!text) return undefined
+  const cluster = JSON.parse(text) as RunningCluster
+  // After a crash the number may have become another process's.
+  return nodeProcesses.isAlive(cluster.pid) && (await answers(cluster.url)) ? cluster : undefined
+}
+
+async function answers(url: string): Promise<boolean> {
+  const stop = new AbortController()
+  using _timer = systemClock.after(patienceMs, () => stop.abort())
+  try {
+    using client = nodeHttpClient({ insecureSkipVerify: true })
+    const response = await client.request({ url: `${url}/livez`, signal: stop.signal })
+    await response.text()
+    return true
+  } catch {
+    return false
+  }
+}
