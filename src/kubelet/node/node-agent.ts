@@ -11,6 +11,7 @@ import { retryOnConflict } from '#client/retry.ts'
 import { NodeLease } from '#kubelet/node/node-lease.ts'
 import { type NodeDescription, nodeObject, nodeStatus } from '#kubelet/node/node-object.ts'
 import type { PodFeed } from '#kubelet/node/pod-feed.ts'
+import { noSurroundings, type PodSurroundings } from '#kubelet/pod-worker/pod-surroundings.ts'
 import { PodWorker } from '#kubelet/pod-worker/pod-worker.ts'
 import type { ProbeResults, Runtime } from '#kubelet/runtimes/runtime.ts'
 import { StatusManager } from '#kubelet/status/status-manager.ts'
@@ -22,6 +23,7 @@ export type NodeAgentOptions = {
   logger: Logger
   node: NodeDescription
   runtime: Runtime
+  surroundings?: PodSurroundings
   probes: ProbeResults
   pods: PodFeed
 }
@@ -88,9 +90,9 @@ export class NodeAgent {
       worker.update(pod)
       return
     }
-    const { runtime, probes, clock, logger, node } = this.#options
+    const { runtime, surroundings = noSurroundings, probes, clock, logger, node } = this.#options
     const made = new PodWorker(pod, {
-      ...{ runtime, probes, clock, logger, events: this.#events, hostIps: node.addresses },
+      ...{ runtime, surroundings, probes, clock, logger, events: this.#events, hostIps: node.addresses },
       report: (current, status, isOver) => this.#statuses.tell(current, status, isOver),
       onGone: () => this.#workers.delete(uid),
     })

@@ -6,7 +6,7 @@ import type { ObservedContainer, ObservedPod, ProbeResults } from '#kubelet/runt
 
 export type PodStep =
   | { do: 'runSandbox' }
-  | { do: 'startContainer'; container: V1Container; attempt: number; sandboxId: string; backOff?: BackOff }
+  | { do: 'startContainer'; container: V1Container; attempt: number; sandboxId: string; ips: readonly string[]; backOff?: BackOff }
   | { do: 'stopContainer'; id: string; name: string; untilMs: number }
   | { do: 'stopSandbox'; id: string }
   | { do: 'removeContainer'; id: string }
@@ -76,6 +76,7 @@ export function nextSteps(pod: V1Pod, observed: ObservedPod, memory: WorkerMemor
       container: candidate,
       attempt: last === undefined ? priorRestarts(pod, name) : last.attempt + (last.state === 'exited' ? 1 : 0),
       sandboxId: sandbox.id,
+      ips: sandbox.ips,
       ...(last?.state === 'exited' ? { backOff: nextBackOff(known, finishedMs, memory.nowMs) } : {}),
     })
   }

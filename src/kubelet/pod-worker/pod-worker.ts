@@ -6,11 +6,13 @@ import type { Logger } from '#base/log.ts'
 import { type EventRecorder, referenceTo } from '#client/events/event-recorder.ts'
 import { type NextSteps, nextSteps, type PodStep, podText, type Waiting } from '#kubelet/pod-worker/next-steps.ts'
 import { podStatus } from '#kubelet/pod-worker/pod-status.ts'
+import { type PodSurroundings, StartFailure } from '#kubelet/pod-worker/pod-surroundings.ts'
 import type { BackOff } from '#kubelet/pod-worker/restarts.ts'
 import type { ProbeResults, Runtime } from '#kubelet/runtimes/runtime.ts'
 
 export type PodWorkerOptions = {
   runtime: Runtime
+  surroundings: PodSurroundings
   probes: ProbeResults
   clock: Clock
   logger: Logger
@@ -166,10 +168,13 @@ export class PodWorker {
   }
 
   async #take(step: PodStep): Promise<void> {
-    const { runtime, clock, logger } = this.#options
+    const { runtime, surroundings, clock, logger } = this.#options
     switch (step.do) {
       case 'runSandbox':
-        return this.#begin('', 'FailedCreatePodSandBox', async (signal) => void (await runtime.runSandbox(this.#pod, signal)))
+        return this.#begin('', 'FailedCreatePodSandBox', async (signal) => {
+          const plan = await surroundings.prepareSandbox(this.#pod, signal)
+          await runtime.runSandbox(this.#pod, plan, signal)
+        })
       case 'startContainer':
         return this.#begin(step.container.name, 'CreateContainerError', (signal) => this.#startContainer(step, signal))
       case 'stopContainer': {
@@ -204,7 +209,11 @@ export class PodWorker {
       .catch((error: unknown) => {
         if (abort.signal.aborted) return
         const message = error instanceof Error ? error.message : String(error)
-        this.#failures.set(name, { reason, message, retryAtMs: this.#options.clock.now() + retryMs })
+        const failure = error instanceof StartFailure ? error : { reason, retryAfterMs: undefined }
+        this.#failures.set(name, {
+          ...{ reason: failure.reason, message },
+          retryAtMs: this.#options.clock.now() + (failure.retryAfterMs ?? retryMs),
+        })
         if (name !== '') this.#tell(name, 'Warning', 'Failed', `Error: ${message}`)
         else this.#options.events.warning(Pod, this.#pod, reason, `Failed to create pod sandbox: ${message}`)
       })
@@ -215,11 +224,12 @@ export class PodWorker {
   }
 
   async #startContainer(step: Extract<PodStep, { do: 'startContainer' }>, signal: AbortSignal): Promise<void> {
-    const { runtime } = this.#options
-    const { container, sandboxId, attempt } = step
-    const id = await runtime.createContainer(sandboxId, this.#pod, container, attempt, signal)
-    const present = `Container image "${container.image ?? ''}" already present on machine and can be accessed by the pod`
-    this.#tell(container.name, 'Normal', 'Pulled', present)
+    const { runtime, surroundings } = this.#options
+    const { container, sandboxId, attempt, ips } = step
+    const pod = this.#pod
+    const tell = (type: 'Normal' | 'Warning', reason: string, message: string) => this.#tell(container.name, type, reason, message)
+    const plan = await surroundings.prepareContainer(pod, container, { ips, attempt, tell }, signal)
+    const id = await runtime.createContainer({ sandboxId, pod, container, attempt, plan }, signal)
     this.#tell(container.name, 'Normal', 'Created', 'Container created')
     try {
       await runtime.startContainer(id, signal)
@@ -246,10 +256,11 @@ export class PodWorker {
   }
 
   async #forgetContainers(): Promise<void> {
-    const { runtime } = this.#options
+    const { runtime, surroundings } = this.#options
     const { containers, sandboxes } = await runtime.observe(this.#pod.metadata.uid ?? '')
     for (const { id } of containers) await runtime.removeContainer(id)
     for (const { id } of sandboxes) await runtime.removeSandbox(id)
+    await surroundings.cleanUp(this.#pod)
     this.stop()
     this.#options.onGone()
   }

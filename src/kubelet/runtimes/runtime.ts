@@ -1,5 +1,6 @@
 /** What the node agent asks of whatever runs containers: a CRI endpoint, or a simulation. */
-import type { V1Container, V1Pod } from '#api/core/v1/types.gen.ts'
+import type { V1Container, V1Pod, V1ResourceRequirements } from '#api/core/v1/types.gen.ts'
+import type { ContainerPlan, SandboxPlan } from '#kubelet/runtimes/plans.ts'
 
 export type ObservedSandbox = {
   id: string
@@ -24,6 +25,12 @@ export type ObservedContainer = {
   /** `Completed`, `Error`, `OOMKilled`. */
   reason?: string
   message?: string
+  /** The file its output goes to, where it goes to one. */
+  logFile?: string
+  /** What it really has, where the runtime tells. */
+  resources?: V1ResourceRequirements
+  /** The user it runs as, where the runtime tells. */
+  user?: { uid: number; gid: number; supplementalGroups: number[] }
 }
 
 /** What there is of one pod. Sandboxes and containers: latest first. */
@@ -39,21 +46,48 @@ export type Runtime = {
   /** `containerd://2.1.0` */
   readonly version: string
   /** Resolves with a ready sandbox, its network set up. */
-  runSandbox(pod: V1Pod, signal: AbortSignal): Promise<ObservedSandbox>
+  runSandbox(pod: V1Pod, plan: SandboxPlan, signal: AbortSignal): Promise<ObservedSandbox>
   /** Ends what still runs in it without grace. */
   stopSandbox(sandboxId: string): Promise<void>
   removeSandbox(sandboxId: string): Promise<void>
-  /** Fetches the image where needed; resolves with the id of the container. */
-  createContainer(sandboxId: string, pod: V1Pod, container: V1Container, attempt: number, signal: AbortSignal): Promise<string>
+  /** Resolves with the id of the container. */
+  createContainer(request: CreateContainerRequest, signal: AbortSignal): Promise<string>
   startContainer(containerId: string, signal: AbortSignal): Promise<void>
   /** Asks it to end, and kills it when the grace is over; a later call may shorten the grace. Resolves when it has ended. */
   stopContainer(containerId: string, graceMs: number): Promise<void>
   removeContainer(containerId: string): Promise<void>
+  /** Gives a running container other limits. */
+  resizeContainer(containerId: string, pod: V1Pod, container: V1Container): Promise<void>
+  /** Runs a command in a container to its end; rejects with `ExecTimeout` when that takes too long. */
+  exec(containerId: string, command: readonly string[], timeoutMs: number): Promise<ExecResult>
   observe(podUid: string): Promise<ObservedPod>
   /** Every pod of which something is there: what a relist begins with. */
   podUids(): Promise<string[]>
   /** Something of the pod has changed. Events may be lost and may come twice. */
   onEvent(listener: (event: RuntimeEvent) => void): Disposable
+  /** Conversations with containers, where the runtime offers them. */
+  readonly streams?: RuntimeStreams
+  /** What a container has written, where its output goes to no file: whole lines, oldest first. */
+  logLines?(containerId: string): readonly LogLine[]
+}
+
+export type CreateContainerRequest = { sandboxId: string; pod: V1Pod; container: V1Container; attempt: number; plan: ContainerPlan }
+
+export type ExecResult = { exitCode: number; stdout: string; stderr: string }
+
+export class ExecTimeout extends Error {
+  override name = 'ExecTimeout'
+}
+
+export type LogLine = { timeMs: number; stream: 'stdout' | 'stderr'; text: string }
+
+export type StreamOptions = { stdin: boolean; stdout: boolean; stderr: boolean; tty: boolean }
+
+/** Each resolves with a URL at which the runtime serves the conversation in SPDY/3.1, once. */
+export type RuntimeStreams = {
+  exec(containerId: string, command: readonly string[], options: StreamOptions): Promise<string>
+  attach(containerId: string, options: StreamOptions): Promise<string>
+  portForward(sandboxId: string, ports: readonly number[]): Promise<string>
 }
 
 /** What probes have found out about running containers. */

@@ -2,7 +2,16 @@ import type { V1Container, V1ContainerStatus, V1Pod } from '#api/core/v1/types.g
 import { parseTime } from '#api/meta/time.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import type { Random } from '#base/random.ts'
-import type { ObservedContainer, ObservedPod, ObservedSandbox, ProbeResults, Runtime, RuntimeEvent } from '#kubelet/runtimes/runtime.ts'
+import type {
+  CreateContainerRequest,
+  ExecResult,
+  ObservedContainer,
+  ObservedPod,
+  ObservedSandbox,
+  ProbeResults,
+  Runtime,
+  RuntimeEvent,
+} from '#kubelet/runtimes/runtime.ts'
 import type { AddressRange } from '#kubelet/runtimes/simulated/address-range.ts'
 import { type ContainerScript, scriptOf } from '#kubelet/runtimes/simulated/script.ts'
 
@@ -57,8 +66,9 @@ export class SimulatedRuntime implements Runtime, ProbeResults {
     this.#sandboxes.delete(sandboxId)
   }
 
-  async createContainer(_sandboxId: string, pod: V1Pod, { name, image = '', ...rest }: V1Container, attempt: number): Promise<string> {
-    const script = scriptOf(pod, { name, image, ...rest }, attempt)
+  async createContainer({ pod, container, attempt }: CreateContainerRequest): Promise<string> {
+    const { name, image = '' } = container
+    const script = scriptOf(pod, container, attempt)
     const id = this.#id()
     this.#addContainer({
       ...{ id, name, attempt, state: 'created', image, imageId: image, createdMs: this.#options.clock.now() },
@@ -98,6 +108,18 @@ export class SimulatedRuntime implements Runtime, ProbeResults {
     if (container.state === 'running') this.#end(container, 137)
     this.#forget(container.podUid, 'containers', containerId)
     this.#containers.delete(containerId)
+  }
+
+  async resizeContainer(containerId: string, _pod: V1Pod, { resources = {} }: V1Container): Promise<void> {
+    const container = this.#containers.get(containerId)
+    if (container?.state !== 'running') throw new Error(`container ${containerId} is not running`)
+    container.resources = resources
+  }
+
+  /** Nothing runs there: every command succeeds. */
+  async exec(containerId: string): Promise<ExecResult> {
+    if (this.#containers.get(containerId)?.state !== 'running') throw new Error(`container ${containerId} is not running`)
+    return { exitCode: 0, stdout: '', stderr: '' }
   }
 
   async observe(podUid: string): Promise<ObservedPod> {
