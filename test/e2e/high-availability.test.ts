@@ -19,7 +19,8 @@ const mergePatch = setHeaderOptions('Content-Type', PatchStrategy.MergePatch)
 
 describe('several API servers on one etcd', { skip: etcdMissing ?? false }, () => {
   let etcd: EtcdServer
-  let servers: RunningCluster[] = []
+  const servers: RunningCluster[] = []
+  const started = new AsyncDisposableStack()
   const clientOf = (server: RunningCluster) => {
     const config = new KubeConfig()
     config.loadFromFile(server.kubeconfig)
@@ -27,15 +28,14 @@ describe('several API servers on one etcd', { skip: etcdMissing ?? false }, () =
   }
 
   before(async () => {
-    etcd = await startEtcd()
+    etcd = started.use(await startEtcd())
     const flags = ['--store', `etcd://${etcd.endpoint}`, '--runtime', 'none', '--controllers=', '--scheduler=false']
     // All at once, on an empty store.
-    servers = await Promise.all(Array.from({ length: serverCount }, () => startCluster(flags)))
+    const starts = await Promise.allSettled(Array.from({ length: serverCount }, () => startCluster(flags)))
+    for (const start of starts) if (start.status === 'fulfilled') servers.push(started.use(start.value))
+    for (const start of starts) if (start.status === 'rejected') throw start.reason
   })
-  after(async () => {
-    for (const server of servers) await server[Symbol.asyncDispose]()
-    await etcd[Symbol.asyncDispose]()
-  })
+  after(() => started.disposeAsync())
 
   test('what is written through one is read from every other at once', async () => {
     const clients = servers.map(clientOf)
@@ -148,7 +148,6 @@ describe('several API servers on one etcd', { skip: etcdMissing ?? false }, () =
     for (let tries = 0; tries < 100 && (await ports()).length !== left.length; tries++)
       await new Promise((resolve) => setTimeout(resolve, 20))
     assert.deepEqual(await ports(), left)
-    await gone?.[Symbol.asyncDispose]()
   })
 
   test('they go on when etcd has been away', async () => {

@@ -184,7 +184,11 @@ export class ResourceRegistry {
     if (prev === undefined) {
       if (!createsIfMissing && !definition.allowCreateOnUpdate) this.#missing(name, this.#subject(context))
       const fresh = await transform(undefined)
-      return { object: await this.#createFromUpdate(fresh, context), wasCreated: true }
+      try {
+        return { object: await this.#createFromUpdate(fresh, context), wasCreated: true }
+      } catch (error) {
+        throw retriesConflicts && error instanceof AlreadyThere ? new LostRace() : error
+      }
     }
     const next = await transform(prev.object)
     const metadata = metadataOf(next)
