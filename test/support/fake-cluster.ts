@@ -9,7 +9,7 @@ import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
 import { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import { clusterIdentities } from '#apiserver/pki/identities.ts'
 import { openKeyDirectory } from '#apiserver/pki/key-directory.ts'
-import { type RunningApiServer, runApiServer } from '#apiserver/run-api-server.ts'
+import { type RunApiServerOptions, type RunningApiServer, runApiServer } from '#apiserver/run-api-server.ts'
 import type { Clock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
 import { nodeHttpClient } from '#base/http-client.ts'
@@ -171,7 +171,12 @@ export class FakeCluster implements AsyncDisposable {
 }
 
 /** A server without sockets, in memory; keys are shared, since nobody looks at them. */
-export async function fakeApiServer(clock: Clock, random: Random, featureGates: readonly string[] = []): Promise<RunningApiServer> {
+export async function fakeApiServer(
+  clock: Clock,
+  random: Random,
+  featureGates: readonly string[] = [],
+  more: Partial<RunApiServerOptions> = {},
+): Promise<RunningApiServer> {
   return runApiServer({
     store: new MemoryStore({ clock }),
     keys: await sharedKeys(),
@@ -192,6 +197,7 @@ export async function fakeApiServer(clock: Clock, random: Random, featureGates: 
     version: { gitVersion: 'v1.36.4' },
     sharesStore: false,
     aggregatesClusterRoles: false,
+    ...more,
   })
 }
 
