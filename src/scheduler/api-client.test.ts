@@ -11,7 +11,7 @@ import { aPod } from '#scheduler/testing/objects.ts'
 
 type Sent = { line: string; body: Record<string, unknown> }
 
-function aClient() {
+function aClient(limit?: { qps: number; burst: number }) {
   const sent: Sent[] = []
   const clock = new VirtualClock('2026-01-01T00:00:00Z')
   const transport: Transport = {
@@ -22,7 +22,7 @@ function aClient() {
   }
   const client = new Client({ transport, userAgent: 'test' })
   const events = new PodEvents({ client, clock, logger: silentLogger, instance: 'host' })
-  return { sent, clock, client: schedulerClient(client, events, clock) }
+  return { sent, clock, client: schedulerClient(client, events, clock, limit) }
 }
 
 test('a pod is bound by its name and uid', async () => {
@@ -80,4 +80,15 @@ test('the same failure again becomes a series, which is told once and then seldo
   )
   const { count } = (sent[1]?.body['series'] ?? {}) as { count?: number }
   assert.equal(count, 2)
+})
+
+test('a configured limit spreads the writes over time', async () => {
+  const { sent, client, clock } = aClient({ qps: 10, burst: 5 })
+  const writes = Array.from({ length: 20 }, (_, index) => client.deletePod(aPod(`p${index}`)))
+  await clock.advance({ seconds: 0 })
+  assert.equal(sent.length, 5)
+  await clock.advance({ seconds: 1 })
+  assert.equal(sent.length, 15)
+  await clock.advance({ seconds: 1 })
+  await Promise.all(writes)
 })

@@ -8,6 +8,7 @@ import { ResourceClaim } from '#api/resource/v1/resource-claim.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Client } from '#client/client.ts'
+import { TokenBucket } from '#client/work-queue/rate-limiter.ts'
 import type { SchedulerClient } from '#scheduler/framework/plugin-handle.ts'
 import { inTurns } from '#scheduler/in-turns.ts'
 import type { PodEvents } from '#scheduler/pod-events.ts'
@@ -16,8 +17,13 @@ import type { PodEvents } from '#scheduler/pod-events.ts'
 const writesAtOnce = 100
 
 /** The scheduler's writes, as requests to an API server. */
-export function schedulerClient(client: Client, events: PodEvents, clock: Clock): SchedulerClient {
-  const turn = inTurns(writesAtOnce)
+export function schedulerClient(
+  client: Client,
+  events: PodEvents,
+  clock: Clock,
+  limit: { qps?: number; burst: number } = { burst: 0 },
+): SchedulerClient {
+  const turn = paced(inTurns(writesAtOnce), clock, limit)
   const placeOf = ({ metadata }: V1Pod) => ({ namespace: metadata.namespace, name: metadata.name })
   return {
     async bind(pod, nodeName) {
@@ -37,13 +43,27 @@ export function schedulerClient(client: Client, events: PodEvents, clock: Clock)
       const { uid } = pod.metadata
       await turn(() => client.delete(Pod, placeOf(pod), uid === undefined ? {} : { uid }))
     },
-    updateVolume: (volume) => client.update(PersistentVolume, volume),
-    updateClaim: (claim) => client.update(PersistentVolumeClaim, claim),
-    updateResourceClaim: (claim) => client.update(ResourceClaim, claim),
-    updateResourceClaimStatus: (claim) => client.updateStatus(ResourceClaim, claim),
+    updateVolume: (volume) => turn(() => client.update(PersistentVolume, volume)),
+    updateClaim: (claim) => turn(() => client.update(PersistentVolumeClaim, claim)),
+    updateResourceClaim: (claim) => turn(() => client.update(ResourceClaim, claim)),
+    updateResourceClaimStatus: (claim) => turn(() => client.updateStatus(ResourceClaim, claim)),
     recordEvent: (event) => events.record(event),
     isNotFound,
   }
+}
+
+type Turn = <T>(work: () => Promise<T>) => Promise<T>
+
+/** No more than so many a second, whatever wants to be written. */
+function paced(turn: Turn, clock: Clock, { qps, burst }: { qps?: number; burst: number }): Turn {
+  if (qps === undefined || qps <= 0) return turn
+  const bucket = new TokenBucket(clock, { perSecond: qps, burst: Math.max(burst, 1) })
+  return (work) =>
+    turn(async () => {
+      const waitMs = bucket.reserveMs()
+      if (waitMs > 0) await new Promise<void>((resolve) => clock.after(waitMs, resolve))
+      return work()
+    })
 }
 
 /** The time of the last change of its status stays while the status does. */

@@ -8,7 +8,7 @@ import type { Cycle } from '#scheduler/framework/cycle.ts'
 import { Diagnosis, fitMessage } from '#scheduler/framework/fit-error.ts'
 import type { SchedulerClient } from '#scheduler/framework/plugin-handle.ts'
 import type { Profile } from '#scheduler/framework/profile.ts'
-import { failed, from, isRejected, type Status } from '#scheduler/framework/status.ts'
+import { failed, isRejected, type Status } from '#scheduler/framework/status.ts'
 import type { WaitingPods } from '#scheduler/framework/waiting-pods.ts'
 import type { SchedulerMetrics } from '#scheduler/metrics.ts'
 import type { QueuedPod } from '#scheduler/queue/queued-pod.ts'
@@ -37,6 +37,15 @@ export type BindingRoom = {
 }
 
 export async function bindPod(binding: Binding, room: BindingRoom): Promise<void> {
+  room.metrics.goroutines.add(1, { operation: 'binding' })
+  try {
+    await bindOrTakeBack(binding, room)
+  } finally {
+    room.metrics.goroutines.add(-1, { operation: 'binding' })
+  }
+}
+
+async function bindOrTakeBack(binding: Binding, room: BindingRoom): Promise<void> {
   const { assumed, cycle, profile, nodeName } = binding
   let status: Status | undefined
   try {
@@ -71,15 +80,10 @@ async function announce({ assumed, nodeName }: Binding, { client, logger }: Bind
   }
 }
 
-function permit({ assumed, profile, nodeName }: Binding, { waiting }: BindingRoom): Status | undefined {
-  const waits = new Map<string, number>()
-  for (const plugin of profile.points.permit) {
-    const answer = plugin.permit?.(assumed, nodeName)
-    if (answer === undefined) continue
-    if (!('waitMs' in answer)) return from(plugin.name, answer)
-    waits.set(plugin.name, answer.waitMs)
-  }
-  if (waits.size > 0) waiting.hold(assumed.uid, waits)
+function permit({ assumed, cycle, profile, nodeName }: Binding, { waiting }: BindingRoom): Status | undefined {
+  const answer = profile.permit(cycle, assumed, nodeName)
+  if (answer === undefined || 'code' in answer) return answer
+  waiting.hold(assumed.uid, answer)
   return undefined
 }
 
@@ -90,7 +94,7 @@ async function permitted({ assumed }: Binding, { waiting, clock, metrics }: Bind
   return status
 }
 
-async function bind({ assumed, profile, nodeName }: Binding, { extenders, logger }: BindingRoom): Promise<Status | undefined> {
+async function bind({ assumed, cycle, profile, nodeName }: Binding, { extenders, logger }: BindingRoom): Promise<Status | undefined> {
   for (const extender of extenders) {
     if (!extender.binds || !extender.isInterested(assumed)) continue
     try {
@@ -101,10 +105,10 @@ async function bind({ assumed, profile, nodeName }: Binding, { extenders, logger
       logger.info('an extender failed and is ignored', { extender: extender.name, error })
     }
   }
-  return profile.bind(assumed, nodeName)
+  return profile.bind(cycle, assumed, nodeName)
 }
 
-function finish({ queued, assumed, profile, nodeName, startMs }: Binding, { client, clock, metrics, binding }: BindingRoom): void {
+function finish({ queued, assumed, cycle, profile, nodeName, startMs }: Binding, { client, clock, metrics, binding }: BindingRoom): void {
   binding.delete(assumed.uid)
   const { schedulerName } = profile
   client.recordEvent({
@@ -121,7 +125,7 @@ function finish({ queued, assumed, profile, nodeName, startMs }: Binding, { clie
   const attempts = queued.attempts >= 15 ? '15+' : `${queued.attempts}`
   if (queued.firstAttemptAtMs !== undefined) metrics.podDuration.observe((clock.now() - queued.firstAttemptAtMs) / 1000, { attempts })
   if (queued.wasFlushed) metrics.scheduledAfterFlush.inc()
-  profile.postBind(assumed, nodeName)
+  profile.postBind(cycle, assumed, nodeName)
 }
 
 /** The room it took is free again: others may fit now. */

@@ -42,11 +42,16 @@ export class ClusterFeed {
     this.#options = options
   }
 
-  /** `before` is missing when the object is new, `after` when it is gone. */
-  observe<Kind extends WatchedKind>(kind: Kind, before: WatchedObjects[Kind] | undefined, after: WatchedObjects[Kind] | undefined): void {
-    if (kind === 'Pod') this.#onPod(before as V1Pod | undefined, after as V1Pod | undefined)
-    else if (kind === 'Node') this.#onNode(before as V1Node | undefined, after as V1Node | undefined)
+  /** `before` is missing when the object is new, `after` when it is gone. Tells what it was, as upstream's metrics call it. */
+  observe<Kind extends WatchedKind>(kind: Kind, before: WatchedObjects[Kind] | undefined, after: WatchedObjects[Kind] | undefined): string {
+    if (kind === 'Pod') {
+      const isPlaced = Boolean(((after ?? before) as V1Pod | undefined)?.spec.nodeName)
+      this.#onPod(before as V1Pod | undefined, after as V1Pod | undefined)
+      return `${isPlaced ? 'AssignedPod' : 'UnschedulablePod'}${actionOf(before, after)}`
+    }
+    if (kind === 'Node') this.#onNode(before as V1Node | undefined, after as V1Node | undefined)
     else this.#onObject(kind, before, after)
+    return `${kind}${actionOf(before, after)}`
   }
 
   #onObject<Kind extends WatchedKind>(kind: Kind, before: WatchedObjects[Kind] | undefined, after: WatchedObjects[Kind] | undefined): void {
@@ -54,7 +59,7 @@ export class ClusterFeed {
     if (after !== undefined) objects.set(after)
     else if (before !== undefined) objects.delete(before)
     if (!wakingKinds.has(kind)) return
-    const action: EventAction = before === undefined ? 'Add' : after === undefined ? 'Delete' : 'Update'
+    const action = actionOf(before, after)
     this.#options.queue.move({ resource: kind as EventResource, action, before, after, label: `${kind}${action}` })
   }
 
@@ -120,6 +125,11 @@ export class ClusterFeed {
     if (known === undefined) queue.add(info)
     else queue.update(info, podEvents(known.info.pod, after, 'Pod'))
   }
+}
+
+function actionOf(before: unknown, after: unknown): 'Add' | 'Delete' | 'Update' {
+  if (before === undefined) return 'Add'
+  return after === undefined ? 'Delete' : 'Update'
 }
 
 export function podEvents(before: V1Pod, after: V1Pod, prefix: 'Pod' | 'AssignedPod'): ClusterEvent[] {

@@ -1,4 +1,3 @@
-import type { Clock } from '#base/clock.ts'
 import type { Random } from '#base/random.ts'
 import type { ClusterCache } from '#scheduler/cache/cluster-cache.ts'
 import type { NodeInfo } from '#scheduler/cache/node-info.ts'
@@ -8,7 +7,6 @@ import { Diagnosis, FitError } from '#scheduler/framework/fit-error.ts'
 import { maxNodeScore } from '#scheduler/framework/plugin.ts'
 import type { Profile } from '#scheduler/framework/profile.ts'
 import { messageOf, unresolvable, unschedulable } from '#scheduler/framework/status.ts'
-import type { SchedulerMetrics } from '#scheduler/metrics.ts'
 
 export type Placement = { readonly nodeName: string; readonly evaluated: number; readonly feasible: number }
 
@@ -21,9 +19,7 @@ const extenderScoreMax = 10
 export type NodeSearchOptions = {
   cache: ClusterCache
   random: Random
-  clock: Clock
   extenders: readonly Extender[]
-  metrics: Pick<SchedulerMetrics, 'extensionPointDuration'>
   percentageOfNodesToScore: number
 }
 
@@ -45,15 +41,7 @@ export class NodeSearch {
     const feasible = this.#feasibleNodes(profile, cycle, diagnosis)
     const interested = this.#options.extenders.filter((each) => (each.filters || each.prioritizes) && each.isInterested(cycle.pod))
     if (interested.length > 0 && feasible.length > 0) return this.#placeWithExtenders(profile, cycle, diagnosis, feasible, interested)
-    return this.#best(feasible, diagnosis, () => this.#timed('Score', profile, () => profile.score(cycle, feasible)))
-  }
-
-  #timed<T>(point: string, { schedulerName: profile }: Profile, work: () => T): T {
-    const { clock, metrics } = this.#options
-    const startMs = clock.monotonic()
-    const result = work()
-    metrics.extensionPointDuration.observe((clock.monotonic() - startMs) / 1000, { extension_point: point, profile, status: 'Success' })
-    return result
+    return this.#best(feasible, diagnosis, () => profile.metrics.point('Score', () => profile.score(cycle, feasible)))
   }
 
   #best(feasible: readonly NodeInfo[], diagnosis: Diagnosis, score: () => Float64Array): Placement {
@@ -82,7 +70,7 @@ export class NodeSearch {
 
   #feasibleNodes(profile: Profile, cycle: Cycle, diagnosis: Diagnosis): readonly NodeInfo[] {
     const all = this.#options.cache.nodes
-    const { refused, nodeNames, narrowedBy } = this.#timed('PreFilter', profile, () => profile.preFilter(cycle))
+    const { refused, nodeNames, narrowedBy } = profile.metrics.point('PreFilter', () => profile.preFilter(cycle))
     for (const name of narrowedBy) diagnosis.plugins.add(name)
     if (refused !== undefined) {
       if (refused.code === 'Error') throw refused.error ?? new Error(messageOf(refused))
@@ -93,10 +81,10 @@ export class NodeSearch {
     }
     const nominated = this.#options.cache.node(cycle.pod.pod.status?.nominatedNodeName ?? '')
     if (nominated !== undefined && profile.filterWithNominated(cycle, nominated) === undefined) return [nominated]
-    if (nodeNames === undefined) return this.#timed('Filter', profile, () => this.#passing(profile, cycle, all, diagnosis))
+    if (nodeNames === undefined) return profile.metrics.point('Filter', () => this.#passing(profile, cycle, all, diagnosis))
     diagnosis.absentStatus = unresolvable(`node(s) didn't satisfy plugin(s) [${narrowedBy.toSorted().join(' ')}]`)
     const named = [...nodeNames].flatMap((name) => this.#options.cache.node(name) ?? [])
-    return this.#timed('Filter', profile, () => this.#passing(profile, cycle, named, diagnosis))
+    return profile.metrics.point('Filter', () => this.#passing(profile, cycle, named, diagnosis))
   }
 
   #passing(profile: Profile, cycle: Cycle, nodes: readonly NodeInfo[], diagnosis: Diagnosis): readonly NodeInfo[] {

@@ -1,4 +1,4 @@
-/** Every scheduler plugin, in the order in which they are asked; what a profile enables unless it says otherwise. */
+/** Every scheduler plugin, in the order in which they are asked; a profile enables them unless it says otherwise. */
 import type { AnyPlugin } from '#scheduler/framework/plugin.ts'
 import type { PluginHandle } from '#scheduler/framework/plugin-handle.ts'
 import { defaultBinder } from '#scheduler/plugins/default-binder.ts'
@@ -16,6 +16,7 @@ import { nodeVolumeLimits } from '#scheduler/plugins/node-volume-limits.ts'
 import { podTopologySpread } from '#scheduler/plugins/pod-topology-spread.ts'
 import { prioritySort } from '#scheduler/plugins/priority-sort.ts'
 import { schedulingGates } from '#scheduler/plugins/scheduling-gates.ts'
+import { serviceAffinity } from '#scheduler/plugins/service-affinity.ts'
 import { taintToleration } from '#scheduler/plugins/taint-toleration.ts'
 import { volumeBinding } from '#scheduler/plugins/volume-binding.ts'
 import { volumeRestrictions } from '#scheduler/plugins/volume-restrictions.ts'
@@ -25,6 +26,8 @@ import { volumeZone } from '#scheduler/plugins/volume-zone.ts'
 export type PluginEntry = {
   readonly name: string
   readonly weight?: number
+  /** Takes part only where a configuration names it. */
+  readonly isOnDemand?: true
   make(args: Record<string, unknown>, handle: PluginHandle): AnyPlugin
 }
 
@@ -48,4 +51,5 @@ export const schedulerPlugins: readonly PluginEntry[] = [
   { name: 'NodeResourcesBalancedAllocation', weight: 1, make: (args) => nodeResourcesBalancedAllocation(args) },
   { name: 'ImageLocality', weight: 1, make: (_, handle) => imageLocality(handle) },
   { name: 'DefaultBinder', make: (_, handle) => defaultBinder(handle) },
+  { name: 'ServiceAffinity', isOnDemand: true, make: (args, handle) => serviceAffinity(args, handle) },
 ]

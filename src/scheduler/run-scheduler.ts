@@ -36,7 +36,7 @@ export type RunningScheduler = {
 export function openScheduler({ client, instance, ...options }: RunSchedulerOptions): RunningScheduler {
   const { clock, random, logger } = options
   const events = new PodEvents({ client, clock, logger, instance })
-  const scheduler = new Scheduler({ ...options, client: schedulerClient(client, events, clock) })
+  const scheduler = new Scheduler({ ...options, client: schedulerClient(client, events, clock, options.configuration.clientConnection) })
   const feed = new InformerFeed(scheduler, { client, clock, random, logger })
   return {
     scheduler,

@@ -34,6 +34,8 @@ export type SchedulerOptions = {
 
 /** After this many pods in a row others in the process get their turn. */
 const podsPerTurn = 32
+/** Of so many attempts in a hundred each plugin's share is measured. */
+const sampledPercentage = 10
 /** An event note may be this long. */
 const noteMax = 1024
 
@@ -62,9 +64,7 @@ export class Scheduler {
     this.#search = new NodeSearch({
       cache: this.cache,
       random,
-      clock,
       extenders,
-      metrics: this.#metrics,
       percentageOfNodesToScore: configuration.percentageOfNodesToScore,
     })
     const sort = [...this.profiles.values()][0]?.points.queueSort[0]
@@ -76,6 +76,7 @@ export class Scheduler {
       initialBackoffMs: configuration.podInitialBackoffSeconds * 1000,
       maxBackoffMs: configuration.podMaxBackoffSeconds * 1000,
       onQueued: (queue, event) => this.#metrics.incomingPods.inc({ queue, event }),
+      onHint: (plugin, event, hint, seconds) => this.#metrics.hintDuration.observe(seconds, { plugin, event, hint }),
     })
     this.#feed = new ClusterFeed({
       cache: this.cache,
@@ -89,10 +90,14 @@ export class Scheduler {
     this.#metrics.measurePending(() => this.queue.sizes)
     this.#metrics.measureUnschedulable(() => this.queue.rejections())
     this.#metrics.measureCache(() => this.cache.sizes)
+    this.#metrics.measureInFlight(() => this.queue.eventsInFlight())
+    this.#metrics.measureEvaluations(() => this.#evaluations())
   }
 
   observe<Kind extends WatchedKind>(kind: Kind, before: WatchedObjects[Kind] | undefined, after: WatchedObjects[Kind] | undefined): void {
-    this.#feed.observe(kind, before, after)
+    const startMs = this.#options.clock.monotonic()
+    const event = this.#feed.observe(kind, before, after)
+    this.#metrics.eventDuration.observe(this.#secondsSince(startMs), { event })
     if (this.#changeListeners.size > 0) for (const listener of [...this.#changeListeners]) listener(kind)
   }
 
@@ -121,7 +126,7 @@ export class Scheduler {
       return undefined
     }
     const startMs = this.#options.clock.monotonic()
-    const cycle = new Cycle(info)
+    const cycle = new Cycle(info, this.#options.random.int(100) < sampledPercentage)
     try {
       if (this.cache.nodes.length === 0) throw noNodes()
       const placement = this.#search.place(profile, cycle)
@@ -246,6 +251,10 @@ export class Scheduler {
 
   #secondsSince(startMs: number): number {
     return (this.#options.clock.monotonic() - startMs) / 1000
+  }
+
+  *#evaluations() {
+    for (const { metrics } of this.profiles.values()) yield* metrics.evaluations()
   }
 
   #retryOn(): ReadonlyMap<string, readonly RetryOn[]> {

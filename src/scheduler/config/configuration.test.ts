@@ -134,6 +134,17 @@ test('a policy of old becomes plugins that do the same', async () => {
 })
 
 test('a policy that asks for what nobody does is refused', () => {
-  const policy = { kind: 'Policy', predicates: [{ name: 'S', argument: { serviceAffinity: { labels: ['region'] } } }] }
-  assert.throws(() => configurationFrom(policy, 'f'), /pod affinity/)
+  assert.throws(() => configurationFrom({ kind: 'Policy', predicates: [{ name: 'S' }] }, 'f'), /predicate "S" is not known/)
+})
+
+test('service affinity of a policy keeps the pods of a service where the first one is', async () => {
+  const policy = { kind: 'Policy', predicates: [{ name: 'S', argument: { serviceAffinity: { labels: ['region'] } } }], priorities: [] }
+  await using cluster = new FakeCluster({ configuration: configurationFrom(policy, 'f') })
+  cluster.put('Service', { metadata: { name: 's', namespace: 'default' }, spec: { selector: { app: 'web' } } })
+  cluster.put('Node', aNode('e1', { labels: { region: 'east' } }), aNode('w1', { labels: { region: 'west' } }))
+  cluster.put('Node', aNode('e2', { labels: { region: 'east' } }), aNode('n1'))
+  cluster.put('Pod', aPod('first', { labels: { app: 'web' }, on: 'e1' }))
+  for (let index = 0; index < 8; index++) cluster.put('Pod', aPod(`p${index}`, { labels: { app: 'web' } }))
+  await cluster.settle()
+  assert.deepEqual(new Set(Object.values(cluster.placements())), new Set(['e1', 'e2']))
 })

@@ -1,6 +1,7 @@
 /** KubeSchedulerConfiguration: what a scheduler is told at its start. */
 import { pluginPoints } from '#scheduler/config/plugin-points.ts'
 import type { PluginHandle } from '#scheduler/framework/plugin-handle.ts'
+import { PluginMetrics } from '#scheduler/framework/plugin-metrics.ts'
 import { Profile } from '#scheduler/framework/profile.ts'
 import type { Nominator } from '#scheduler/queue/nominator.ts'
 
@@ -67,7 +68,8 @@ export type LeaderElection = {
 export type SchedulerConfiguration = {
   parallelism: number
   leaderElection: LeaderElection
-  clientConnection: { kubeconfig: string; qps: number; burst: number }
+  /** Without `qps` there is no limit to the writes a second. */
+  clientConnection: { kubeconfig: string; qps?: number; burst: number }
   percentageOfNodesToScore: number
   podInitialBackoffSeconds: number
   podMaxBackoffSeconds: number
@@ -89,7 +91,7 @@ export function defaultConfiguration(): SchedulerConfiguration {
       resourceName: 'kube-scheduler',
       resourceNamespace: 'kube-system',
     },
-    clientConnection: { kubeconfig: '', qps: 50, burst: 100 },
+    clientConnection: { kubeconfig: '', burst: 100 },
     percentageOfNodesToScore: 0,
     podInitialBackoffSeconds: 1,
     podMaxBackoffSeconds: 10,
@@ -112,7 +114,10 @@ export function profilesOf(
     const name = configured.schedulerName || defaultSchedulerName
     const profile = (): Profile => profiles.get(name) as Profile
     const points = pluginPoints(configured, { ...handle, profile }, ignoredResources)
-    profiles.set(name, new Profile(name, points, nominator, configured.percentageOfNodesToScore))
+    profiles.set(
+      name,
+      new Profile(name, points, nominator, new PluginMetrics(handle.metrics, handle.clock, name), configured.percentageOfNodesToScore),
+    )
   }
   return profiles
 }

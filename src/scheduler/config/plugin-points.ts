@@ -66,8 +66,8 @@ function enabledEverywhere({ plugins }: ConfiguredProfile): ConfiguredPlugin[] {
   const { enabled = [], disabled = [] } = plugins?.multiPoint ?? {}
   const isDisabled = (name: string) => disabled.some((each) => each.name === '*' || each.name === name)
   const result: ConfiguredPlugin[] = []
-  for (const { name, weight } of schedulerPlugins) {
-    if (isDisabled(name)) continue
+  for (const { name, weight, isOnDemand } of schedulerPlugins) {
+    if (isOnDemand || isDisabled(name)) continue
     const changed = enabled.find((each) => each.name === name)
     result.push({ name, weight: changed?.weight || weight || 1 })
   }

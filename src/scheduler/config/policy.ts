@@ -86,7 +86,13 @@ export function translatedPolicy(policy: Policy): Pick<SchedulerConfiguration, '
   const config = new Map<string, Record<string, unknown>>()
   const required: V1NodeSelectorRequirement[] = []
   const preferred: V1PreferredSchedulingTerm[] = []
-  for (const predicate of policy.predicates ?? Object.keys(predicates).map((name) => ({ name }))) addPredicate(predicate, filters, required)
+  const together: string[] = []
+  for (const predicate of policy.predicates ?? Object.keys(predicates).map((name) => ({ name })))
+    addPredicate(predicate, filters, required, together)
+  if (together.length > 0) {
+    filters.add('ServiceAffinity')
+    config.set('ServiceAffinity', { affinityLabels: together })
+  }
   for (const priority of policy.priorities ?? defaultPriorities) addPriority(priority, scores, config, preferred)
   if (required.length > 0) filters.add('NodeAffinity')
   if (preferred.length > 0) scores.set('NodeAffinity', Math.max(scores.get('NodeAffinity') ?? 0, 1))
@@ -112,14 +118,21 @@ const defaultPriorities: Priority[] = [
   'ImageLocalityPriority',
 ].map((name) => ({ name, weight: 1 }))
 
-function addPredicate({ name, argument }: Predicate, filters: Set<string>, required: V1NodeSelectorRequirement[]): void {
+function addPredicate(
+  { name, argument }: Predicate,
+  filters: Set<string>,
+  required: V1NodeSelectorRequirement[],
+  together: string[],
+): void {
   const { labelsPresence, serviceAffinity } = argument ?? {}
   if (labelsPresence !== undefined) {
     for (const key of labelsPresence.labels ?? []) required.push({ key, operator: labelsPresence.presence ? 'Exists' : 'DoesNotExist' })
     return
   }
-  if (serviceAffinity !== undefined)
-    throw new Error(`policy: predicate "${name}" (service affinity) has no plugin; give the pods pod affinity on the labels instead`)
+  if (serviceAffinity !== undefined) {
+    together.push(...(serviceAffinity.labels ?? []))
+    return
+  }
   const plugins = predicates[name]
   if (plugins === undefined) throw new Error(`policy: predicate "${name}" is not known`)
   for (const plugin of plugins) filters.add(plugin)

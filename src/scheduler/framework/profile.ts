@@ -2,7 +2,8 @@ import type { NodeInfo } from '#scheduler/cache/node-info.ts'
 import type { PodInfo } from '#scheduler/cache/pod-info.ts'
 import type { Cycle } from '#scheduler/framework/cycle.ts'
 import type { Diagnosis } from '#scheduler/framework/fit-error.ts'
-import type { AnyPlugin, PostFilterAnswer } from '#scheduler/framework/plugin.ts'
+import type { AnyPlugin, PermitAnswer, PostFilterAnswer } from '#scheduler/framework/plugin.ts'
+import type { MeasuredPoint, PluginMetrics, Tally } from '#scheduler/framework/plugin-metrics.ts'
 import { failed, from, type Status, unresolvable } from '#scheduler/framework/status.ts'
 import type { Nominator } from '#scheduler/queue/nominator.ts'
 
@@ -39,22 +40,32 @@ export class Profile {
   readonly points: PluginPoints
   /** 0 means: fewer, the larger the cluster. */
   readonly percentageOfNodesToScore: number | undefined
+  readonly metrics: PluginMetrics
   readonly #nominator: Nominator
   #scores = new Float64Array(0)
 
-  constructor(schedulerName: string, points: PluginPoints, nominator: Nominator, percentageOfNodesToScore?: number) {
+  constructor(
+    schedulerName: string,
+    points: PluginPoints,
+    nominator: Nominator,
+    metrics: PluginMetrics,
+    percentageOfNodesToScore?: number,
+  ) {
     this.schedulerName = schedulerName
     this.points = points
+    this.metrics = metrics
     this.#nominator = nominator
     this.percentageOfNodesToScore = percentageOfNodesToScore
   }
 
   preEnqueue(pod: PodInfo): Status | undefined {
-    for (const plugin of this.points.preEnqueue) {
-      const status = plugin.preEnqueue?.(pod)
-      if (status !== undefined) return from(plugin.name, status)
-    }
-    return undefined
+    return this.metrics.point('PreEnqueue', () => {
+      for (const plugin of this.points.preEnqueue) {
+        const status = plugin.preEnqueue?.(pod)
+        if (status !== undefined) return from(plugin.name, status)
+      }
+      return undefined
+    })
   }
 
   /** Fills the cycle with the plugins that have a say about this pod. */
@@ -64,7 +75,8 @@ export class Profile {
     let nodeNames: ReadonlySet<string> | undefined
     let refused: Status | undefined
     for (const plugin of this.points.preFilter) {
-      const answer = asked(plugin, () => plugin.preFilter?.(cycle.pod) ?? 'skip')
+      this.metrics.tally('PreFilter', plugin).count++
+      const answer = this.#ask('PreFilter', cycle, plugin, () => asked(plugin, () => plugin.preFilter?.(cycle.pod) ?? 'skip'))
       if (answer === 'skip') skipped.add(plugin)
       else if ('refused' in answer) {
         if (answer.refused.code !== 'Unschedulable') return { refused: from(plugin.name, answer.refused), narrowedBy }
@@ -79,14 +91,19 @@ export class Profile {
     }
     cycle.filters = this.points.filter.filter((plugin) => !skipped.has(plugin))
     cycle.filterStates = cycle.filters.map((plugin) => cycle.states.get(plugin))
+    cycle.filterTallies = cycle.filters.map((plugin) => this.metrics.tally('Filter', plugin))
     return { narrowedBy, ...(refused === undefined ? {} : { refused }), ...(nodeNames === undefined ? {} : { nodeNames }) }
   }
 
   filter(cycle: Cycle, node: NodeInfo): Status | undefined {
-    const { filters, filterStates, pod } = cycle
+    const { filters, filterStates, filterTallies, pod, isSampled } = cycle
     for (let index = 0; index < filters.length; index++) {
       const plugin = filters[index] as AnyPlugin
-      const status = plugin.filter?.(pod, node, filterStates[index])
+      ;(filterTallies[index] as Tally).count++
+      const state = filterStates[index]
+      const status = isSampled
+        ? this.metrics.plugin('Filter', plugin, () => plugin.filter?.(pod, node, state))
+        : plugin.filter?.(pod, node, state)
       if (status !== undefined) return from(plugin.name, status)
     }
     return undefined
@@ -124,10 +141,14 @@ export class Profile {
     for (const [index, plugin] of cycle.filters.entries()) plugin.removePod?.(cycle.filterStates[index], cycle.pod, removed, node)
   }
 
-  async postFilter(cycle: Cycle, diagnosis: Diagnosis): Promise<PostFilterAnswer> {
+  postFilter(cycle: Cycle, diagnosis: Diagnosis): Promise<PostFilterAnswer> {
+    return this.metrics.point('PostFilter', () => this.#postFilter(cycle, diagnosis))
+  }
+
+  async #postFilter(cycle: Cycle, diagnosis: Diagnosis): Promise<PostFilterAnswer> {
     let last: PostFilterAnswer = { nominatedNode: undefined, status: undefined }
     for (const plugin of this.points.postFilter) {
-      const answer = plugin.postFilter?.(cycle.pod, diagnosis, cycle)
+      const answer = this.#ask('PostFilter', cycle, plugin, () => plugin.postFilter?.(cycle.pod, diagnosis, cycle))
       if (answer === undefined) continue
       last = answer instanceof Promise ? await answer : answer
       if (last.status === undefined || last.status.code === 'UnschedulableAndUnresolvable') return last
@@ -142,10 +163,14 @@ export class Profile {
     const scores = this.#scores
     const { pod } = cycle
     for (const { plugin, weight } of this.points.score) {
-      const state = plugin.preScore?.(pod, nodes, cycle.states.get(plugin))
+      const state = this.#preScore(cycle, plugin, nodes)
       if (state === 'skip' || plugin.score === undefined) continue
       const { score } = plugin
-      for (let index = 0; index < nodes.length; index++) scores[index] = score(pod, nodes[index] as NodeInfo, state)
+      this.metrics.tally('Score', plugin).count += nodes.length
+      for (let index = 0; index < nodes.length; index++) {
+        const node = nodes[index] as NodeInfo
+        scores[index] = cycle.isSampled ? this.metrics.plugin('Score', plugin, () => score(pod, node, state)) : score(pod, node, state)
+      }
       plugin.normalize?.(scores, state, nodes)
       for (let index = 0; index < nodes.length; index++) totals[index] = (totals[index] as number) + (scores[index] as number) * weight
       listener?.(plugin, weight, scores)
@@ -153,41 +178,78 @@ export class Profile {
     return totals
   }
 
+  #preScore(cycle: Cycle, plugin: AnyPlugin, nodes: readonly NodeInfo[]): unknown {
+    if (plugin.preScore === undefined) return undefined
+    this.metrics.tally('PreScore', plugin).count++
+    return this.#ask('PreScore', cycle, plugin, () => plugin.preScore?.(cycle.pod, nodes, cycle.states.get(plugin)))
+  }
+
   reserve(cycle: Cycle, pod: PodInfo, nodeName: string): Status | undefined {
-    for (const plugin of this.points.reserve) {
-      const status = plugin.reserve?.(pod, nodeName, cycle.states.get(plugin))
-      if (status !== undefined) return from(plugin.name, status)
-    }
-    return undefined
+    return this.metrics.point('Reserve', () => {
+      for (const plugin of this.points.reserve) {
+        const status = this.#ask('Reserve', cycle, plugin, () => plugin.reserve?.(pod, nodeName, cycle.states.get(plugin)))
+        if (status !== undefined) return from(plugin.name, status)
+      }
+      return undefined
+    })
   }
 
   /** In the opposite order, and also by those that never reserved: it must do no harm. */
   unreserve(cycle: Cycle, pod: PodInfo, nodeName: string): void {
-    for (const plugin of this.points.reserve.toReversed()) plugin.unreserve?.(pod, nodeName, cycle.states.get(plugin))
+    this.metrics.point('Unreserve', () => {
+      for (const plugin of this.points.reserve.toReversed())
+        this.#ask('Unreserve', cycle, plugin, () => plugin.unreserve?.(pod, nodeName, cycle.states.get(plugin)))
+    })
+  }
+
+  /** A refusal, or how long each plugin that is not sure yet may take; nothing when all agree. */
+  permit(cycle: Cycle, pod: PodInfo, nodeName: string): Status | ReadonlyMap<string, number> | undefined {
+    const waits = new Map<string, number>()
+    const refused = this.metrics.point('Permit', (): PermitAnswer => {
+      for (const plugin of this.points.permit) {
+        const answer = this.#ask('Permit', cycle, plugin, () => plugin.permit?.(pod, nodeName))
+        if (answer === undefined) continue
+        if (!('waitMs' in answer)) return from(plugin.name, answer)
+        waits.set(plugin.name, answer.waitMs)
+      }
+      return waits.size > 0 ? { waitMs: Math.max(...waits.values()) } : undefined
+    })
+    if (refused !== undefined && 'code' in refused) return refused
+    return waits.size > 0 ? waits : undefined
   }
 
   takesTimeToBind(cycle: Cycle, nodeName: string): boolean {
     return this.points.preBind.some((plugin) => plugin.takesTimeToBind?.(nodeName, cycle.states.get(plugin)) ?? false)
   }
 
-  async preBind(cycle: Cycle, pod: PodInfo, nodeName: string, signal: AbortSignal): Promise<Status | undefined> {
-    for (const plugin of this.points.preBind) {
-      const status = await plugin.preBind?.(pod, nodeName, cycle.states.get(plugin), signal)
-      if (status !== undefined) return from(plugin.name, status)
-    }
-    return undefined
+  preBind(cycle: Cycle, pod: PodInfo, nodeName: string, signal: AbortSignal): Promise<Status | undefined> {
+    return this.metrics.point('PreBind', async () => {
+      for (const plugin of this.points.preBind) {
+        const status = await this.#ask('PreBind', cycle, plugin, () => plugin.preBind?.(pod, nodeName, cycle.states.get(plugin), signal))
+        if (status !== undefined) return from(plugin.name, status)
+      }
+      return undefined
+    })
   }
 
-  async bind(pod: PodInfo, nodeName: string): Promise<Status | undefined> {
-    for (const plugin of this.points.bind) {
-      const status = await plugin.bind?.(pod, nodeName)
-      if (status !== 'skip') return status === undefined ? undefined : from(plugin.name, status)
-    }
-    return failed(new Error('no bind plugin is enabled'))
+  bind(cycle: Cycle, pod: PodInfo, nodeName: string): Promise<Status | undefined> {
+    return this.metrics.point('Bind', async () => {
+      for (const plugin of this.points.bind) {
+        const status = await this.#ask('Bind', cycle, plugin, () => plugin.bind?.(pod, nodeName))
+        if (status !== 'skip') return status === undefined ? undefined : from(plugin.name, status)
+      }
+      return failed(new Error('no bind plugin is enabled'))
+    })
   }
 
-  postBind(pod: PodInfo, nodeName: string): void {
-    for (const plugin of this.points.postBind) plugin.postBind?.(pod, nodeName)
+  postBind(cycle: Cycle, pod: PodInfo, nodeName: string): void {
+    this.metrics.point('PostBind', () => {
+      for (const plugin of this.points.postBind) this.#ask('PostBind', cycle, plugin, () => plugin.postBind?.(pod, nodeName))
+    })
+  }
+
+  #ask<T>(point: MeasuredPoint, { isSampled }: Cycle, plugin: AnyPlugin, question: () => T): T {
+    return isSampled ? this.metrics.plugin(point, plugin, question) : question()
   }
 }
 

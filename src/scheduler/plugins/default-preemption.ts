@@ -113,16 +113,21 @@ export function defaultPreemption(args: DefaultPreemptionArgs, handle: PluginHan
     const toDelete = victims.pods.filter(({ isTerminating }) => !isTerminating)
     if (toDelete.length === 0) return
     preempting.add(preemptor.uid)
+    const startMs = handle.clock.monotonic()
+    let result = 'success'
     try {
       await withdrawLesserNominations(preemptor, nodeName)
       await Promise.all(toDelete.map((victim) => evictOne(preemptor, nodeName, victim)))
       preempting.delete(preemptor.uid)
       handle.reconsider(preemptor.uid)
     } catch (error) {
+      result = 'error'
       logger.error('preemption failed', { pod: `${preemptor.namespace}/${preemptor.name}`, node: nodeName, error })
       preempting.delete(preemptor.uid)
       handle.activate([preemptor.uid])
     }
+    metrics.preemptionRuns.inc({ result })
+    metrics.preemptionDuration.observe((handle.clock.monotonic() - startMs) / 1000, { result })
   }
 
   async function evictOne(preemptor: PodInfo, nodeName: string, { pod }: PodInfo): Promise<void> {

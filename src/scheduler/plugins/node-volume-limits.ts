@@ -3,6 +3,7 @@ import type { ClusterObjects } from '#scheduler/cluster-objects.ts'
 import { on } from '#scheduler/framework/cluster-event.ts'
 import { defineSchedulerPlugin } from '#scheduler/framework/plugin.ts'
 import { fits, type Status, unresolvable, unschedulable } from '#scheduler/framework/status.ts'
+import { type AttachedVolume, attachedVolume, driverOfProvisioner } from '#scheduler/plugins/migrated-volume.ts'
 import { claimNameOf, classNameOf, usesClaims } from '#scheduler/plugins/pod-claims.ts'
 
 const tooMany = unschedulable('node(s) exceed max volume count')
@@ -14,7 +15,7 @@ export function nodeVolumeLimits({ objects }: { objects: ClusterObjects }) {
     retryOn: [on.changed('CSINode'), on.pod.deleted, on.changed('PersistentVolumeClaim'), on.deleted('VolumeAttachment')],
 
     preFilter({ pod }) {
-      if (!usesClaims(pod)) return 'skip'
+      if (!usesClaims(pod) && !pod.spec.volumes?.some((volume) => attachedVolume(volume))) return 'skip'
       const wanted = new Map<string, string>()
       const refused = collect(pod, wanted, true)
       return refused === undefined ? { state: wanted } : { refused }
@@ -54,18 +55,22 @@ export function nodeVolumeLimits({ objects }: { objects: ClusterObjects }) {
     const namespace = pod.metadata.namespace ?? ''
     for (const volume of pod.spec.volumes ?? []) {
       const name = claimNameOf(pod, volume)
-      if (name === undefined) continue
+      if (name === undefined) {
+        const inline = attachedVolume(volume)
+        if (inline) found.set(`${inline.driver}/${inline.handle}`, inline.driver)
+        continue
+      }
       const claim = objects.of('PersistentVolumeClaim').get(namespace, name)
       if (claim === undefined) {
         if (isNew) return unresolvable(`looking up PVC ${namespace}/${name}: persistentvolumeclaim "${name}" not found`)
         continue
       }
-      const csi = objects.of('PersistentVolume').get('', claim.spec?.volumeName ?? '')?.spec?.csi
-      if (csi) found.set(`${csi.driver}/${csi.volumeHandle}`, csi.driver)
+      const bound = volumeOf(claim.spec?.volumeName)
+      if (bound) found.set(`${bound.driver}/${bound.handle}`, bound.driver)
       else if (!claim.spec?.volumeName) {
         // Not provisioned yet: it will be one more of its class's driver.
         const driver = objects.of('StorageClass').get('', classNameOf(claim))?.provisioner
-        if (driver) found.set(`${driver}/${namespace}/${name}`, driver)
+        if (driver) found.set(`${driver}/${namespace}/${name}`, driverOfProvisioner(driver))
       }
     }
     return undefined
@@ -74,8 +79,13 @@ export function nodeVolumeLimits({ objects }: { objects: ClusterObjects }) {
   function* attachmentsOn(nodeName: string): Iterable<[string, string]> {
     for (const { spec } of objects.of('VolumeAttachment').values()) {
       if (spec.nodeName !== nodeName) continue
-      const csi = objects.of('PersistentVolume').get('', spec.source.persistentVolumeName ?? '')?.spec?.csi
-      if (csi) yield [`${csi.driver}/${csi.volumeHandle}`, csi.driver]
+      const volume = volumeOf(spec.source.persistentVolumeName)
+      if (volume) yield [`${volume.driver}/${volume.handle}`, volume.driver]
     }
+  }
+
+  function volumeOf(name: string | undefined): AttachedVolume | undefined {
+    const volume = objects.of('PersistentVolume').get('', name ?? '')
+    return volume?.spec && attachedVolume(volume.spec, volume.metadata?.labels)
   }
 }

@@ -225,6 +225,25 @@ const rows: Row[] = [
     reasons: { a: 'node(s) exceed max volume count' },
   },
   {
+    name: 'volumes of old are attached by the drivers of today',
+    plugin: 'NodeVolumeLimits',
+    given: {
+      nodes,
+      pod: aPod('p', { spec: { volumes: [{ name: 'd', awsElasticBlockStore: { volumeID: 'aws://x/vol-1' } }] } }),
+      pods: [aPod('q', { spec: { volumes: [{ name: 'o', persistentVolumeClaim: { claimName: 'other' } }], nodeName: 'a' } })],
+      objects: {
+        CSINode: ['a', 'b'].map((name) => ({
+          metadata: { name },
+          spec: { drivers: [{ name: 'ebs.csi.aws.com', nodeID: name, allocatable: { count: 1 } }] },
+        })),
+        PersistentVolumeClaim: [{ ...claim({ bound: 'w' }), metadata: { name: 'other', namespace: 'default' } }],
+        PersistentVolume: [{ metadata: { name: 'w' }, spec: { awsElasticBlockStore: { volumeID: 'vol-2' } } }],
+      },
+    },
+    feasible: ['b'],
+    reasons: { a: 'node(s) exceed max volume count' },
+  },
+  {
     name: 'devices are where they are',
     plugin: 'DynamicResources',
     given: {

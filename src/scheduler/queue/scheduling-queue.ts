@@ -16,6 +16,8 @@ export type QueueOptions = {
   /** After this long a pod is tried again, whatever happened or not. */
   maxUnschedulableMs?: number
   onQueued?(queue: 'active' | 'backoff' | 'unschedulable' | 'gated', event: string): void
+  /** A plugin was asked whether an event helps. */
+  onHint?(plugin: string, event: string, hint: 'Queue' | 'QueueSkip' | 'Error', seconds: number): void
 }
 
 type Ticket = { readonly queued: QueuedPod; readonly order: number }
@@ -32,7 +34,7 @@ type Ticket = { readonly queued: QueuedPod; readonly order: number }
  * is being tried is remembered, so that nothing falls between the two.
  */
 export class SchedulingQueue {
-  readonly #options: Required<Omit<QueueOptions, 'onQueued'>> & Pick<QueueOptions, 'onQueued'>
+  readonly #options: Required<Omit<QueueOptions, 'onQueued' | 'onHint'>> & Pick<QueueOptions, 'onQueued' | 'onHint'>
   readonly #pods = new Map<string, QueuedPod>()
   readonly #active: Heap<Ticket>
   readonly #backoff: Heap<Ticket>
@@ -70,6 +72,13 @@ export class SchedulingQueue {
       }
     }
     return [...counts.values()]
+  }
+
+  /** What happened while pods are being tried, once for all of them; the pods themselves are `PodPopped`. */
+  eventsInFlight(): (readonly [{ event: string }, number])[] {
+    const counts = new Map<string, number>([['PodPopped', this.#inFlight.size]])
+    for (const { label } of new Set([...this.#inFlight.values()].flat())) counts.set(label, (counts.get(label) ?? 0) + 1)
+    return [...counts].map(([event, count]) => [{ event }, count] as const)
   }
 
   has(uid: string): boolean {
@@ -241,7 +250,7 @@ export class SchedulingQueue {
     const helps = (plugin: string): boolean => {
       const retryOn = this.#options.retryOn.get(plugin)
       if (retryOn === undefined) return true
-      return retryOn.some((each) => concerns(each, event) && says(each, info, event))
+      return retryOn.some((each) => concerns(each, event) && this.#says(plugin, each, info, event))
     }
     for (const plugin of pendingFor) if (helps(plugin)) return 'now'
     for (const plugin of rejectedBy) if (helps(plugin)) return 'retry'
@@ -366,13 +375,19 @@ export class SchedulingQueue {
     this.#wake = undefined
     wake?.()
   }
-}
 
-/** A hint that fails has no opinion, and then the pod is tried. */
-function says({ hint }: RetryOn, { pod }: PodInfo, { before, after }: ClusterEvent): boolean {
-  try {
-    return hint === undefined || hint(pod, before, after)
-  } catch {
-    return true
+  /** A hint that fails has no opinion, and then the pod is tried. */
+  #says(plugin: string, { hint }: RetryOn, { pod }: PodInfo, { before, after, label }: ClusterEvent): boolean {
+    if (hint === undefined) return true
+    const { clock, onHint } = this.#options
+    const startMs = clock.monotonic()
+    let answer: 'Queue' | 'QueueSkip' | 'Error' = 'Error'
+    try {
+      answer = hint(pod, before, after) ? 'Queue' : 'QueueSkip'
+    } catch {
+      // It counts as an error, below.
+    }
+    onHint?.(plugin, label, answer, (clock.monotonic() - startMs) / 1000)
+    return answer !== 'QueueSkip'
   }
 }

@@ -1,6 +1,7 @@
 /** A scheduler with an API server that is a map: what is written there comes back as the watch would bring it. */
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { silentLogger } from '#base/log.ts'
+import { Metrics } from '#base/metrics.ts'
 import { seededRandom } from '#base/random.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
 import type { WatchedKind, WatchedObjects } from '#scheduler/cluster-objects.ts'
@@ -15,6 +16,7 @@ export class NotFoundError extends Error {}
 
 export class FakeCluster implements AsyncDisposable {
   readonly clock = new VirtualClock()
+  readonly metrics = new Metrics()
   readonly scheduler: Scheduler
   readonly events: PodEvent[] = []
   /** Called before a pod is bound; may throw. */
@@ -32,6 +34,7 @@ export class FakeCluster implements AsyncDisposable {
       clock: this.clock,
       random: seededRandom(options.seed ?? 1),
       logger: silentLogger,
+      metrics: this.metrics,
       configuration: { ...defaultConfiguration(), ...options.configuration },
       ...(options.extenders ? { extenders: options.extenders } : {}),
     })

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { FakeCluster } from '#scheduler/testing/fake-cluster.ts'
+import { aNode, aPod } from '#scheduler/testing/objects.ts'
+
+test('what the scheduler did is counted under the names dashboards ask for', async () => {
+  await using cluster = new FakeCluster()
+  cluster.put('Node', aNode('a', { cpu: '100', pods: '500' }), aNode('b', { cpu: '1' }))
+  cluster.put('Pod', aPod('low', { cpu: '1', on: 'b' }), aPod('gated', { spec: { schedulingGates: [{ name: 'x' }] } }))
+  for (let index = 0; index < 100; index++) cluster.put('Pod', aPod(`p${index}`, { cpu: '500m', priority: 10 }))
+  cluster.put('Pod', aPod('huge', { cpu: '500', priority: 10 }))
+  cluster.put('Pod', aPod('high', { cpu: '1', priority: 100, spec: { nodeSelector: { 'kubernetes.io/hostname': 'b' } } }))
+  await cluster.clock.advance({ seconds: 30 })
+  cluster.put('Node', aNode('c', { cpu: '1' }))
+  const text = cluster.metrics.text()
+  const has = (line: RegExp) => assert.match(text, line)
+  has(/^scheduler_schedule_attempts_total{profile="default-scheduler",result="scheduled"} 101$/m)
+  has(/^scheduler_schedule_attempts_total{profile="default-scheduler",result="unschedulable"} \d+$/m)
+  has(/^scheduler_pending_pods{queue="gated"} 1$/m)
+  has(/^scheduler_pending_pods{queue="unschedulable"} 1$/m)
+  has(/^scheduler_unschedulable_pods{plugin="NodeResourcesFit",profile="default-scheduler"} 1$/m)
+  has(/^scheduler_queue_incoming_pods_total{queue="active",event="PodAdd"} 102$/m)
+  has(/^scheduler_cache_size{type="nodes"} 3$/m)
+  has(/^scheduler_preemption_attempts_total 2$/m)
+  has(/^scheduler_preemption_victims_count 1$/m)
+  has(/^scheduler_preemption_goroutines_execution_total{result="success"} 1$/m)
+  has(/^scheduler_pod_scheduling_attempts_count 101$/m)
+  has(/^scheduler_pod_scheduling_sli_duration_seconds_count{attempts="1"} 100$/m)
+  has(/^scheduler_plugin_evaluation_total{plugin="NodeResourcesFit",extension_point="Filter",profile="default-scheduler"} \d+$/m)
+  has(/^scheduler_plugin_execution_duration_seconds_count{plugin="NodeResourcesFit",extension_point="Filter",status="Success"} \d+$/m)
+  has(/^scheduler_queueing_hint_execution_duration_seconds_count{plugin="NodeResourcesFit",event="\w+",hint="QueueSkip"} \d+$/m)
+  has(/^scheduler_event_handling_duration_seconds_count{event="UnschedulablePodAdd"} 103$/m)
+  has(/^scheduler_goroutines{operation="binding"} 0$/m)
+  has(/^scheduler_inflight_events{event="PodPopped"} 0$/m)
+  for (const point of ['PreEnqueue', 'PreFilter', 'Filter', 'PostFilter', 'Score', 'Reserve', 'Permit', 'PreBind', 'Bind', 'PostBind'])
+    has(new RegExp(`^scheduler_framework_extension_point_duration_seconds_count{extension_point="${point}",status="Success"`, 'm'))
+})
