@@ -75,8 +75,10 @@ function boundPod(prev: V1Pod, binding: V1Binding, node: string, now: string): V
   const pod = deepCopy(prev)
   pod.spec.nodeName = node
   if (binding.metadata?.annotations) pod.metadata.annotations = { ...pod.metadata.annotations, ...binding.metadata.annotations }
-  if (binding.metadata?.labels) pod.metadata.labels = { ...binding.metadata.labels, ...pod.metadata.labels }
+  if (binding.metadata?.labels) pod.metadata.labels = { ...pod.metadata.labels, ...binding.metadata.labels }
   pod.status ??= {}
+  // Where it was to go no longer matters now that it has gone somewhere.
+  delete pod.status.nominatedNodeName
   const others = (pod.status.conditions ?? []).filter(({ type }) => type !== 'PodScheduled')
   pod.status.conditions = [...others, { type: 'PodScheduled', status: 'True', lastTransitionTime: now }]
   return pod
