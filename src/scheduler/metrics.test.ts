@@ -5,7 +5,7 @@ import { aNode, aPod } from '#scheduler/testing/objects.ts'
 
 test('what the scheduler did is counted under the names dashboards ask for', async () => {
   await using cluster = new FakeCluster()
-  cluster.put('Node', aNode('a', { cpu: '100', pods: '500' }), aNode('b', { cpu: '1' }))
+  cluster.put('Node', aNode('a', { cpu: '100', pods: '500' }), aNode('b', { cpu: '1' }), aNode('d', { cpu: '100' }))
   cluster.put('Pod', aPod('low', { cpu: '1', on: 'b' }), aPod('gated', { spec: { schedulingGates: [{ name: 'x' }] } }))
   for (let index = 0; index < 100; index++) cluster.put('Pod', aPod(`p${index}`, { cpu: '500m', priority: 10 }))
   cluster.put('Pod', aPod('huge', { cpu: '500', priority: 10 }))
@@ -20,7 +20,7 @@ test('what the scheduler did is counted under the names dashboards ask for', asy
   has(/^scheduler_pending_pods{queue="unschedulable"} 1$/m)
   has(/^scheduler_unschedulable_pods{plugin="NodeResourcesFit",profile="default-scheduler"} 1$/m)
   has(/^scheduler_queue_incoming_pods_total{queue="active",event="PodAdd"} 102$/m)
-  has(/^scheduler_cache_size{type="nodes"} 3$/m)
+  has(/^scheduler_cache_size{type="nodes"} 4$/m)
   has(/^scheduler_preemption_attempts_total 2$/m)
   has(/^scheduler_preemption_victims_count 1$/m)
   has(/^scheduler_preemption_goroutines_execution_total{result="success"} 1$/m)
