@@ -1,0 +1,99 @@
+import type { V1Taint } from '#api/core/v1/types.gen.ts'
+
+/** What a node agent can be told, by the names of its configuration file (kubelet.config.k8s.io/v1beta1). What is not heeded is not here. */
+export type KubeletConfiguration = {
+  staticPodPath: string
+  staticPodURL: string
+  staticPodURLHeader: Record<string, string[]>
+  podLogsDir: string
+  fileCheckFrequency: string
+  httpCheckFrequency: string
+  enableServer: boolean
+  address: string
+  port: number
+  readOnlyPort: number
+  healthzPort: number
+  healthzBindAddress: string
+  tlsCertFile: string
+  tlsPrivateKeyFile: string
+  authentication: {
+    x509: { clientCAFile?: string }
+    webhook: { enabled: boolean; cacheTTL: string }
+    anonymous: { enabled: boolean }
+  }
+  authorization: {
+    mode: 'AlwaysAllow' | 'Webhook'
+    webhook: { cacheAuthorizedTTL: string; cacheUnauthorizedTTL: string }
+  }
+  clusterDomain: string
+  clusterDNS: string[]
+  resolvConf: string
+  maxPods: number
+  podCIDR: string
+  cgroupRoot: string
+  cgroupsPerQOS: boolean
+  systemReserved: Record<string, string>
+  kubeReserved: Record<string, string>
+  seccompDefault: boolean
+  serializeImagePulls: boolean
+  registerNode: boolean
+  registerWithTaints: V1Taint[]
+  providerID: string
+  containerRuntimeEndpoint: string
+  runtimeRequestTimeout: string
+}
+
+export const defaultKubeletConfiguration = (): KubeletConfiguration => ({
+  staticPodPath: '',
+  staticPodURL: '',
+  staticPodURLHeader: {},
+  podLogsDir: '/var/log/pods',
+  fileCheckFrequency: '20s',
+  httpCheckFrequency: '20s',
+  enableServer: true,
+  address: '0.0.0.0',
+  port: 10_250,
+  readOnlyPort: 0,
+  healthzPort: 10_248,
+  healthzBindAddress: '127.0.0.1',
+  tlsCertFile: '',
+  tlsPrivateKeyFile: '',
+  authentication: { x509: {}, webhook: { enabled: true, cacheTTL: '2m0s' }, anonymous: { enabled: false } },
+  authorization: { mode: 'Webhook', webhook: { cacheAuthorizedTTL: '5m0s', cacheUnauthorizedTTL: '30s' } },
+  clusterDomain: '',
+  clusterDNS: [],
+  resolvConf: '/etc/resolv.conf',
+  maxPods: 110,
+  podCIDR: '',
+  cgroupRoot: '',
+  cgroupsPerQOS: true,
+  systemReserved: {},
+  kubeReserved: {},
+  seccompDefault: false,
+  serializeImagePulls: true,
+  registerNode: true,
+  registerWithTaints: [],
+  providerID: '',
+  containerRuntimeEndpoint: 'unix:///run/containerd/containerd.sock',
+  runtimeRequestTimeout: '2m0s',
+})
+
+/** Settings that a file may hold, and that change nothing here. */
+export const unheededFields: readonly string[] = (
+  'syncFrequency tlsCipherSuites tlsCurvePreferences tlsMinVersion rotateCertificates serverTLSBootstrap registryPullQPS registryBurst ' +
+  'imagePullCredentialsVerificationPolicy preloadedImagesVerificationAllowlist eventRecordQPS eventBurst enableDebuggingHandlers ' +
+  'enableContentionProfiling oomScoreAdj streamingConnectionIdleTimeout nodeStatusUpdateFrequency nodeStatusReportFrequency ' +
+  'nodeLeaseDurationSeconds imageMinimumGCAge imageMaximumGCAge imageGCHighThresholdPercent imageGCLowThresholdPercent ' +
+  'volumeStatsAggPeriod kubeletCgroups systemCgroups cgroupDriver cpuManagerPolicy singleProcessOOMKill cpuManagerPolicyOptions ' +
+  'cpuManagerReconcilePeriod memoryManagerPolicy topologyManagerPolicy topologyManagerScope topologyManagerPolicyOptions qosReserved ' +
+  'hairpinMode podPidsLimit runOnce cpuCFSQuota cpuCFSQuotaPeriod nodeStatusMaxImages maxOpenFiles contentType kubeAPIQPS kubeAPIBurst ' +
+  'maxParallelImagePulls evictionHard evictionSoft evictionSoftGracePeriod evictionPressureTransitionPeriod evictionMaxPodGracePeriod ' +
+  'evictionMinimumReclaim mergeDefaultEvictionSettings podsPerCore enableControllerAttachDetach protectKernelDefaults ' +
+  'makeIPTablesUtilChains iptablesMasqueradeBit iptablesDropBit featureGates failSwapOn memorySwap containerLogMaxSize ' +
+  'containerLogMaxFiles containerLogMaxWorkers containerLogMonitorInterval configMapAndSecretChangeDetectionStrategy ' +
+  'reservedSystemCPUs showHiddenMetricsForVersion systemReservedCgroup kubeReservedCgroup enforceNodeAllocatable allowedUnsafeSysctls ' +
+  'volumePluginDir kernelMemcgNotification logging enableSystemLogHandler enableSystemLogQuery shutdownGracePeriod ' +
+  'shutdownGracePeriodCriticalPods shutdownGracePeriodByPodPriority crashLoopBackOff reservedMemory enableProfilingHandler ' +
+  'enableDebugFlagsHandler memoryThrottlingFactor memoryReservationPolicy tracing localStorageCapacityIsolation imageServiceEndpoint ' +
+  'failCgroupV1 userNamespaces'
+).split(' ')
