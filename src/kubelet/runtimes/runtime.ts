@@ -18,6 +18,8 @@ export type ObservedContainer = {
   state: 'created' | 'running' | 'exited'
   image: string
   imageId: string
+  /** The image as the pod named it when the container was made, where the runtime remembers: another one there now means a restart. */
+  specImage?: string
   createdMs: number
   startedMs?: number
   finishedMs?: number
@@ -63,12 +65,29 @@ export type Runtime = {
   observe(podUid: string): Promise<ObservedPod>
   /** Every pod of which something is there: what a relist begins with. */
   podUids(): Promise<string[]>
+  /**
+   * Of every pod of which something is there, a text that changes whenever one of its sandboxes or containers comes, goes or changes
+   * its state. Must be cheap whatever the number of pods: relists look closer only where it has changed.
+   */
+  snapshot?(): Promise<ReadonlyMap<string, string>>
+  /** Rejects, or takes long, when the runtime is down. */
+  health?(): Promise<RuntimeHealth>
   /** Something of the pod has changed. Events may be lost and may come twice. */
   onEvent(listener: (event: RuntimeEvent) => void): Disposable
   /** Conversations with containers, where the runtime offers them. */
   readonly streams?: RuntimeStreams
   /** What a container has written, where its output goes to no file: whole lines, oldest first. */
   logLines?(containerId: string): readonly LogLine[]
+}
+
+export type RuntimeHealth = {
+  /** Why containers cannot be run; absent where they can. */
+  runtimeProblem?: string
+  /** Why pods cannot be given a network; absent where they can. */
+  networkProblem?: string
+  /** What the node says it has in `status.runtimeHandlers` and `status.features`. */
+  handlers?: { name: string; features?: { recursiveReadOnlyMounts?: boolean; userNamespaces?: boolean } }[]
+  features?: { supplementalGroupsPolicy?: boolean }
 }
 
 export type CreateContainerRequest = { sandboxId: string; pod: V1Pod; container: V1Container; attempt: number; plan: ContainerPlan }
@@ -95,4 +114,6 @@ export type ProbeResults = {
   /** The startup probe has succeeded, or there is none. */
   isStarted(container: ObservedContainer): boolean
   isReady(container: ObservedContainer): boolean
+  /** The probe that has failed for good, so that the container is to be killed. */
+  failed?(container: ObservedContainer): 'liveness' | 'startup' | undefined
 }
