@@ -5,8 +5,11 @@ import type { ClientDuplexStream, ServiceError } from '@grpc/grpc-js'
 
 export type GrpcChannel = Disposable & {
   /** One message there, one back. Rejects with `GrpcError` past the deadline, and with the service's status when it refuses. */
-  unary(method: string, request: Uint8Array, options: { timeoutMs: number }): Promise<Uint8Array>
+  unary(method: string, request: Uint8Array, options: GrpcCallOptions): Promise<Uint8Array>
 }
+
+/** Aborting rejects with the signal's reason; the service is told. Headers are for the service's eyes. */
+export type GrpcCallOptions = { timeoutMs: number; signal?: AbortSignal; headers?: Record<string, string> }
 
 export type GrpcStreamChannel = GrpcChannel & {
   /** Messages both ways, for as long as both sides like. Headers are for the service's eyes. */
@@ -78,25 +81,32 @@ export async function grpcChannel(target: string, { tls }: { tls?: GrpcTls } = {
     'grpc.max_reconnect_backoff_ms': 5000,
     'grpc.max_receive_message_length': -1,
     'grpc.max_send_message_length': -1,
-    'grpc.keepalive_time_ms': 10_000,
-    'grpc.keepalive_timeout_ms': 5_000,
+    // The other end of a local socket cannot vanish unnoticed, and Go's servers hang up on those who ask too often.
+    ...(target.startsWith('unix:') ? {} : { 'grpc.keepalive_time_ms': 10_000, 'grpc.keepalive_timeout_ms': 5_000 }),
     'grpc-node.flow_control_window': windowBytes,
   })
+  const metadataOf = (headers: Record<string, string> = {}) => {
+    const metadata = new Metadata()
+    for (const [name, value] of Object.entries(headers)) metadata.set(name, value)
+    return metadata
+  }
   return {
-    unary: (method, request, { timeoutMs }) =>
+    unary: (method, request, { timeoutMs, signal, headers }) =>
       new Promise((resolve, reject) => {
+        if (signal?.aborted) return reject(signal.reason)
         const deadline = Date.now() + timeoutMs
-        client.makeUnaryRequest(method, bufferOf, bytesOf, request, { deadline }, (error, response) => {
+        const call = client.makeUnaryRequest(method, bufferOf, bytesOf, request, metadataOf(headers), { deadline }, (error, response) => {
+          signal?.removeEventListener('abort', abort)
           if (error !== null) reject(errorOf(error))
           else resolve(response ?? Buffer.alloc(0))
         })
+        const abort = () => {
+          reject(signal?.reason)
+          call.cancel()
+        }
+        signal?.addEventListener('abort', abort, { once: true })
       }),
-    stream(method, receiver, headers = {}) {
-      const metadata = new Metadata()
-      for (const [name, value] of Object.entries(headers)) metadata.set(name, value)
-      const call = client.makeBidiStreamRequest(method, bufferOf, bytesOf, metadata)
-      return streamOf(call, receiver)
-    },
+    stream: (method, receiver, headers) => streamOf(client.makeBidiStreamRequest(method, bufferOf, bytesOf, metadataOf(headers)), receiver),
     [Symbol.dispose]: () => client.close(),
   }
 }

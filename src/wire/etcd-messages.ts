@@ -1,5 +1,5 @@
 /** The messages and methods of etcd's v3 API that this program speaks. Numbers and names are etcd's. */
-import { decodeMessage, describeMessages, encodeMessage } from '#wire/etcd-codec.ts'
+import { decodeMessage, describeMessages, encodeMessage } from '#wire/protobuf-messages.ts'
 
 /** Compare, filter and event types, and the others that etcd numbers. */
 export const compareResults = { '=': 0, '>': 1, '<': 2, '!=': 3 } as const

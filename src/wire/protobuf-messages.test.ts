@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import protobuf from 'protobufjs'
-import { decodeMessage, describeMessages, encodeMessage } from '#wire/etcd-codec.ts'
 import { etcdMethods } from '#wire/etcd-messages.ts'
+import { decodeMessage, describeMessages, encodeMessage } from '#wire/protobuf-messages.ts'
 
 const ours = describeMessages({
   Outer: 'count:1:int id:2:id flag:3:bool raw:4:bytes text:5:string inner:6:Inner items:7:Inner[] numbers:8:int[] far:200:int',

@@ -1,14 +1,14 @@
-/** Protocol buffers for messages described by one line of text each: enough of proto3 for etcd's services. */
+/** Protocol buffers for messages described by one line of text each: enough of proto3 for the services this program calls and serves. */
 
 /**
  * `name:number:kind`, where the kind is one of these or the name of another message; `[]` after it makes a list.
- * An `int` is a 64-bit integer that is small enough for a number, an `id` one that is not.
+ * An `int` is a 64-bit integer that is small enough for a number, an `id` one that is not. A `map` is from strings to strings.
  */
-type ScalarKind = 'int' | 'id' | 'bool' | 'bytes' | 'string'
+type ScalarKind = 'int' | 'id' | 'bool' | 'bytes' | 'string' | 'map'
 type Field = { name: string; number: number; isList: boolean } & ({ kind: ScalarKind } | { kind: 'message'; message: MessageType })
 export type MessageType = { readonly name: string; fields: Field[]; byNumber: Map<number, Field> }
 
-const scalars = new Set(['int', 'id', 'bool', 'bytes', 'string'])
+const scalars = new Set(['int', 'id', 'bool', 'bytes', 'string', 'map'])
 
 /** Reads the descriptions; messages may name each other in any order. */
 export function describeMessages<Name extends string>(descriptions: Record<Name, string>): Record<Name, MessageType> {
@@ -61,10 +61,27 @@ function writeMessage(writer: BackwardWriter, type: MessageType, value: Values):
     if (field.isList) {
       const list = content as unknown[]
       for (let at = list.length - 1; at >= 0; at--) writeField(writer, field, list[at])
+    } else if (field.kind === 'map') {
+      for (const entry of Object.entries(content as Record<string, string>)) writeEntry(writer, field.number, entry)
     } else if (!isZero(field, content)) {
       writeField(writer, field, content)
     }
   }
+}
+
+function writeEntry(writer: BackwardWriter, number: number, [key, value]: [string, string]): void {
+  const end = writer.length
+  for (const [tag, text] of [
+    [0x12, value],
+    [0x0a, key],
+  ] as const) {
+    const bytes = Buffer.from(text)
+    writer.bytes(bytes)
+    writer.varint(bytes.byteLength)
+    writer.varint(tag)
+  }
+  writer.varint(writer.length - end)
+  writer.varint((number << 3) | 2)
 }
 
 function isZero(field: Field, content: unknown): boolean {
@@ -185,12 +202,24 @@ class Reader {
         while (this.#at < last) (value[field.name] as unknown[]).push(this.#content(field))
         continue
       }
+      if (field.kind === 'map') {
+        this.#entry(value[field.name] as Record<string, string>)
+        continue
+      }
       const content = this.#content(field)
       if (field.isList) (value[field.name] as unknown[]).push(content)
       else value[field.name] = content
     }
     if (this.#at > end) throw new RangeError(`the message ${type.name} is cut short`)
     return value
+  }
+
+  #entry(map: Record<string, string>): void {
+    const end = this.#integer() + this.#at
+    const { key, value } = this.message(entryType, this.#at, end) as { key: string; value: string }
+    // Assigned, a key such as `__proto__` would not become one of its own.
+    Object.defineProperty(map, key, { value, enumerable: true, configurable: true, writable: true })
+    this.#at = end
   }
 
   #content(field: Field): unknown {
@@ -256,6 +285,7 @@ class Reader {
   }
 }
 
+const entryType = describeMessages({ Entry: 'key:1:string value:2:string' }).Entry
 const none = Buffer.alloc(0)
 
 function zeros(type: MessageType): Values {
@@ -271,5 +301,6 @@ function zeroOf(kind: ScalarKind): unknown {
   if (kind === 'int') return 0
   if (kind === 'id') return 0n
   if (kind === 'bool') return false
+  if (kind === 'map') return {}
   return kind === 'bytes' ? none : ''
 }

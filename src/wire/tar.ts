@@ -1,0 +1,93 @@
+/** Archives in the tar format (ustar, with the longer names of pax and GNU when read). */
+
+export type TarEntry = {
+  path: string
+  content?: Uint8Array
+  /** 0644 for files, 0755 for directories unless said otherwise. */
+  mode?: number
+  kind?: 'file' | 'directory' | 'symlink'
+  /** Where a symlink points. */
+  target?: string
+  modifiedSeconds?: number
+}
+
+const blockBytes = 512
+const typeFlags = { file: '0', directory: '5', symlink: '2' } as const
+
+export function writeTar(entries: readonly TarEntry[]): Uint8Array {
+  const parts: Uint8Array[] = []
+  for (const entry of entries) {
+    const content = entry.content ?? Buffer.alloc(0)
+    parts.push(headerOf(entry, content.byteLength), content, Buffer.alloc((blockBytes - (content.byteLength % blockBytes)) % blockBytes))
+  }
+  parts.push(Buffer.alloc(2 * blockBytes))
+  return Buffer.concat(parts)
+}
+
+function headerOf({ path, kind = 'file', mode, target = '', modifiedSeconds = 0 }: TarEntry, sizeBytes: number): Buffer {
+  const header = Buffer.alloc(blockBytes)
+  const { prefix, name } = splitPath(path)
+  if (Buffer.byteLength(target) > 100) throw new RangeError(`the target of ${path} is too long for an archive`)
+  const octal = (value: number, at: number, width: number) => header.write(value.toString(8).padStart(width - 1, '0'), at)
+  header.write(name, 0)
+  octal(mode ?? (kind === 'file' ? 0o644 : 0o755), 100, 8)
+  octal(0, 108, 8)
+  octal(0, 116, 8)
+  octal(sizeBytes, 124, 12)
+  octal(modifiedSeconds, 136, 12)
+  header.write(typeFlags[kind], 156)
+  header.write(target, 157)
+  header.write('ustar\u000000', 257)
+  header.write(prefix, 345)
+  // The sum is taken with its own field full of spaces.
+  header.fill(' ', 148, 156)
+  const sum = header.reduce((total, byte) => total + byte, 0)
+  header.write(`${sum.toString(8).padStart(6, '0')}\u0000 `, 148)
+  return header
+}
+
+function splitPath(path: string): { prefix: string; name: string } {
+  if (Buffer.byteLength(path) <= 100) return { prefix: '', name: path }
+  for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) {
+    const prefix = path.slice(0, at)
+    const name = path.slice(at + 1)
+    if (Buffer.byteLength(prefix) <= 155 && Buffer.byteLength(name) <= 100 && name !== '') return { prefix, name }
+  }
+  throw new RangeError(`the path ${path} is too long for an archive`)
+}
+
+/** The files and directories of an archive, in its order; contents are views on it. */
+export function readTar(archive: Uint8Array): TarEntry[] {
+  const bytes = Buffer.from(archive.buffer, archive.byteOffset, archive.byteLength)
+  const entries: TarEntry[] = []
+  let longName: string | undefined
+  for (let at = 0; at + blockBytes <= bytes.length; ) {
+    const header = bytes.subarray(at, at + blockBytes)
+    if (header.every((byte) => byte === 0)) break
+    const sizeBytes = Number.parseInt(textAt(header, 124, 12).trim() || '0', 8)
+    const start = at + blockBytes
+    if (!(sizeBytes >= 0) || start + sizeBytes > bytes.length) throw new RangeError('the archive is cut short')
+    const content = bytes.subarray(start, start + sizeBytes)
+    at = start + Math.ceil(sizeBytes / blockBytes) * blockBytes
+    const flag = textAt(header, 156, 1)
+    if (flag === 'L') longName = textAt(content, 0, content.length)
+    else if (flag === 'x') longName = /(?:^|\n)\d+ path=([^\n]*)\n/.exec(content.toString())?.[1] ?? longName
+    else {
+      const kind = flag === '5' ? 'directory' : flag === '2' ? 'symlink' : 'file'
+      const prefix = textAt(header, 345, 155)
+      const path = longName ?? (prefix === '' ? textAt(header, 0, 100) : `${prefix}/${textAt(header, 0, 100)}`)
+      longName = undefined
+      if (flag === 'g') continue
+      const mode = Number.parseInt(textAt(header, 100, 8).trim() || '0', 8)
+      const target = kind === 'symlink' ? { target: textAt(header, 157, 100) } : {}
+      entries.push({ path, kind, mode, content, ...target })
+    }
+  }
+  return entries
+}
+
+function textAt(bytes: Buffer, start: number, size: number): string {
+  const field = bytes.subarray(start, start + size)
+  const end = field.indexOf(0)
+  return field.toString('utf8', 0, end === -1 ? field.length : end)
+}
