@@ -43,6 +43,15 @@ export function wholeNumber(help: string, { placeholder = 'N', ...extras }: Extr
   return { kind: { placeholder, parse }, help, ...extras }
 }
 
+/** A number that need not be whole: a rate, a share. */
+export function decimal(help: string, { placeholder = 'N', ...extras }: Extras<number>): OptionDeclaration<number> {
+  const parse = (value: string) => {
+    if (!/^-?(\d+\.?\d*|\.\d+)(e-?\d+)?$/i.test(value)) throw new InvalidArgumentError('It is not a number.')
+    return Number(value)
+  }
+  return { kind: { placeholder, parse }, help, ...extras }
+}
+
 /** A length of time as Go writes it (`30s`, `1m30s`, `500ms`), in milliseconds. */
 export function duration(help: string, { placeholder = 'TIME', ...extras }: Extras<number>): OptionDeclaration<number> {
   const parse = (value: string) => {

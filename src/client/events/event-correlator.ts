@@ -1,6 +1,7 @@
 /** Keeps the number of events small: repeats are counted, similar ones are gathered, and chatterers are silenced. */
 import type { V1Event } from '#api/core/v1/types.gen.ts'
 import type { Clock } from '#base/clock.ts'
+import { RecentKeys } from '#client/recent-keys.ts'
 import { TokenBucket } from '#client/work-queue/rate-limiter.ts'
 
 const rememberedKeys = 4096
@@ -94,22 +95,4 @@ function similarKey(event: V1Event): string {
 
 function exactKey(event: V1Event): string {
   return `${similarKey(event)}\u0000${event.message}`
-}
-
-/** A map that forgets what was not touched for longest. */
-class RecentKeys<T> {
-  readonly #entries = new Map<string, T>()
-  readonly #limit: number
-
-  constructor(limit: number) {
-    this.#limit = limit
-  }
-  get(key: string): T | undefined {
-    return this.#entries.get(key)
-  }
-  set(key: string, value: T): void {
-    this.#entries.delete(key)
-    this.#entries.set(key, value)
-    if (this.#entries.size > this.#limit) this.#entries.delete(this.#entries.keys().next().value ?? '')
-  }
 }

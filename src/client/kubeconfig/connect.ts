@@ -5,7 +5,7 @@ import type { HttpClient, HttpClientOptions } from '#base/http-client.ts'
 import type { Processes } from '#base/processes.ts'
 import { httpTransport } from '#client/http-transport.ts'
 import { ExecCredentials } from '#client/kubeconfig/exec-plugin.ts'
-import type { KubeconfigContext, KubeconfigUser } from '#client/kubeconfig/kubeconfig.ts'
+import type { KubeconfigCluster, KubeconfigContext, KubeconfigUser } from '#client/kubeconfig/kubeconfig.ts'
 import type { Transport } from '#client/transport.ts'
 
 export type ConnectSeams = { files: Files; processes: Processes; clock: Clock; http(options: HttpClientOptions): HttpClient }
@@ -13,39 +13,66 @@ export type ConnectSeams = { files: Files; processes: Processes; clock: Clock; h
 /** How long a token that was read from a file is believed: files of tokens are renewed while we run. */
 const tokenFileMs = 10_000
 
+/** As the context says; a program that gives credentials is asked when they are first needed. */
 export async function connect({ cluster, user }: KubeconfigContext, seams: ConnectSeams): Promise<Transport> {
-  const exec = user.exec === undefined ? undefined : new ExecCredentials(user.exec, cluster, seams)
-  const first = await exec?.get()
-  const certificate = first?.clientCertificateData ?? user.certificate
-  const key = first?.clientKeyData ?? user.key
-  const http = seams.http({
+  const headers = impersonationHeaders(user)
+  if (user.exec !== undefined) return connectByProgram(new ExecCredentials(user.exec, cluster, seams), cluster, headers, seams)
+  const http = seams.http(tlsOf(cluster, user.certificate, user.key))
+  return httpTransport({ http, server: cluster.server, authorization: authorizationOf(user, seams), headers })
+}
+
+/** Certificates belong to connections: another one needs others. */
+function connectByProgram(
+  exec: ExecCredentials,
+  cluster: KubeconfigCluster,
+  headers: Record<string, string | string[]>,
+  seams: ConnectSeams,
+): Transport {
+  let open: { certificate: string | undefined; http: HttpClient } | undefined
+  return {
+    async send(request) {
+      const credential = await exec.get()
+      const { clientCertificateData: certificate, clientKeyData: key, token } = credential
+      if (open === undefined || open.certificate !== certificate) {
+        // The old connections are left to those who still read from them.
+        open = { certificate, http: seams.http(tlsOf(cluster, certificate, key)) }
+      }
+      const authorization = async () => bearer(token)
+      const response = await httpTransport({ http: open.http, server: cluster.server, authorization, headers }).send(request)
+      if (response.status === 401) exec.refuse(credential)
+      return response
+    },
+  }
+}
+
+function tlsOf(cluster: KubeconfigCluster, certificate: string | undefined, key: string | undefined): HttpClientOptions {
+  return {
     ...(cluster.authority === undefined ? {} : { ca: cluster.authority }),
     ...(cluster.serverName === undefined ? {} : { serverName: cluster.serverName }),
     ...(certificate === undefined ? {} : { cert: certificate }),
     ...(key === undefined ? {} : { key }),
     insecureSkipVerify: cluster.skipsVerification,
-  })
-  const authorization = exec === undefined ? authorizationOf(user, seams) : async () => bearer((await exec.get()).token)
-  return httpTransport({ http, server: cluster.server, authorization, headers: impersonationHeaders(user) })
+  }
 }
 
 const serviceAccountDirectory = '/var/run/secrets/kubernetes.io/serviceaccount'
 
-/** For processes in pods; undefined elsewhere. */
-export async function connectInCluster(
+/** What a process in a pod knows of its cluster; undefined elsewhere. */
+export async function inClusterContext(
   environment: Readonly<Record<string, string | undefined>>,
-  seams: ConnectSeams,
-): Promise<Transport | undefined> {
+  files: Files,
+): Promise<KubeconfigContext | undefined> {
   const host = environment['KUBERNETES_SERVICE_HOST']
   const port = environment['KUBERNETES_SERVICE_PORT']
   if (!host || !port) return undefined
-  const authority = await seams.files.readTextIfPresent(`${serviceAccountDirectory}/ca.crt`)
+  const namespace = await files.readTextIfPresent(`${serviceAccountDirectory}/namespace`)
+  const authority = await files.readTextIfPresent(`${serviceAccountDirectory}/ca.crt`)
   const cluster = {
     server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
     skipsVerification: false,
     ...(authority === undefined ? {} : { authority }),
   }
-  return connect({ name: 'in-cluster', namespace: '', cluster, user: { tokenFile: `${serviceAccountDirectory}/token` } }, seams)
+  return { name: 'in-cluster', namespace: namespace?.trim() ?? '', cluster, user: { tokenFile: `${serviceAccountDirectory}/token` } }
 }
 
 const bearer = (token: string | undefined): string | undefined => (token ? `Bearer ${token.trim()}` : undefined)

@@ -23,6 +23,11 @@ export class ExecCredentials {
     this.#clock = clock
   }
 
+  /** The server did not take it: the next one who needs a credential gets another. */
+  refuse(refused: ExecCredential): void {
+    if (this.#credential === refused) this.#credential = undefined
+  }
+
   async get(): Promise<ExecCredential> {
     const known = this.#credential
     const isFresh =

@@ -1,4 +1,4 @@
-/** The file that tells clients which clusters there are, and as whom to speak to them. */
+/** The files that tell clients which clusters there are, and as whom to speak to them. */
 import { dirname, isAbsolute, join } from 'node:path'
 import { load } from 'js-yaml'
 import type { Files } from '#base/files.ts'
@@ -35,100 +35,116 @@ export type KubeconfigUser = {
 export type KubeconfigContext = { name: string; namespace: string; cluster: KubeconfigCluster; user: KubeconfigUser }
 
 type Json = { [key: string]: unknown }
-type RawConfig = { clusters?: Json[]; users?: Json[]; contexts?: Json[]; 'current-context'?: string }
+type RawConfig = { clusters?: Json[] | null; users?: Json[] | null; contexts?: Json[] | null; 'current-context'?: string }
+type Source = { directory: string; raw: RawConfig }
 
+/** Of several files the first that has an entry of a name is believed. */
 export class Kubeconfig {
   readonly #files: Files
-  readonly #directory: string
-  readonly #raw: RawConfig
+  readonly #sources: readonly Source[]
 
-  private constructor(files: Files, path: string, raw: RawConfig) {
+  private constructor(files: Files, sources: readonly Source[]) {
     this.#files = files
-    this.#directory = dirname(path)
-    this.#raw = raw
+    this.#sources = sources
   }
 
   static async read(files: Files, path: string): Promise<Kubeconfig> {
-    const raw: unknown = load(await files.readText(path))
-    if (raw === null || typeof raw !== 'object') throw new Error(`${path} is no kubeconfig`)
-    return new Kubeconfig(files, path, raw as RawConfig)
+    return new Kubeconfig(files, [sourceOf(path, await files.readText(path))])
+  }
+
+  /** Those of the files that exist; undefined when none does. */
+  static async readPresent(files: Files, paths: readonly string[]): Promise<Kubeconfig | undefined> {
+    const sources: Source[] = []
+    for (const path of paths) {
+      const content = await files.readTextIfPresent(path)
+      if (content !== undefined && content.trim() !== '') sources.push(sourceOf(path, content))
+    }
+    return sources.length === 0 ? undefined : new Kubeconfig(files, sources)
   }
 
   get currentContext(): string {
-    return this.#raw['current-context'] ?? ''
+    return this.#sources.map(({ raw }) => text(raw['current-context'])).find((name) => name !== '') ?? ''
   }
   get contexts(): string[] {
-    return (this.#raw.contexts ?? []).map(({ name }) => String(name))
+    return [...new Set(this.#sources.flatMap(({ raw }) => (raw.contexts ?? []).map(({ name }) => String(name))))]
   }
 
   /** With everything that lies in other files read; paths are relative to the kubeconfig's own. */
   async context(name = this.currentContext): Promise<KubeconfigContext> {
     if (name === '') throw new Error('the kubeconfig names no current context; choose one')
-    const context = entry(this.#raw.contexts, name, 'context')
-    const cluster = entry(this.#raw.clusters, text(context['cluster']), 'cluster')
-    const user = text(context['user']) === '' ? {} : entry(this.#raw.users, text(context['user']), 'user')
+    const { value: context } = this.#entry('context', name)
+    const cluster = this.#entry('cluster', text(context['cluster']))
+    const user = text(context['user']) === '' ? { value: {}, directory: '' } : this.#entry('user', text(context['user']))
     return { name, namespace: text(context['namespace']), cluster: await this.#cluster(cluster), user: await this.#user(user) }
   }
 
-  async #cluster(raw: Json): Promise<KubeconfigCluster> {
-    const authority = await this.#pem(raw, 'certificate-authority')
-    const serverName = text(raw['tls-server-name'])
+  #entry(kind: 'context' | 'cluster' | 'user', name: string): Entry {
+    for (const { raw, directory } of this.#sources) {
+      const found = raw[`${kind}s`]?.find((each) => each['name'] === name)
+      if (found !== undefined) return { value: (found[kind] as Json | null | undefined) ?? {}, directory }
+    }
+    throw new Error(`${kind} "${name}" does not exist in the kubeconfig`)
+  }
+
+  async #cluster({ value, directory }: Entry): Promise<KubeconfigCluster> {
+    const authority = await this.#pem(value, 'certificate-authority', directory)
+    const serverName = text(value['tls-server-name'])
     return {
-      server: text(raw['server']),
-      skipsVerification: raw['insecure-skip-tls-verify'] === true,
+      server: text(value['server']),
+      skipsVerification: value['insecure-skip-tls-verify'] === true,
       ...(authority === undefined ? {} : { authority }),
       ...(serverName === '' ? {} : { serverName }),
     }
   }
 
-  async #user(raw: Json): Promise<KubeconfigUser> {
-    const certificate = await this.#pem(raw, 'client-certificate')
-    const key = await this.#pem(raw, 'client-key')
+  async #user({ value, directory }: Entry): Promise<KubeconfigUser> {
+    const certificate = await this.#pem(value, 'client-certificate', directory)
+    const key = await this.#pem(value, 'client-key', directory)
     const user: KubeconfigUser = { ...(certificate === undefined ? {} : { certificate }), ...(key === undefined ? {} : { key }) }
-    for (const field of ['token', 'username', 'password'] as const) if (text(raw[field]) !== '') user[field] = text(raw[field])
-    if (text(raw['tokenFile']) !== '') user.tokenFile = this.#path(text(raw['tokenFile']))
-    if (raw['exec']) user.exec = this.#exec(raw['exec'] as Json)
-    if (text(raw['as']) !== '') {
+    for (const field of ['token', 'username', 'password'] as const) if (text(value[field]) !== '') user[field] = text(value[field])
+    if (text(value['tokenFile']) !== '') user.tokenFile = pathIn(directory, text(value['tokenFile']))
+    if (value['exec']) user.exec = execPlugin(value['exec'] as Json, directory)
+    if (text(value['as']) !== '') {
       user.impersonate = {
-        user: text(raw['as']),
-        uid: text(raw['as-uid']),
-        groups: (raw['as-groups'] as string[] | undefined) ?? [],
-        extra: (raw['as-user-extra'] as Record<string, string[]> | undefined) ?? {},
+        user: text(value['as']),
+        uid: text(value['as-uid']),
+        groups: (value['as-groups'] as string[] | undefined) ?? [],
+        extra: (value['as-user-extra'] as Record<string, string[]> | undefined) ?? {},
       }
     }
     return user
   }
 
-  #exec(raw: Json): ExecPlugin {
-    const command = text(raw['command'])
-    const env = (raw['env'] as { name: string; value: string }[] | null | undefined) ?? []
-    return {
-      apiVersion: text(raw['apiVersion']),
-      // A bare name is looked up on the path; one with a slash is relative to the kubeconfig.
-      command: command.includes('/') ? this.#path(command) : command,
-      args: (raw['args'] as string[] | null | undefined) ?? [],
-      environment: Object.fromEntries(env.map(({ name, value }) => [name, value])),
-      providesClusterInfo: raw['provideClusterInfo'] === true,
-      installHint: text(raw['installHint']),
-    }
-  }
-
-  async #pem(raw: Json, name: string): Promise<string | undefined> {
-    const data = text(raw[`${name}-data`])
+  async #pem(value: Json, name: string, directory: string): Promise<string | undefined> {
+    const data = text(value[`${name}-data`])
     if (data !== '') return Buffer.from(data, 'base64').toString()
-    const path = text(raw[name])
-    return path === '' ? undefined : this.#files.readText(this.#path(path))
+    const path = text(value[name])
+    return path === '' ? undefined : this.#files.readText(pathIn(directory, path))
   }
+}
 
-  #path(path: string): string {
-    return isAbsolute(path) ? path : join(this.#directory, path)
+type Entry = { value: Json; directory: string }
+
+function sourceOf(path: string, content: string): Source {
+  const raw: unknown = load(content)
+  if (raw === null || typeof raw !== 'object' || Array.isArray(raw)) throw new Error(`${path} is no kubeconfig`)
+  return { directory: dirname(path), raw: raw as RawConfig }
+}
+
+function execPlugin(raw: Json, directory: string): ExecPlugin {
+  const command = text(raw['command'])
+  const env = (raw['env'] as { name: string; value: string }[] | null | undefined) ?? []
+  return {
+    apiVersion: text(raw['apiVersion']),
+    // A bare name is looked up on the path; one with a slash is relative to the kubeconfig.
+    command: command.includes('/') ? pathIn(directory, command) : command,
+    args: (raw['args'] as string[] | null | undefined) ?? [],
+    environment: Object.fromEntries(env.map(({ name, value }) => [name, value])),
+    providesClusterInfo: raw['provideClusterInfo'] === true,
+    installHint: text(raw['installHint']),
   }
 }
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-function entry(list: readonly Json[] | undefined, name: string, kind: string): Json {
-  const found = list?.find((each) => each['name'] === name)
-  if (found === undefined) throw new Error(`${kind} "${name}" does not exist in the kubeconfig`)
-  return (found[kind] as Json | undefined) ?? {}
-}
+const pathIn = (directory: string, path: string): string => (isAbsolute(path) ? path : join(directory, path))

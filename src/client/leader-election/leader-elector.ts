@@ -1,12 +1,14 @@
 /** Sees to it that of several processes one does the work, by a Lease that the leader renews. */
 import { Lease } from '#api/coordination/v1/lease.ts'
 import type { V1Lease } from '#api/coordination/v1/types.gen.ts'
+import type { V1ObjectReference } from '#api/core/v1/types.gen.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { formatMicroTime } from '#api/meta/time.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
+import type { EventRecorder } from '#client/events/event-recorder.ts'
 
 export type LeaderElectorOptions = {
   client: Client
@@ -25,14 +27,21 @@ export type LeaderElectorOptions = {
   /** Called when this process leads; `signal` aborts the moment it may no longer. */
   lead(signal: AbortSignal): void
   onLeaderChange?(identity: string): void
+  /** Tells who leads, by events of the lease. */
+  events?: EventRecorder
 }
+
+/** How much longer than the lease a leader may be late before it is no longer called healthy. */
+const overdueMs = 20_000
 
 type Observed = { version: string; atMs: number; lease: V1Lease }
 
 export class LeaderElector {
-  readonly #options: Required<Omit<LeaderElectorOptions, 'onLeaderChange'>> & Pick<LeaderElectorOptions, 'onLeaderChange'>
+  readonly #options: Required<Omit<LeaderElectorOptions, 'onLeaderChange' | 'events'>> &
+    Pick<LeaderElectorOptions, 'onLeaderChange' | 'events'>
   #observed: Observed | undefined
   #isLeading = false
+  #renewedMs = 0
   #reported = ''
 
   constructor(options: LeaderElectorOptions) {
@@ -41,6 +50,11 @@ export class LeaderElector {
 
   get isLeading(): boolean {
     return this.#isLeading
+  }
+  /** Leads, and has not renewed for far longer than it may: something holds this process up. */
+  get isOverdue(): boolean {
+    const { clock, leaseDurationMs } = this.#options
+    return this.#isLeading && clock.monotonic() - this.#renewedMs > leaseDurationMs + overdueMs
   }
   get leader(): string {
     return this.#reported
@@ -52,19 +66,32 @@ export class LeaderElector {
     const leading = new AbortController()
     this.#isLeading = true
     try {
+      this.#options.events?.recordFor(this.#reference(), 'Normal', 'LeaderElection', `${this.#options.identity} became leader`)
       this.#options.lead(leading.signal)
       await this.#renew(signal)
     } finally {
       this.#isLeading = false
       leading.abort()
+      this.#options.events?.recordFor(this.#reference(), 'Normal', 'LeaderElection', `${this.#options.identity} stopped leading`)
       if (signal.aborted && this.#options.releasesOnStop) await this.#release().catch(() => undefined)
+      await this.#options.events?.flush()
     }
   }
 
+  #reference(): V1ObjectReference {
+    const { namespace, name } = this.#options
+    return { kind: 'Lease', apiVersion: 'coordination.k8s.io/v1', namespace, name }
+  }
+
   async #acquire(signal: AbortSignal): Promise<boolean> {
-    const { clock, random, retryPeriodMs } = this.#options
+    const { clock, random, retryPeriodMs, renewDeadlineMs } = this.#options
     while (!signal.aborted) {
-      if (await this.#tryToHold()) return true
+      const startedMs = clock.monotonic()
+      if (await this.#tryToHold()) {
+        this.#renewedMs = startedMs
+        // An answer that took this long may be of a lease that somebody else has taken meanwhile.
+        if (clock.monotonic() - startedMs < renewDeadlineMs) return true
+      }
       // Candidates that lost at the same moment should not all come back at the same moment.
       await clock.sleep(retryPeriodMs * (1 + 1.2 * random.float()), signal).catch(() => undefined)
     }
@@ -74,19 +101,24 @@ export class LeaderElector {
   /** Renews until it could not for the length of the deadline. A request that hangs counts as one that failed. */
   async #renew(signal: AbortSignal): Promise<void> {
     const { clock, retryPeriodMs, renewDeadlineMs, logger } = this.#options
-    let renewedMs = clock.monotonic()
     while (!signal.aborted) {
       await clock.sleep(retryPeriodMs, signal).catch(() => undefined)
       if (signal.aborted) return
       const startedMs = clock.monotonic()
-      const leftMs = renewedMs + renewDeadlineMs - startedMs
-      const held = leftMs > 0 && (await Promise.race([this.#tryToHold(), clock.sleep(leftMs).then(() => false)]))
-      if (held) renewedMs = startedMs
-      else if (clock.monotonic() - renewedMs >= renewDeadlineMs || this.#isHeldByAnother()) {
+      const leftMs = this.#renewedMs + renewDeadlineMs - startedMs
+      const held = leftMs > 0 && (await this.#within(leftMs, this.#tryToHold()))
+      if (held) this.#renewedMs = startedMs
+      else if (clock.monotonic() - this.#renewedMs >= renewDeadlineMs || this.#isHeldByAnother()) {
         logger.error('leadership was lost', { lease: this.#options.name })
         return
       }
     }
+  }
+
+  async #within(limitMs: number, trying: Promise<boolean>): Promise<boolean> {
+    const timeUp = Promise.withResolvers<boolean>()
+    using _timer = this.#options.clock.after(limitMs, () => timeUp.resolve(false))
+    return await Promise.race([trying, timeUp.promise])
   }
 
   async #tryToHold(): Promise<boolean> {

@@ -7,7 +7,8 @@ import { nodeFiles } from '#base/files.ts'
 import { silentLogger } from '#base/log.ts'
 import { thisProcess } from '#base/machine.ts'
 import { systemRandom } from '#base/random.ts'
-import { clientFromKubeconfig } from '#cmd/scheduler/client-from-kubeconfig.ts'
+import { openClient } from '#client/kubeconfig/open-client.ts'
+import { kubernetesVersion } from '#cmd/version.ts'
 import { podInfoOf } from '#scheduler/cache/pod-info.ts'
 import { type WatchedObjects, watchedKinds } from '#scheduler/cluster-objects.ts'
 import { defaultConfiguration } from '#scheduler/config/configuration.ts'
@@ -23,7 +24,7 @@ export type ExplainOptions = { kubeconfig: string; namespace: string; explain: s
 export async function explainPod(options: ExplainOptions): Promise<void> {
   const [kind, name] = options.explain.includes('/') ? options.explain.split('/') : ['pod', options.explain]
   if (!['pod', 'pods', 'po'].includes(kind ?? '') || !name) throw new Error(`--explain: ${options.explain} is no pod such as pod/web-0`)
-  using client = await clientFromKubeconfig(options.kubeconfig)
+  using client = await openClient({ kubeconfig: options.kubeconfig, userAgent: `kube-scheduler/${kubernetesVersion}` })
   const { schedulerConfig: path } = options
   const configuration = path === '' ? defaultConfiguration() : await readConfiguration(await nodeFiles.readText(path), path)
   const scheduler = new Scheduler({ client: readOnly, clock: systemClock, random: systemRandom, logger: silentLogger, configuration })

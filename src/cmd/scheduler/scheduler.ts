@@ -10,10 +10,11 @@ import { Metrics } from '#base/metrics.ts'
 import type { OptionValues } from '#base/options.ts'
 import { pinoLogger } from '#base/pino-logger.ts'
 import { systemRandom } from '#base/random.ts'
+import { openClient } from '#client/kubeconfig/open-client.ts'
 import { LeaderElector } from '#client/leader-election/leader-elector.ts'
-import { clientFromKubeconfig } from '#cmd/scheduler/client-from-kubeconfig.ts'
 import type { schedulerOptions } from '#cmd/scheduler/command.ts'
-import { serveHealth } from '#cmd/scheduler/serve-health.ts'
+import { serveHealth } from '#cmd/serve-health.ts'
+import { kubernetesVersion } from '#cmd/version.ts'
 import { type ConfiguredExtender, defaultConfiguration, type SchedulerConfiguration } from '#scheduler/config/configuration.ts'
 import { readConfiguration } from '#scheduler/config/read-configuration.ts'
 import { httpExtender } from '#scheduler/extender/http-extender.ts'
@@ -30,7 +31,10 @@ export async function runSchedulerCommand(
   const configuration = await configurationOf(options, configPath, wasGiven)
   const logger = pinoLogger({ level: options.logLevel as LogLevel })
   const [clock, random, metrics] = [systemClock, systemRandom, new Metrics()]
-  const client = await clientFromKubeconfig(options.kubeconfig || configuration.clientConnection.kubeconfig)
+  const client = await openClient({
+    kubeconfig: options.kubeconfig || configuration.clientConnection.kubeconfig,
+    userAgent: `kube-scheduler/${kubernetesVersion}`,
+  })
   const extenders = await Promise.all(
     configuration.extenders.map(async (each) => httpExtender(each, nodeHttpClient(await connectionOf(each)), clock)),
   )
@@ -58,7 +62,14 @@ export async function runSchedulerCommand(
     lifecycle.add({
       name: 'health',
       async start() {
-        listener = await serveHealth({ host: options.bindAddress, port: options.securePort, metrics, clock, random })
+        listener = await serveHealth({
+          component: 'kube-scheduler',
+          host: options.bindAddress,
+          port: options.securePort,
+          metrics,
+          clock,
+          random,
+        })
       },
       stop: async () => listener?.close(),
     })

@@ -27,6 +27,7 @@ export async function startControllers(
   options: UpOptions,
   keys: ClusterKeys,
   { clock, random, logger }: ClusterSeams,
+  signal?: AbortSignal,
 ): Promise<ControllerManager> {
   const gates = new FeatureGates(options.featureGates.join(','))
   const clientOf = (name: string, groups: readonly string[]) => {
@@ -52,6 +53,6 @@ export async function startControllers(
       isEnabled: (gate) => gates.isEnabled(gate),
     },
   })
-  await manager.start()
+  await manager.start(signal)
   return manager
 }

@@ -8,6 +8,7 @@ import { on } from '#controllers/runtime/triggers.ts'
 export const clusterRoleAggregationController = defineController({
   name: 'clusterrole-aggregation-controller',
   alias: 'clusterrole-aggregation',
+  queueName: 'ClusterRoleAggregator',
   serviceAccount: 'clusterrole-aggregation-controller',
   for: ClusterRole,
   ignores: ({ aggregationRule }) => aggregationRule === undefined,

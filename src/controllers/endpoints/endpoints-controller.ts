@@ -19,7 +19,7 @@ const limit = 1000
 /** The older form of endpoint slices: one object for all addresses behind a service. */
 export const endpointsController = defineController({
   name: 'endpoints-controller',
-  alias: 'endpoints',
+  alias: 'endpoint',
   serviceAccount: 'endpoint-controller',
   for: Service,
   watches: [on(Pod, servicesOfPod), on(Endpoints, ({ metadata }) => [`${metadata.namespace}/${metadata.name}`])],

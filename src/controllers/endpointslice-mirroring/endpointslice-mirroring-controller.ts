@@ -12,13 +12,13 @@ import { isNamespaceTerminating } from '#controllers/workload/pod-writes.ts'
 import { isDeleting } from '#controllers/workload/pods.ts'
 
 const controllerName = 'endpointslicemirroring-controller.k8s.io'
-const mostPerSubset = 1000
 const uncopiedAnnotations = ['kubectl.kubernetes.io/last-applied-configuration', 'endpoints.kubernetes.io/last-change-trigger-time']
 
 /** Shows endpoints that people wrote themselves as slices, for those who read slices only. */
 export const endpointSliceMirroringController = defineController({
   name: 'endpointslice-mirroring-controller',
   alias: 'endpointslicemirroring',
+  queueName: 'endpoint_slice_mirroring',
   serviceAccount: 'endpointslicemirroring-controller',
   for: Endpoints,
   indexes: (cache) => addServiceIndex(cache),
@@ -38,7 +38,7 @@ export const endpointSliceMirroringController = defineController({
     const isMirrored = isForMirroring(endpoints) && service !== undefined && service.spec?.selector === undefined && !isDeleting(endpoints)
     if (!isMirrored) return carryOut(client, { create: [], update: [], remove: [...existing] })
     for (const family of ['IPv4', 'IPv6']) {
-      const groups = (endpoints.subsets ?? []).flatMap((subset) => groupOf(subset, family))
+      const groups = (endpoints.subsets ?? []).flatMap((subset) => groupOf(subset, family, settings.mirroringMaxEndpointsPerSubset))
       const ofFamily = existing.filter(({ addressType }) => addressType === family)
       const plan = planSlices(ofFamily, groups, draftOf(endpoints, family), settings.maxEndpointsPerSlice, { keepsEmpty: false })
       await carryOut(client, plan).catch((error: unknown) => {
@@ -63,7 +63,7 @@ function isForMirroring({ metadata }: V1Endpoints): boolean {
   return metadata.annotations?.['control-plane.alpha.kubernetes.io/leader'] === undefined
 }
 
-function groupOf({ addresses = [], notReadyAddresses = [], ports = [] }: V1EndpointSubset, family: string): EndpointGroup[] {
+function groupOf({ addresses = [], notReadyAddresses = [], ports = [] }: V1EndpointSubset, family: string, most: number): EndpointGroup[] {
   const endpoints = [
     ...addresses.map((address) => endpointOf(address, true)),
     ...notReadyAddresses.map((address) => endpointOf(address, false)),
@@ -75,7 +75,7 @@ function groupOf({ addresses = [], notReadyAddresses = [], ports = [] }: V1Endpo
     protocol,
     ...(appProtocol === undefined ? {} : { appProtocol }),
   }))
-  return [{ ports: slicePorts, endpoints: endpoints.slice(0, mostPerSubset) }]
+  return [{ ports: slicePorts, endpoints: endpoints.slice(0, most) }]
 }
 
 function endpointOf({ ip, hostname, nodeName, targetRef }: V1EndpointAddress, ready: boolean): V1Endpoint {

@@ -6,7 +6,7 @@ import { Service } from '#api/core/v1/service/service.ts'
 import { EndpointSlice } from '#api/discovery/v1/endpoint-slice.ts'
 import { FakeCluster } from '../../../test/support/fake-cluster.ts'
 
-const controllers = ['replicaset', 'endpointslice', 'endpoints', 'endpointslicemirroring', 'garbagecollector']
+const controllers = ['replicaset', 'endpointslice', 'endpoint', 'endpointslicemirroring', 'garbagecollector']
 
 const aReplicaSet = (replicas: number) => ({
   metadata: { namespace: 'default', name: 'web' },

@@ -24,6 +24,7 @@ const reserved: ReadonlySet<string> = new Set([managedByLabel, serviceNameLabel,
 export const endpointSliceController = defineController({
   name: 'endpointslice-controller',
   alias: 'endpointslice',
+  queueName: 'endpoint_slice',
   serviceAccount: 'endpointslice-controller',
   for: Service,
   indexes: (cache) => addServiceIndex(cache),

@@ -6,6 +6,7 @@ import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Client } from '#client/client.ts'
 import type { EventRecorder } from '#client/events/event-recorder.ts'
+import type { RecentKeys } from '#client/recent-keys.ts'
 import { retryOnConflict } from '#client/retry.ts'
 import {
   deletesDependentsFirst,
@@ -23,7 +24,7 @@ export type Collector = {
   /** The resource that a reference means; undefined when the server has none of that kind. */
   resourceOf(reference: V1OwnerReference): Promise<ResourceDefinition | undefined>
   /** Owners that were found not to exist: a uid never comes back. */
-  absent: Set<string>
+  absent: RecentKeys<true>
   requeue(uid: string): void
 }
 
@@ -113,7 +114,7 @@ async function ownerOf(
   if (known !== undefined && known.namespace !== '' && known.namespace !== node.namespace) warnOfNamespace(events, node, reference)
   const owner = await client.get(kind, kind.scope === 'Namespaced' ? node.namespace : '', reference.name).catch(unlessGone)
   if (owner !== undefined && owner.metadata?.uid === reference.uid) return owner
-  if (known === undefined) absent.add(reference.uid)
+  if (known === undefined) absent.set(reference.uid, true)
   return undefined
 }
 

@@ -3,12 +3,14 @@ import { builtInKinds } from '#api/kinds.ts'
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 import { type Discovery, discover, preferredResources, resourceOfKind } from '#client/discovery.ts'
 import { EventRecorder } from '#client/events/event-recorder.ts'
+import { RecentKeys } from '#client/recent-keys.ts'
 import { WorkQueue } from '#client/work-queue/work-queue.ts'
 import { type Collector, collect, orphan } from '#controllers/garbage-collector/collect.ts'
 import { Graph } from '#controllers/garbage-collector/graph.ts'
 import type { Controller, ControllerEnvironment, RunningController } from '#controllers/runtime/environment.ts'
 
 const workers = 20
+const rememberedAbsentOwners = 500
 /** Kinds may come and go with custom resources. */
 const discoveryPeriodMs = 30_000
 
@@ -23,7 +25,7 @@ export const garbageCollector: Controller = {
 }
 
 async function start(environment: ControllerEnvironment): Promise<RunningController> {
-  const { informers, clock, metrics } = environment
+  const { informers, clock, metrics, settings } = environment
   const logger = environment.logger.with({ controller: garbageCollector.name })
   const client = await environment.clientFor(garbageCollector.serviceAccount)
   const events = new EventRecorder({ client, clock, logger, component: 'garbage-collector-controller' })
@@ -61,7 +63,7 @@ async function start(environment: ControllerEnvironment): Promise<RunningControl
     client,
     clock,
     events,
-    absent: new Set(),
+    absent: new RecentKeys(rememberedAbsentOwners),
     requeue: (uid) => toDelete.add(uid),
     async resourceOf({ apiVersion, kind }) {
       const found = resourceOfKind(discovery, apiVersion, kind)
@@ -89,7 +91,8 @@ async function start(environment: ControllerEnvironment): Promise<RunningControl
   })
   return {
     begin() {
-      for (let count = 0; count < workers; count++) running.push(work(toDelete, collect), work(toOrphan, orphan))
+      const count = settings.concurrency[garbageCollector.name] ?? workers
+      for (let worker = 0; worker < count; worker++) running.push(work(toDelete, collect), work(toOrphan, orphan))
     },
     get isIdle() {
       return toDelete.isIdle && toOrphan.isIdle

@@ -10,6 +10,7 @@ import { possibleOwners } from '#controllers/workload/claim-children.ts'
 export const replicationController = defineController({
   name: 'replicationcontroller-controller',
   alias: 'replicationcontroller',
+  queueName: 'replicationmanager',
   serviceAccount: 'replication-controller',
   for: ReplicationController,
   owns: [Pod],

@@ -46,6 +46,7 @@ const counted = [
 export const resourceQuotaController = defineController({
   name: 'resourcequota-controller',
   alias: 'resourcequota',
+  queueName: 'resourcequota_primary',
   serviceAccount: 'resourcequota-controller',
   for: ResourceQuota,
   // The other changes of a quota are our own and those of admission, which are right as they are.

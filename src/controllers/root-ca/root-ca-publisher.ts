@@ -15,6 +15,7 @@ const description = {
 export const rootCaPublisher = defineController({
   name: 'root-ca-certificate-publisher-controller',
   alias: 'root-ca-cert-publisher',
+  queueName: 'root_ca_cert_publisher',
   serviceAccount: 'root-ca-cert-publisher',
   isNeeded: ({ rootCa }) => rootCa !== '',
   for: Namespace,

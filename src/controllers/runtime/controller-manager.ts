@@ -47,8 +47,17 @@ export class ControllerManager {
     return this.#informers
   }
 
-  /** Resolves when all caches have seen the present state and the workers have begun. */
-  async start(): Promise<void> {
+  /**
+   * Resolves when all caches have seen the present state and the workers have begun.
+   * The signal stops everything, whether that has happened or not; then this rejects.
+   */
+  async start(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted()
+    signal?.addEventListener('abort', () => void this.stop(), { once: true, signal: this.#stopped.signal })
+    await Promise.race([this.#start(), rejectionOf(this.#stopped.signal)])
+  }
+
+  async #start(): Promise<void> {
     const { controllers, client, clock, random, logger, settings, clientFor } = this.#options
     const needed = controllers.filter((controller) => controller.isNeeded?.(settings) ?? true)
     if (clientFor !== undefined) await this.#untilItWorks(() => this.#ensureServiceAccounts(needed))
@@ -61,8 +70,13 @@ export class ControllerManager {
       settings,
       clientFor: async (account: string) => (clientFor === undefined || account === '' ? client : clientFor(account)),
     }
-    for (const controller of needed) this.#running.push(await this.#untilItWorks(() => controller.start(environment)))
+    for (const controller of needed) {
+      const started = await this.#untilItWorks(() => controller.start(environment))
+      if (this.#stopped.signal.aborted) return started.stop()
+      this.#running.push(started)
+    }
     await this.#informers.start()
+    if (this.#stopped.signal.aborted) return
     for (const controller of this.#running) controller.begin()
   }
 
@@ -112,4 +126,12 @@ export class ControllerManager {
       }),
     )
   }
+}
+
+function rejectionOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const give = () => reject(new Error('the controllers were stopped before they had started'))
+    if (signal.aborted) give()
+    else signal.addEventListener('abort', give, { once: true })
+  })
 }

@@ -22,6 +22,8 @@ export type ControllerDefinition<T extends KubernetesObject> = {
   name: string
   alias: string
   serviceAccount: string
+  /** The queue's name in metrics; the alias where absent. */
+  queueName?: string
   /** Who events are from; the service account's name where absent. */
   eventComponent?: string
   isOffByDefault?: boolean
@@ -82,8 +84,9 @@ async function startController<T extends KubernetesObject>(
   const client = await environment.clientFor(definition.serviceAccount)
   const cache = new Cache(informers)
   const events = new EventRecorder({ client, clock, logger, component: definition.eventComponent ?? definition.serviceAccount })
-  const queue = new WorkQueue({ clock, observer: metrics.observer(definition.alias) })
-  metrics.follow(definition.alias, queue, () => clock.monotonic())
+  const { queueName = definition.alias } = definition
+  const queue = new WorkQueue({ clock, observer: metrics.observer(queueName) })
+  metrics.follow(queueName, queue, () => clock.monotonic())
   const writes = new OwnWrites(informers, clock)
   const informer = cache.informer(definition.for)
   for (const kind of definition.reads ?? []) cache.informer(kind)
@@ -123,7 +126,7 @@ async function startController<T extends KubernetesObject>(
     }
   }
 
-  const { batchMs = 0 } = definition
+  const batchMs = settings.batchMs[definition.name] ?? definition.batchMs ?? 0
   const enqueue = (key: string, delayMs = batchMs) => (delayMs > 0 ? queue.addAfter(key, delayMs) : queue.add(key))
   const subscriptions: Disposable[] = []
   const workers: Promise<void>[] = []
@@ -146,9 +149,10 @@ async function startController<T extends KubernetesObject>(
     }
     subscriptions.push(clock.every(definition.resyncMs, resync))
   }
+  const concurrency = settings.concurrency[definition.name] ?? definition.concurrency ?? 5
   return {
     begin() {
-      for (let count = 0; count < (definition.concurrency ?? 5); count++) workers.push(work())
+      for (let count = 0; count < concurrency; count++) workers.push(work())
     },
     get isIdle() {
       return queue.isIdle

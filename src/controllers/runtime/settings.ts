@@ -1,6 +1,10 @@
 /** What can be told to controllers; the names of flags follow from those of upstream. */
 export type ControllerSettings = {
   clusterName: string
+  /** How many objects a controller works on at the same time, by its name; what it says itself where absent. */
+  concurrency: Readonly<Record<string, number>>
+  /** How long a controller gathers changes before it looks, by its name; what it says itself where absent. */
+  batchMs: Readonly<Record<string, number>>
   /** PEM of the authority that pods shall trust; empty: no root CA is published. */
   rootCa: string
   allocateNodeCidrs: boolean
@@ -18,6 +22,7 @@ export type ControllerSettings = {
   unhealthyZoneThreshold: number
   terminatedPodGcThreshold: number
   maxEndpointsPerSlice: number
+  mirroringMaxEndpointsPerSubset: number
   namespaceSyncPeriodMs: number
   resourceQuotaSyncPeriodMs: number
   legacyTokenCleanUpPeriodMs: number
@@ -28,6 +33,8 @@ export type ControllerSettings = {
 
 export const defaultSettings: ControllerSettings = {
   clusterName: 'kubernetes',
+  concurrency: {},
+  batchMs: {},
   rootCa: '',
   allocateNodeCidrs: false,
   clusterCidrs: [],
@@ -43,6 +50,7 @@ export const defaultSettings: ControllerSettings = {
   unhealthyZoneThreshold: 0.55,
   terminatedPodGcThreshold: 12_500,
   maxEndpointsPerSlice: 100,
+  mirroringMaxEndpointsPerSubset: 1000,
   namespaceSyncPeriodMs: 300_000,
   resourceQuotaSyncPeriodMs: 300_000,
   legacyTokenCleanUpPeriodMs: 8760 * 3_600_000,

@@ -15,6 +15,7 @@ const byAccount = 'service account'
 export const serviceAccountTokenController = defineController({
   name: 'serviceaccount-token-controller',
   alias: 'serviceaccount-token',
+  queueName: 'serviceaccount_tokens_service',
   // Nobody's: it must work before service accounts do.
   serviceAccount: '',
   eventComponent: 'tokens-controller',

@@ -19,6 +19,7 @@ const seenSince = new WeakMap<Cache, Map<string, number>>()
 export const taintEvictionController = defineController({
   name: 'taint-eviction-controller',
   alias: 'taint-eviction',
+  queueName: 'noexec_taint_pod',
   serviceAccount: 'node-controller',
   eventComponent: 'taint-eviction-controller',
   for: Pod,

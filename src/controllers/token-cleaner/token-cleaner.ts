@@ -7,6 +7,7 @@ import { defineController } from '#controllers/runtime/define-controller.ts'
 export const tokenCleaner = defineController({
   name: 'token-cleaner-controller',
   alias: 'tokencleaner',
+  queueName: 'token_cleaner',
   serviceAccount: 'token-cleaner',
   isOffByDefault: true,
   for: Secret,

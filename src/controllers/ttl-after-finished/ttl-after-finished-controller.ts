@@ -9,6 +9,7 @@ import { isDeleting } from '#controllers/workload/pods.ts'
 export const ttlAfterFinishedController = defineController({
   name: 'ttl-after-finished-controller',
   alias: 'ttl-after-finished',
+  queueName: 'ttl_jobs_to_delete',
   serviceAccount: 'ttl-after-finished-controller',
   for: Job,
   ignores: (job) => dueMs(job) === undefined,

@@ -1,0 +1,119 @@
+import {
+  decimal,
+  defineOptions,
+  duration,
+  list,
+  type OptionDeclaration,
+  type OptionDeclarations,
+  type OptionValues,
+  onOff,
+  text,
+  wholeNumber,
+} from '#base/options.ts'
+import { defaultSettings } from '#controllers/runtime/settings.ts'
+
+const hourMs = 3_600_000
+
+export const controllerManagerOptions = defineOptions({
+  kubeconfig: text('how the API server is reached', { placeholder: 'FILE', default: '', defaultText: 'as a pod does' }),
+  master: text("the API server's address, instead of the kubeconfig's", { placeholder: 'URL', default: '' }),
+  controllers: list("which controllers run, in upstream's syntax (*,-job,…)", { placeholder: 'LIST', default: ['*'] }),
+  useServiceAccountCredentials: onOff('let each controller act as a service account of its own', { default: false }),
+  bindAddress: text('serve health and metrics on this address', { placeholder: 'ADDR', default: '127.0.0.1' }),
+  securePort: wholeNumber('serve health and metrics on this port; 0 does not', { default: 10_257 }),
+  tlsCertFile: text('the certificate of that port', { placeholder: 'FILE', default: '', defaultText: 'one made for this run' }),
+  tlsPrivateKeyFile: text('the key of that certificate', { placeholder: 'FILE', default: '' }),
+
+  leaderElect: onOff('of several controller managers let one do the work', { default: true }),
+  leaderElectLeaseDuration: duration('how long others wait before they take over', { default: 15_000, defaultText: '15s' }),
+  leaderElectRenewDeadline: duration('how long the leader tries to renew before it gives up', { default: 10_000, defaultText: '10s' }),
+  leaderElectRetryPeriod: duration('how often to try', { default: 2000, defaultText: '2s' }),
+  leaderElectResourceName: text('the name of the lease', { placeholder: 'NAME', default: 'kube-controller-manager' }),
+  leaderElectResourceNamespace: text('the namespace of the lease', { placeholder: 'NAME', default: 'kube-system' }),
+
+  clusterName: text('the name of the cluster', { placeholder: 'NAME', default: defaultSettings.clusterName }),
+  rootCaFile: text('the authority that is published to pods', { placeholder: 'FILE', default: '' }),
+  serviceAccountPrivateKeyFile: text('signs the tokens that lie in secrets', { placeholder: 'FILE', default: '' }),
+  legacyServiceAccountTokenCleanUpPeriod: duration('how long such a token may go unused before it is removed', {
+    default: defaultSettings.legacyTokenCleanUpPeriodMs,
+    defaultText: `${defaultSettings.legacyTokenCleanUpPeriodMs / hourMs}h`,
+  }),
+  allocateNodeCidrs: onOff('give each node a range of pod addresses', { default: false }),
+  clusterCidr: list('where pods get their addresses from', { placeholder: 'CIDR', default: [] }),
+  serviceClusterIpRange: list('where services get theirs from', { placeholder: 'CIDR', default: [] }),
+  nodeCidrMaskSize: wholeNumber('how large the range of a node is', { default: 0, defaultText: '24, or 64 for IPv6' }),
+  nodeCidrMaskSizeIpv4: wholeNumber('the same of a dual-stack cluster, for IPv4', { default: 0, defaultText: '24' }),
+  nodeCidrMaskSizeIpv6: wholeNumber('and for IPv6', { default: 0, defaultText: '64' }),
+
+  nodeMonitorPeriod: duration('how often nodes are looked at', { default: 5000, defaultText: '5s' }),
+  nodeMonitorGracePeriod: duration('how long a node may be silent', { default: 50_000, defaultText: '50s' }),
+  nodeStartupGracePeriod: duration('how long a new node may be silent', { default: 60_000, defaultText: '1m' }),
+  nodeEvictionRate: decimal('nodes a second that are cleared of pods when a zone is well', { default: defaultSettings.nodeEvictionRate }),
+  secondaryNodeEvictionRate: decimal('the same when a large zone is not well', { default: defaultSettings.secondaryNodeEvictionRate }),
+  unhealthyZoneThreshold: decimal('the share of nodes that must be silent for a zone not to be well', {
+    default: defaultSettings.unhealthyZoneThreshold,
+  }),
+  largeClusterSizeThreshold: wholeNumber('more nodes than this are a large zone', { default: defaultSettings.largeClusterSizeThreshold }),
+
+  terminatedPodGcThreshold: wholeNumber('how many finished pods are kept', { default: defaultSettings.terminatedPodGcThreshold }),
+  enableGarbageCollector: onOff('remove what has lost its owners', { default: true }),
+  maxEndpointsPerSlice: wholeNumber('how many endpoints a slice holds', { default: defaultSettings.maxEndpointsPerSlice }),
+  mirroringMaxEndpointsPerSubset: wholeNumber('how many endpoints of a subset are mirrored', {
+    default: defaultSettings.mirroringMaxEndpointsPerSubset,
+  }),
+  endpointUpdatesBatchPeriod: duration('gather changes of pods this long before endpoints change', { default: 0, defaultText: '0s' }),
+  endpointsliceUpdatesBatchPeriod: duration('the same for slices', { default: 0, defaultText: '0s' }),
+  mirroringEndpointsliceUpdatesBatchPeriod: duration('the same for mirrored slices', { default: 0, defaultText: '0s' }),
+  namespaceSyncPeriod: duration('how often every namespace is looked at', { default: 300_000, defaultText: '5m' }),
+  resourceQuotaSyncPeriod: duration('how often all quotas are counted anew', { default: 300_000, defaultText: '5m' }),
+
+  ...concurrencyOptions({
+    concurrentDeploymentSyncs: ['deployments', 5],
+    concurrentReplicasetSyncs: ['replica sets', 5],
+    concurrentRcSyncs: ['replication controllers', 5],
+    concurrentStatefulsetSyncs: ['stateful sets', 5],
+    concurrentDaemonsetSyncs: ['daemon sets', 2],
+    concurrentJobSyncs: ['jobs', 5],
+    concurrentCronJobSyncs: ['cron jobs', 5],
+    concurrentTtlAfterFinishedSyncs: ['finished jobs', 5],
+    concurrentEndpointSyncs: ["services' endpoints", 5],
+    concurrentServiceEndpointSyncs: ["services' endpoint slices", 5],
+    mirroringConcurrentServiceEndpointSyncs: ['mirrored endpoints', 5],
+    concurrentNamespaceSyncs: ['namespaces', 10],
+    concurrentResourceQuotaSyncs: ['quotas', 5],
+    concurrentServiceaccountTokenSyncs: ['tokens in secrets', 5],
+    concurrentGcSyncs: ['objects without owners', 20],
+  }),
+
+  featureGates: list('switch features on or off (A=true,B=false)', { placeholder: 'LIST', default: [] }),
+  logLevel: text('how much is logged', { placeholder: 'LEVEL', default: 'info', choices: ['debug', 'info', 'warn', 'error'] }),
+})
+
+export type ControllerManagerFlags = OptionValues<typeof controllerManagerOptions>
+
+function concurrencyOptions<Name extends string>(
+  named: Record<Name, readonly [what: string, count: number]>,
+): Record<Name, OptionDeclaration<number>> {
+  const entries = Object.entries<readonly [string, number]>(named)
+  return Object.fromEntries(
+    entries.map(([name, [what, count]]) => [name, wholeNumber(`how many ${what} are worked on at once`, { default: count })]),
+  ) as Record<Name, OptionDeclaration<number>>
+}
+
+/**
+ * Flags of upstream's that need no counterpart here, so that its command lines work as they are: requests are not throttled on this
+ * side, nobody is let in by the health port, and the controllers that some of them are about do not exist yet.
+ */
+export const flagsWithoutEffect: OptionDeclarations = Object.fromEntries(
+  [
+    'authenticationKubeconfig authenticationSkipLookup authenticationTokenWebhookCacheTtl authenticationTolerateLookupFailure',
+    'authorizationAlwaysAllowPaths authorizationKubeconfig clientCaFile requestheaderAllowedNames requestheaderClientCaFile',
+    'requestheaderExtraHeadersPrefix requestheaderGroupHeaders requestheaderUsernameHeaders certDir cidrAllocatorType cloudProvider',
+    'clusterSigningCertFile clusterSigningDuration clusterSigningKeyFile configureCloudRoutes contentionProfiling',
+    'controllerStartInterval enableDynamicProvisioning enableHostpathProvisioner flexVolumePluginDir kubeApiBurst kubeApiContentType',
+    'kubeApiQps leaderElectResourceLock minResyncPeriod profiling routeReconciliationPeriod tlsCipherSuites tlsMinVersion v vmodule',
+    'concurrentServiceSyncs concurrentHorizontalPodAutoscalerSyncs concurrentEphemeralvolumeSyncs pvclaimbinderSyncPeriod',
+    'horizontalPodAutoscalerSyncPeriod horizontalPodAutoscalerDownscaleStabilization horizontalPodAutoscalerTolerance',
+    'horizontalPodAutoscalerCpuInitializationPeriod horizontalPodAutoscalerInitialReadinessDelay',
+  ].flatMap((line) => line.split(' ').map((name) => [name, text("upstream's; has no effect here", { default: '' })])),
+)

@@ -1,0 +1,76 @@
+import { createPrivateKey } from 'node:crypto'
+import { FeatureGates } from '#api/meta/feature-gates.ts'
+import { parseRange } from '#apiserver/allocation/ip-range.ts'
+import { signJwt } from '#apiserver/authn/service-account/jwt.ts'
+import type { Files } from '#base/files.ts'
+import type { ControllerManagerFlags } from '#cmd/controller-manager/flags.ts'
+import type { ControllerSettings } from '#controllers/runtime/settings.ts'
+
+/** What the flags tell the controllers. */
+export async function settingsOf(flags: ControllerManagerFlags, files: Files): Promise<ControllerSettings> {
+  const gates = new FeatureGates(flags.featureGates.join(','))
+  const key = flags.serviceAccountPrivateKeyFile
+  const signer = key === '' ? undefined : createPrivateKey(await files.readText(key))
+  return {
+    clusterName: flags.clusterName,
+    concurrency: concurrencyOf(flags),
+    rootCa: flags.rootCaFile === '' ? '' : await files.readText(flags.rootCaFile),
+    allocateNodeCidrs: flags.allocateNodeCidrs,
+    clusterCidrs: flags.clusterCidr,
+    serviceCidrs: flags.serviceClusterIpRange,
+    ...nodeMaskSizes(flags),
+    nodeMonitorPeriodMs: flags.nodeMonitorPeriod,
+    nodeMonitorGraceMs: flags.nodeMonitorGracePeriod,
+    nodeStartupGraceMs: flags.nodeStartupGracePeriod,
+    nodeEvictionRate: flags.nodeEvictionRate,
+    secondaryNodeEvictionRate: flags.secondaryNodeEvictionRate,
+    unhealthyZoneThreshold: flags.unhealthyZoneThreshold,
+    largeClusterSizeThreshold: flags.largeClusterSizeThreshold,
+    terminatedPodGcThreshold: flags.terminatedPodGcThreshold,
+    maxEndpointsPerSlice: flags.maxEndpointsPerSlice,
+    mirroringMaxEndpointsPerSubset: flags.mirroringMaxEndpointsPerSubset,
+    batchMs: {
+      'endpoints-controller': flags.endpointUpdatesBatchPeriod,
+      'endpointslice-controller': flags.endpointsliceUpdatesBatchPeriod,
+      'endpointslice-mirroring-controller': flags.mirroringEndpointsliceUpdatesBatchPeriod,
+    },
+    namespaceSyncPeriodMs: flags.namespaceSyncPeriod,
+    resourceQuotaSyncPeriodMs: flags.resourceQuotaSyncPeriod,
+    legacyTokenCleanUpPeriodMs: flags.legacyServiceAccountTokenCleanUpPeriod,
+    ...(signer === undefined ? {} : { signToken: (claims) => signJwt(claims, signer) }),
+    isEnabled: (gate) => gates.isEnabled(gate),
+  }
+}
+
+/** One size serves clusters of one family; those of two say both. */
+function nodeMaskSizes({ nodeCidrMaskSize, nodeCidrMaskSizeIpv4, nodeCidrMaskSizeIpv6, clusterCidr }: ControllerManagerFlags) {
+  if (nodeCidrMaskSize !== 0 && (nodeCidrMaskSizeIpv4 !== 0 || nodeCidrMaskSizeIpv6 !== 0))
+    throw new Error('usage of --node-cidr-mask-size with --node-cidr-mask-size-ipv4 or --node-cidr-mask-size-ipv6 is not allowed')
+  const isV6 = clusterCidr.some((cidr) => parseRange(cidr).family === 'IPv6')
+  const isDual = isV6 && clusterCidr.some((cidr) => parseRange(cidr).family === 'IPv4')
+  if (isDual && nodeCidrMaskSize !== 0) throw new Error('usage of --node-cidr-mask-size is not allowed with dual-stack clusters')
+  return {
+    nodeCidrMaskSizeIpv4: isV6 && !isDual ? 0 : nodeCidrMaskSizeIpv4 || nodeCidrMaskSize,
+    nodeCidrMaskSizeIpv6: isV6 ? nodeCidrMaskSizeIpv6 || nodeCidrMaskSize : 0,
+  }
+}
+
+function concurrencyOf(flags: ControllerManagerFlags): Record<string, number> {
+  return {
+    'deployment-controller': flags.concurrentDeploymentSyncs,
+    'replicaset-controller': flags.concurrentReplicasetSyncs,
+    'replicationcontroller-controller': flags.concurrentRcSyncs,
+    'statefulset-controller': flags.concurrentStatefulsetSyncs,
+    'daemonset-controller': flags.concurrentDaemonsetSyncs,
+    'job-controller': flags.concurrentJobSyncs,
+    'cronjob-controller': flags.concurrentCronJobSyncs,
+    'ttl-after-finished-controller': flags.concurrentTtlAfterFinishedSyncs,
+    'endpoints-controller': flags.concurrentEndpointSyncs,
+    'endpointslice-controller': flags.concurrentServiceEndpointSyncs,
+    'endpointslice-mirroring-controller': flags.mirroringConcurrentServiceEndpointSyncs,
+    'namespace-controller': flags.concurrentNamespaceSyncs,
+    'resourcequota-controller': flags.concurrentResourceQuotaSyncs,
+    'serviceaccount-token-controller': flags.concurrentServiceaccountTokenSyncs,
+    'garbage-collector-controller': flags.concurrentGcSyncs,
+  }
+}
