@@ -5,8 +5,9 @@
  * This is the fast walk, for objects that hold nothing out of the ordinary: it gives up (`unusual`) at the first
  * unknown field, wrong type or odd value, and leaves those to the exact decoder. It changes objects in place where it can.
  */
+
+import { formatDuration, parseDuration } from '#api/meta/duration.ts'
 import { canonicalQuantity } from '#api/meta/quantity.ts'
-import { durationText, parseDuration } from './go-duration.ts'
 import { canonicalTime } from './go-time.ts'
 import { setOwn } from './own-key.ts'
 import {
@@ -230,7 +231,7 @@ function walkText(text: string, plan: ValuePlan): unknown {
     case opMicroTime:
       return canonicalTime(text, 'micros')
     case opDuration:
-      return durationText(parseDuration(text))
+      return formatDuration(parseDuration(text))
     case opBytes:
       return isCanonicalBase64(text) ? text : unusual
     default:

@@ -3,12 +3,12 @@
  * which words, what a key that comes twice does. Slow; for input the fast walk does not take.
  */
 import { quoted } from '#api/meta/check.ts'
+import { DurationError, formatDuration, parseDuration } from '#api/meta/duration.ts'
 import { canonicalQuantity, QuantityError } from '#api/meta/quantity.ts'
 import { DecodeError } from './decode-error.ts'
 import { entriesOf, itemsOf, kindOf, type Node, numberText, plainValue } from './exact-json.ts'
 import { base64Error } from './go-base64.ts'
-import { DurationFormatError, durationText, parseDuration } from './go-duration.ts'
-import { canonicalTime, TimeFormatError } from './go-time.ts'
+import { canonicalTime, TimeError } from './go-time.ts'
 import { setOwn } from './own-key.ts'
 import type { FieldPlan, MessagePlan, ValuePlan } from './plan.ts'
 import { zeroValue } from './zero.ts'
@@ -141,7 +141,7 @@ class ExactDecoder {
 
   #null(plan: ValuePlan, previous: unknown): unknown {
     if (plan.schema.pointer || plan.kind === 'list' || plan.kind === 'map' || plan.kind === 'bytes' || plan.kind === 'any') return undefined
-    if (plan.kind === 'duration') return durationText(parseDuration(''))
+    if (plan.kind === 'duration') return formatDuration(parseDuration(''))
     const resets = ['time', 'microTime', 'quantity', 'intOrString', 'schemaOrArray', 'schemaOrStringArray'].includes(plan.kind)
     if (plan.kind === 'schemaOrBool') throw new DecodeError('boolean or JSON schema expected')
     return resets ? zeroValue(plan) : previous
@@ -215,7 +215,7 @@ class ExactDecoder {
   /** With the struct and the path that lead to where the decoder is. */
   #placed(error: unknown): Error {
     if (error instanceof Mismatch && this.#struct !== '') return error.within(this.#struct, this.#fieldStack)
-    if (error instanceof QuantityError || error instanceof TimeFormatError || error instanceof DurationFormatError) {
+    if (error instanceof QuantityError || error instanceof TimeError || error instanceof DurationError) {
       return new DecodeError(error.message)
     }
     return error instanceof Error ? error : new Error(String(error))
@@ -234,7 +234,7 @@ function special(node: Node, kind: string, plan: ValuePlan): unknown {
     case 'microTime':
       return canonicalTime(textOf(node, kind), plan.kind === 'time' ? 'seconds' : 'micros')
     case 'duration':
-      return durationText(parseDuration(textOf(node, kind)))
+      return formatDuration(parseDuration(textOf(node, kind)))
     case 'quantity':
       return canonicalQuantity(
         kind === 'string' ? (node as string) : kind === 'number' ? numberText(node) : JSON.stringify(plainValue(node)),

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { DurationError, formatDuration, parseDuration } from '#api/meta/duration.ts'
 import { seededRandom } from '#base/random.ts'
 import { base64Error } from './go-base64.ts'
-import { DurationFormatError, durationText, parseDuration } from './go-duration.ts'
-import { canonicalTime, parseTime, TimeFormatError, timeText } from './go-time.ts'
+import { canonicalTime, parseTime, TimeError, timeText } from './go-time.ts'
 
 test('times come out in UTC, with whole seconds or six digits', () => {
   const cases: [text: string, precision: 'seconds' | 'micros', canonical: string | null][] = [
@@ -39,7 +39,7 @@ test('what is no time is refused in Go’s words', () => {
     ['2024-05-01T00:00:60Z', 'parsing time "2024-05-01T00:00:60Z": second out of range'],
     ['2024-05-01T00:00:00Zx', 'parsing time "2024-05-01T00:00:00Zx": extra text: "x"'],
   ]
-  for (const [text, message] of cases) assert.throws(() => canonicalTime(text, 'seconds'), new TimeFormatError(message), text)
+  for (const [text, message] of cases) assert.throws(() => canonicalTime(text, 'seconds'), new TimeError(message), text)
 })
 
 test('times survive being counted in seconds', () => {
@@ -68,7 +68,7 @@ test('durations are read and written as Go does', () => {
   ]
   for (const [text, nanos, canonical] of cases) {
     assert.equal(parseDuration(text), nanos, text)
-    assert.equal(durationText(nanos), canonical, text)
+    assert.equal(formatDuration(nanos), canonical, text)
   }
   const wrong: [string, string][] = [
     ['', 'time: invalid duration ""'],
@@ -78,7 +78,7 @@ test('durations are read and written as Go does', () => {
     ['1h-2m', 'time: unknown unit "h-" in duration "1h-2m"'],
     ['9223372036854775808ns', 'time: invalid duration "9223372036854775808ns"'],
   ]
-  for (const [text, message] of wrong) assert.throws(() => parseDuration(text), new DurationFormatError(message), text)
+  for (const [text, message] of wrong) assert.throws(() => parseDuration(text), new DurationError(message), text)
 })
 
 test('what is no base64 is refused with the place where it stops being some', () => {

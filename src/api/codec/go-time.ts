@@ -2,8 +2,8 @@
 
 export type TimePrecision = 'seconds' | 'micros'
 
-export class TimeFormatError extends Error {
-  override name = 'TimeFormatError'
+export class TimeError extends Error {
+  override name = 'TimeError'
 }
 
 const layouts: Readonly<Record<TimePrecision, string>> = {
@@ -14,7 +14,7 @@ const layouts: Readonly<Record<TimePrecision, string>> = {
 /** Seconds since 1970 of Go's zero time, which stands for no time at all. */
 export const zeroTimeSeconds = -62135596800
 
-/** In UTC with whole seconds, or six digits of them; null for Go's zero time. Throws `TimeFormatError`. */
+/** In UTC with whole seconds, or six digits of them; null for Go's zero time. Throws `TimeError`. */
 export function canonicalTime(text: string, precision: TimePrecision): string | null {
   if (precision === 'seconds' ? isCanonicalSeconds(text) : isCanonicalMicros(text)) return text
   const { seconds, nanos } = parseTime(text, precision)
@@ -30,7 +30,7 @@ export function timeText(seconds: number, nanos: number, precision: TimePrecisio
   return `${iso.slice(0, dot)}${fraction}Z`
 }
 
-/** Throws `TimeFormatError`. */
+/** Throws `TimeError`. */
 export function parseTime(text: string, precision: TimePrecision): { seconds: number; nanos: number } {
   return new TimeReader(text, layouts[precision]).read(precision)
 }
@@ -113,7 +113,7 @@ class TimeReader {
     if (second > 59) throw this.#outOfRange('second')
     const nanos = precision === 'seconds' ? this.#anyFraction() : this.#sixDigits()
     const offsetSeconds = this.#zone()
-    if (this.#rest !== '') throw new TimeFormatError(`parsing time ${quoted(this.#text)}: extra text: ${quoted(this.#rest)}`)
+    if (this.#rest !== '') throw new TimeError(`parsing time ${goTimeQuoted(this.#text)}: extra text: ${goTimeQuoted(this.#rest)}`)
     const leap = month === 2 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
     if (day < 1 || day > (daysInMonth[month - 1] ?? 31) + (leap ? 1 : 0)) throw this.#outOfRange('day')
     const date = new Date(0)
@@ -170,19 +170,19 @@ class TimeReader {
     return taken
   }
 
-  #cannotParse(element: string, value: string): TimeFormatError {
-    return new TimeFormatError(
-      `parsing time ${quoted(this.#text)} as ${quoted(this.#layout)}: cannot parse ${quoted(value)} as ${quoted(element)}`,
+  #cannotParse(element: string, value: string): TimeError {
+    return new TimeError(
+      `parsing time ${goTimeQuoted(this.#text)} as ${goTimeQuoted(this.#layout)}: cannot parse ${goTimeQuoted(value)} as ${goTimeQuoted(element)}`,
     )
   }
 
-  #outOfRange(what: string): TimeFormatError {
-    return new TimeFormatError(`parsing time ${quoted(this.#text)}: ${what} out of range`)
+  #outOfRange(what: string): TimeError {
+    return new TimeError(`parsing time ${goTimeQuoted(this.#text)}: ${what} out of range`)
   }
 }
 
 /** As Go's time package quotes, which knows no short escapes and writes what is not ASCII byte by byte. */
-function quoted(text: string): string {
+export function goTimeQuoted(text: string): string {
   let result = '"'
   for (const char of text) {
     const code = char.codePointAt(0) ?? 0

@@ -1,8 +1,9 @@
 /** Protobuf messages into objects in their JSON shape, canonical from the start. */
+
+import { formatDuration } from '#api/meta/duration.ts'
 import { canonicalQuantity } from '#api/meta/quantity.ts'
 import { ProtobufError, type ProtobufReader, wireBytes, wireEndGroup, wireVarint } from '#wire/protobuf-reader.ts'
 import { sortedByKey } from './canonical-walk.ts'
-import { durationText } from './go-duration.ts'
 import { type TimePrecision, timeText } from './go-time.ts'
 import { setOwn } from './own-key.ts'
 import {
@@ -214,7 +215,7 @@ function readValue(reader: ProtobufReader, plan: ValuePlan): unknown {
     case opMicroTime:
       return readTime(reader, 'micros')
     case opDuration:
-      return durationText(BigInt(readNumber(reader)))
+      return formatDuration(BigInt(readNumber(reader)))
     case opQuantity:
       return readQuantity(reader)
     case opIntOrString:

@@ -1,6 +1,7 @@
 /** Objects in their JSON shape into protobuf messages. Null and absent fields are not written, zero ones are. */
+
+import { parseDuration } from '#api/meta/duration.ts'
 import type { ProtobufWriter } from '#wire/protobuf-writer.ts'
-import { parseDuration } from './go-duration.ts'
 import { parseTime } from './go-time.ts'
 import { jsonText } from './json.ts'
 import {

@@ -1,5 +1,5 @@
 /** Durations as Go writes them: `1h2m3s`, `1.5s`, `300ms`. Exact in nanoseconds, hence bigint. */
-import { goTimeQuoted } from './time.ts'
+import { goTimeQuoted } from '#api/codec/go-time.ts'
 
 export class DurationError extends Error {
   override name = 'DurationError'
