@@ -18,17 +18,22 @@ export type RunningCluster = AsyncDisposable & {
 
 const repository = join(import.meta.dirname, '..', '..')
 
-/** Starts `typernetes up` with these further flags and resolves once it is ready. */
+/** A start that takes longer hangs. */
+const startLimitMs = 60_000
+
+/** Starts `typernetes up` with these further flags and resolves once it is ready. Leaves no process behind when it fails. */
 export async function startCluster(
   flags: readonly string[] = [],
   directory = mkdtempSync(join(tmpdir(), 'tn test ')),
+  fixedPort?: number,
 ): Promise<RunningCluster> {
-  const port = await freePort()
+  const port = fixedPort ?? (await freePort())
   const token = 'test-token'
   const args = ['up', '--data-dir', join(directory, 'data'), '--api-port', String(port), '--token', token, ...flags]
   const child = spawn(process.execPath, [join(repository, 'src/cmd/main.ts'), ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   const exited = new Promise<number | null>((resolve) => child.on('exit', (code) => resolve(code)))
+  const limit = setTimeout(() => child.kill('SIGKILL'), startLimitMs)
   await new Promise<void>((resolve, reject) => {
     const read = (text: Buffer) => {
       output += text
@@ -37,7 +42,7 @@ export async function startCluster(
     child.stdout.on('data', read)
     child.stderr.on('data', read)
     void exited.then((code) => reject(new Error(`the cluster ended with ${code} before it was ready:\n${output}`)))
-  })
+  }).finally(() => clearTimeout(limit))
   const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
     if (child.exitCode === null && child.signalCode === null) child.kill(signal)
     return exited
