@@ -160,6 +160,7 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
     listener,
     definitions,
     async drain(deadline) {
+      server.endOutsideWatches()
       await listener?.drain(deadline)
     },
     stop: () => running.disposeAsync(),

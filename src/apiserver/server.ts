@@ -17,6 +17,7 @@ import { inProcess } from '#apiserver/http/in-process-exchange.ts'
 import { otherRoute } from '#apiserver/http/other-endpoints.ts'
 import { type EndpointServices, resourceRoute, type SpecialSubresource } from '#apiserver/http/resource-endpoints.ts'
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
+import type { WatchStream } from '#apiserver/http/watch-stream.ts'
 import { AccessMetrics } from '#apiserver/metrics/access-metrics.ts'
 import { AdmissionMetrics } from '#apiserver/metrics/admission-metrics.ts'
 import { measureProcess } from '#apiserver/metrics/process-metrics.ts'
@@ -85,6 +86,7 @@ export class ApiServer {
   readonly #options: ApiServerOptions
   #hooks: ReadonlyMap<string, RegistryHooks> = new Map()
   #admission: AdmissionChain = new AdmissionChain([])
+  readonly #outsideWatches = new Set<WatchStream>()
   readonly #flowControl: FlowControl | undefined
   #followingFlows: Disposable | undefined
 
@@ -127,6 +129,7 @@ export class ApiServer {
       bodyLimitBytes,
       gzipFromBytes: 128 * 1024,
       watches: new WatchMetrics(metrics),
+      outsideWatches: this.#outsideWatches,
       find: (group, version, plural) => this.registries.find(group, version, plural),
       special: (group, plural, subresource) => special.get(`${group}/${plural}/${subresource}`),
     }
@@ -201,6 +204,11 @@ export class ApiServer {
     if (this.#flowControl) {
       this.#followingFlows = followFlowObjects({ cluster: this.cluster, flowControl: this.#flowControl, clock, logger, send })
     }
+  }
+
+  /** Watches would outlast every patience; their clients go on elsewhere, or later. */
+  endOutsideWatches(): void {
+    for (const watch of [...this.#outsideWatches]) watch.stop()
   }
 
   stop(): void {

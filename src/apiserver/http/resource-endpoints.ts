@@ -46,6 +46,7 @@ export type EndpointServices = WriteServices & {
   /** Answers larger than this are compressed for clients that can take it. */
   gzipFromBytes: number
   watches?: WatchMetrics
+  outsideWatches: WatchServices['outsideWatches']
 }
 
 type RouteServices = EndpointServices & Pick<WatchServices, 'turns' | 'ownTurns'>

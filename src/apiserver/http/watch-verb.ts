@@ -24,6 +24,8 @@ export type WatchServices = {
   /** Of clients elsewhere, and of parts of this process. */
   turns: WatchTurns
   ownTurns: WatchTurns
+  /** The watches of clients elsewhere that are open, to be ended when the server stops. */
+  outsideWatches: Set<WatchStream>
   /** What watchers are sent is counted where this is there. */
   watches?: WatchMetrics
 }
@@ -53,12 +55,13 @@ export async function watchObjects(
   const headers: HttpHeaders = { 'content-type': watchContentType(form) }
   addWarnings(context, headers)
   const stream = exchange.stream(200, headers)
+  const isOutside = !(exchange.connection instanceof TrustedConnection)
   const watch = new WatchStream({
     cache,
     selection,
     encoder: form.as === 'Table' ? eventEncoder(resource, form, table) : sharedEncoder(resource, form),
     clock: services.clock,
-    turns: exchange.connection instanceof TrustedConnection ? services.ownTurns : services.turns,
+    turns: isOutside ? services.turns : services.ownTurns,
     sink: new StreamSink(stream),
     fromRevision: fromRevision === 'now' ? cache.revision : fromRevision,
     announcesInitialEvents: options.sendInitialEvents === true && options.allowWatchBookmarks,
@@ -66,7 +69,11 @@ export async function watchObjects(
     timeoutMs: watchTimeoutMs(options.timeoutSeconds, services.random),
     onSent: services.watches?.of(resource.definition).sent,
   })
-  exchange.onClose(() => watch.stop())
+  if (isOutside) services.outsideWatches.add(watch)
+  exchange.onClose(() => {
+    services.outsideWatches.delete(watch)
+    watch.stop()
+  })
   watch.start()
 }
 
