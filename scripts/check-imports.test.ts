@@ -7,6 +7,8 @@ for (const [path, source, complaint] of [
   ['src/scheduler/a.ts', "const b = await import('#kubelet/b.ts')", /scheduler may not import/],
   ['src/base/a.ts', "import type { B } from '#api/b.ts'", /base may not import/],
   ['src/api/core/a.ts', "import { b } from '../b.ts'", /so that its room shows/],
+  ['src/index.ts', "export { a } from '#apiserver/a.ts'", /apiserver is not for users/],
+  ['src/index.ts', 'export const a = 1', /may only export from rooms/],
   ['src/attic/a.ts', '', /attic is no room/],
 ] as const) {
   test(`${path} with ${source || 'nothing'} is refused`, () => {
@@ -17,5 +19,6 @@ for (const [path, source, complaint] of [
 test('imports along the direction pass', () => {
   const source = "import { a } from '#base/a.ts'\nimport { b } from '#api/b.ts'\nimport { c } from './c.ts'\nimport 'node:path'"
   assert.deepEqual(wrongImports('src/client/a.ts', source), [])
+  assert.deepEqual(wrongImports('src/index.ts', "export {\n  a,\n} from '#client/a.ts'\nexport * from '#client/b.ts'"), [])
   assert.deepEqual(wrongImports('src/cmd/a.ts', "import { a } from '#kubelet/a.ts'"), [])
 })

@@ -21,7 +21,12 @@ const mayImport: Record<string, readonly string[] | 'all'> = {
   cmd: 'all',
 }
 
+/** What users import is one file beside the rooms. */
+const publicFile = 'src/index.ts'
+const publicRooms = ['api', 'base', 'client', 'cmd', 'controllers', 'sim']
+
 export function wrongImports(path: string, source: string): string[] {
+  if (path === publicFile) return wrongExports(source)
   const room = path.split('/')[1] ?? ''
   const allowed = mayImport[room]
   if (allowed === undefined) return [`${path}: ${room} is no room of docs/architecture.md`]
@@ -34,6 +39,20 @@ export function wrongImports(path: string, source: string): string[] {
     }
     const targetRoom = target.slice(1).split('/')[0] ?? ''
     if (targetRoom !== room && allowed !== 'all' && !allowed.includes(targetRoom)) wrong.push(`${path}: ${room} may not import ${target}`)
+  }
+  return wrong
+}
+
+/** It leads to parts that are meant for users, and holds nothing itself. */
+function wrongExports(source: string): string[] {
+  const wrong: string[] = []
+  for (const statement of source.replace(/\/\*.*?\*\//gs, '').split(/^(?=\S)/m)) {
+    const text = statement.trim()
+    if (text === '' || text === '}') continue
+    const target = /^(?:export [^;]*|\}) from '#([\w-]+)\/[^']+'$/s.exec(text)?.[1]
+    if (target === undefined && !/^export (?:type )?\{[^}]*$/.test(text))
+      wrong.push(`${publicFile}: it may only export from rooms: ${text}`)
+    else if (target !== undefined && !publicRooms.includes(target)) wrong.push(`${publicFile}: ${target} is not for users`)
   }
   return wrong
 }

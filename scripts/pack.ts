@@ -1,18 +1,22 @@
 /**
  * Makes lib/ for the published package: the sources with their types stripped, since Node does not strip types below node_modules.
- * Imports by room (`#api/…`) become relative ones, `.ts` becomes `.js`; nothing else changes, and lines keep their numbers.
+ * Beside them the types of what users import. Imports by room (`#api/…`) become relative ones, `.ts` becomes `.js`; nothing else changes, and lines keep their numbers.
  */
 
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
+import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 
 const repository = join(import.meta.dirname, '..')
 
 export function packed(source: string, path: string): string {
-  const stripped = stripTypeScriptTypes(source, { mode: 'strip' })
-  return stripped.replace(/(?<=['"])(#[\w./-]+|\.\.?\/[\w./-]+)(?=['"])/g, (specifier) => {
+  return withRelativeImports(stripTypeScriptTypes(source, { mode: 'strip' }), path)
+}
+
+function withRelativeImports(source: string, path: string): string {
+  return source.replace(/(?<=['"])(#[\w./-]+|\.\.?\/[\w./-]+)(?=['"])/g, (specifier) => {
     const target = specifier.startsWith('#') ? relativeTo(path, specifier.slice(1)) : specifier
     return target.replace(/\.ts$/, '.js')
   })
@@ -21,6 +25,34 @@ export function packed(source: string, path: string): string {
 function relativeTo(path: string, target: string): string {
   const found = relative(dirname(path), target)
   return found.startsWith('.') ? found : `./${found}`
+}
+
+/** The declarations that the public file leads to, and no others. */
+function packTypes(to: string): void {
+  const made = mkdtempSync(join(tmpdir(), 'declarations-'))
+  try {
+    const tsc = join(repository, 'node_modules', 'typescript', 'bin', 'tsc')
+    const { status } = spawnSync(process.execPath, [tsc, '-p', join(repository, 'scripts', 'tsconfig.types.json'), '--outDir', made], {
+      stdio: 'inherit',
+    })
+    if (status !== 0) process.exit(status ?? 1)
+    const waiting = ['index.d.ts']
+    const done = new Set(waiting)
+    for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+      const source = readFileSync(join(made, path), 'utf8')
+      mkdirSync(dirname(join(to, path)), { recursive: true })
+      writeFileSync(join(to, path), withRelativeImports(source, path))
+      for (const [, specifier = ''] of source.matchAll(/(?<=['"])((?:#|\.\.?\/)[\w./-]+)\.ts(?=['"])/g)) {
+        const target = specifier.startsWith('#') ? specifier.slice(1) : join(dirname(path), specifier)
+        const next = `${target}.d.ts`
+        if (done.has(next)) continue
+        done.add(next)
+        waiting.push(next)
+      }
+    }
+  } finally {
+    rmSync(made, { recursive: true, force: true })
+  }
 }
 
 if (import.meta.main) {
@@ -34,6 +66,7 @@ if (import.meta.main) {
     if (path.endsWith('.json')) cpSync(join(from, path), target)
     else writeFileSync(target, packed(readFileSync(join(from, path), 'utf8'), path))
   }
+  packTypes(to)
   const describe = join(repository, 'scripts', 'describe-api.ts')
   if (existsSync(describe)) {
     const { status } = spawnSync(process.execPath, [describe], { stdio: 'inherit', cwd: repository })

@@ -1,7 +1,7 @@
 /** The package as users install it: packed, installed into an empty project under a path with spaces, and started by the system's own Node. */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const path = (process.env['PATH'] ?? '')
 const env = { ...process.env, PATH: path }
 
 function run(command: string, args: string[], cwd: string): string {
-  const { status, stdout, stderr } = spawnSync(command, args, { cwd, env, encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd, env, encoding: 'utf8', timeout: 120_000 })
   assert.equal(status, 0, `${command} ${args.join(' ')}\n${stdout}\n${stderr}`)
   return stdout
 }
@@ -30,6 +30,7 @@ test('the packed package installs and starts a cluster that answers /livez', { t
     const tarball = spawnSync('sh', ['-c', 'ls *.tgz'], { cwd: directory, encoding: 'utf8' }).stdout.trim()
     run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', `./${tarball}`], directory)
     assert.match(run('npx', ['tn', 'version'], directory), /^typernetes \d+\.\d+\.\d+ \(Kubernetes v1\.36/)
+    usesLibrary(directory)
 
     const port = await freePort()
     const program = join(directory, 'node_modules', '.bin', 'typernetes')
@@ -38,18 +39,38 @@ test('the packed package installs and starts a cluster that answers /livez', { t
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     const exited = new Promise<number | null>((resolve) => child.on('exit', resolve))
-    await new Promise<void>((resolve) => {
+    await new Promise<void>((resolve, reject) => {
       child.stdout.on('data', (text: Buffer) => {
         if (String(text).includes('The cluster is ready')) resolve()
       })
+      void exited.then((code) => reject(new Error(`it ended with ${code} before it was ready`)))
     })
-    assert.equal(await get(`https://127.0.0.1:${port}/livez`), 'ok')
-    child.kill('SIGTERM')
-    assert.equal(await exited, 0)
+    try {
+      assert.equal(await get(`https://127.0.0.1:${port}/livez`), 'ok')
+      child.kill('SIGTERM')
+      assert.equal(await exited, 0)
+    } finally {
+      child.kill('SIGKILL')
+    }
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }
 })
+
+/** A user's program imports the package by name: it is checked by the types that come along, and run by the Node that comes along. */
+function usesLibrary(directory: string): void {
+  const node = join(directory, 'node_modules', '.bin', 'node')
+  writeFileSync(join(directory, 'controller.mts'), readFileSync(join(import.meta.dirname, 'package', 'controller.ts')))
+  const options =
+    '--ignoreConfig --noEmit --strict --exactOptionalPropertyTypes --skipLibCheck --module nodenext --target esnext --types node'
+  const typeRoots = ['--typeRoots', join(repository, 'node_modules', '@types')]
+  run(
+    process.execPath,
+    [join(repository, 'node_modules', 'typescript', 'bin', 'tsc'), ...options.split(' '), ...typeRoots, 'controller.mts'],
+    directory,
+  )
+  assert.equal(run(node, ['controller.mts'], directory), 'Hello, blue\n')
+}
 
 function get(url: string): Promise<string> {
   return new Promise((resolve, reject) => {

@@ -74,7 +74,7 @@ export class EventCorrelator {
   }
 
   #mayWrite(event: V1Event): boolean {
-    const key = `${event.source?.component} ${objectKey(event)}`
+    const key = chattererKey(event)
     let bucket = this.#buckets.get(key)
     if (bucket === undefined) {
       bucket = new TokenBucket(this.#clock, { perSecond: spamPerSecond, burst: spamBurst })
@@ -84,15 +84,19 @@ export class EventCorrelator {
   }
 }
 
-function objectKey({ involvedObject }: V1Event): string {
-  const { kind, namespace, name, uid, apiVersion, fieldPath } = involvedObject
-  return [kind, namespace, name, uid, apiVersion, fieldPath].join('\u0000')
+function sourceAndObject({ source, involvedObject }: V1Event): string[] {
+  const { kind = '', namespace = '', name = '', uid = '', apiVersion = '' } = involvedObject
+  return [source?.component ?? '', source?.host ?? '', kind, namespace, name, uid, apiVersion]
+}
+
+function chattererKey(event: V1Event): string {
+  return [...sourceAndObject(event), event.type].join('\u0000')
 }
 
 function similarKey(event: V1Event): string {
-  return [event.source?.component, event.source?.host, objectKey(event), event.type, event.reason, event.reportingComponent].join('\u0000')
+  return [...sourceAndObject(event), event.type, event.reason, event.reportingComponent, event.reportingInstance].join('\u0000')
 }
 
 function exactKey(event: V1Event): string {
-  return `${similarKey(event)}\u0000${event.message}`
+  return [...sourceAndObject(event), event.involvedObject.fieldPath, event.type, event.reason, event.message].join('\u0000')
 }

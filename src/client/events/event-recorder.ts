@@ -1,30 +1,27 @@
 /** Tells users what happened to an object, by events of the core API. */
-import { Event } from '#api/core/v1/event.ts'
 import type { V1Event, V1ObjectReference } from '#api/core/v1/types.gen.ts'
 import { apiVersionOf } from '#api/meta/gvk.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
-import type { Clock } from '#base/clock.ts'
-import type { Logger } from '#base/log.ts'
-import type { Client } from '#client/client.ts'
 import { EventCorrelator } from '#client/events/event-correlator.ts'
+import { EventNames } from '#client/events/event-names.ts'
+import { EventWriter, type EventWriterOptions } from '#client/events/event-writer.ts'
+import { Event } from '#client/kinds.ts'
 
-export type EventRecorderOptions = { client: Client; clock: Clock; logger: Logger; component: string; host?: string }
+export type EventRecorderOptions = EventWriterOptions & { component: string; host?: string }
 
-/** More than this many events that could not be written yet are not kept. */
-const backlogLimit = 1000
-
-export class EventRecorder {
+export class EventRecorder implements AsyncDisposable {
   readonly #options: EventRecorderOptions
   readonly #correlator: EventCorrelator
-  #count = 0
-  #backlog = 0
-  #last: Promise<void> = Promise.resolve()
+  readonly #writer: EventWriter
+  readonly #names: EventNames
 
   constructor(options: EventRecorderOptions) {
     this.#options = options
     this.#correlator = new EventCorrelator(options.clock)
+    this.#writer = new EventWriter(options)
+    this.#names = new EventNames(options.clock)
   }
 
   normal<T extends KubernetesObject>(kind: ResourceDefinition<T>, object: T, reason: string, message: string): void {
@@ -47,34 +44,29 @@ export class EventRecorder {
   }
 
   recordFor(involvedObject: V1ObjectReference, type: 'Normal' | 'Warning', reason: string, message: string): void {
-    if (this.#backlog >= backlogLimit) return
+    if (this.#writer.isFull) return
     const correlated = this.#correlator.correlate(this.#eventOf(involvedObject, type, reason, message))
     if (correlated.action === 'drop') return
     const { action, event } = correlated
-    this.#backlog++
-    this.#last = this.#last.then(async () => {
-      try {
-        this.#correlator.wrote(await (action === 'patch' ? this.#patch(event) : this.#create(event)))
-      } catch (error) {
-        this.#options.logger.debug('an event could not be written', { reason, error: String(error) })
-      } finally {
-        this.#backlog--
-      }
+    this.#writer.write(reason, async () => {
+      this.#correlator.wrote(await (action === 'patch' ? this.#patch(event) : this.#create(event)))
     })
   }
 
   /** Resolves when everything recorded so far is written, or lost. */
   flush(): Promise<void> {
-    return this.#last
+    return this.#writer.flush()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#writer.close()
   }
 
   #eventOf(involvedObject: V1ObjectReference, type: string, reason: string, message: string): V1Event {
     const { clock, component, host } = this.#options
     const now = formatTime(clock.now())
-    // Names are unique as long as the clock moves on; the count helps where it does not.
-    const moment = BigInt(clock.nowMicros()) * 1000n + BigInt(this.#count++ % 1000)
     return {
-      metadata: { name: `${involvedObject.name}.${moment.toString(16)}`, namespace: involvedObject.namespace || 'default' },
+      metadata: { name: this.#names.next(involvedObject.name ?? ''), namespace: involvedObject.namespace || 'default' },
       involvedObject,
       reason,
       message,
@@ -100,7 +92,7 @@ export class EventRecorder {
     } catch (error) {
       // Events go away after an hour; what is repeated then is new.
       if (!isNotFound(error)) throw error
-      return this.#create({ ...event, count: 1, ...(lastTimestamp === undefined ? {} : { firstTimestamp: lastTimestamp }) })
+      return this.#create(event)
     }
   }
 }

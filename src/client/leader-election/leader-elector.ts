@@ -74,7 +74,7 @@ export class LeaderElector {
       leading.abort()
       this.#options.events?.recordFor(this.#reference(), 'Normal', 'LeaderElection', `${this.#options.identity} stopped leading`)
       if (signal.aborted && this.#options.releasesOnStop) await this.#release().catch(() => undefined)
-      await this.#options.events?.flush()
+      await this.#options.events?.[Symbol.asyncDispose]()
     }
   }
 

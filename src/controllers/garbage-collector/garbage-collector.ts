@@ -103,7 +103,7 @@ async function start(environment: ControllerEnvironment): Promise<RunningControl
       toDelete.shutDown()
       toOrphan.shutDown()
       await Promise.all(running)
-      await events.flush()
+      await events[Symbol.asyncDispose]()
     },
   }
 }

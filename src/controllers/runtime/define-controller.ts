@@ -20,11 +20,13 @@ export type ReconcileContext = Pick<ControllerEnvironment, 'clock' | 'random' | 
 
 export type ControllerDefinition<T extends KubernetesObject> = {
   name: string
-  alias: string
-  serviceAccount: string
+  /** A shorter name that flags take as well; the name where absent. */
+  alias?: string
+  /** Of kube-system, whose permissions it works with; the manager's own where absent. */
+  serviceAccount?: string
   /** The queue's name in metrics; the alias where absent. */
   queueName?: string
-  /** Who events are from; the service account's name where absent. */
+  /** Who events are from; the service account's name where absent, or the controller's own. */
   eventComponent?: string
   isOffByDefault?: boolean
   isNeeded?: Controller['isNeeded']
@@ -64,7 +66,7 @@ export function terminal(error: unknown): TerminalError {
 }
 
 export function defineController<T extends KubernetesObject>(definition: ControllerDefinition<T>): Controller {
-  const { name, alias, serviceAccount, isOffByDefault = false, isNeeded } = definition
+  const { name, alias = name, serviceAccount = '', isOffByDefault = false, isNeeded } = definition
   return {
     name,
     alias,
@@ -81,10 +83,15 @@ async function startController<T extends KubernetesObject>(
 ): Promise<RunningController> {
   const { informers, clock, random, metrics, settings } = environment
   const logger = environment.logger.with({ controller: definition.name })
-  const client = await environment.clientFor(definition.serviceAccount)
+  const client = await environment.clientFor(definition.serviceAccount ?? '')
   const cache = new Cache(informers)
-  const events = new EventRecorder({ client, clock, logger, component: definition.eventComponent ?? definition.serviceAccount })
-  const { queueName = definition.alias } = definition
+  const events = new EventRecorder({
+    client,
+    clock,
+    logger,
+    component: definition.eventComponent ?? (definition.serviceAccount || definition.name),
+  })
+  const { name, alias = name, queueName = alias } = definition
   const queue = new WorkQueue({ clock, observer: metrics.observer(queueName) })
   metrics.follow(queueName, queue, () => clock.monotonic())
   const writes = new OwnWrites(informers, clock)
@@ -161,7 +168,7 @@ async function startController<T extends KubernetesObject>(
       for (const subscription of subscriptions) subscription[Symbol.dispose]()
       queue.shutDown()
       await Promise.all(workers)
-      await events.flush()
+      await events[Symbol.asyncDispose]()
     },
   }
 }

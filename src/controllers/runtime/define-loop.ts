@@ -13,8 +13,8 @@ export type LoopContext = Pick<ControllerEnvironment, 'clock' | 'random' | 'logg
 
 export type LoopDefinition = {
   name: string
-  alias: string
-  serviceAccount: string
+  alias?: string
+  serviceAccount?: string
   isOffByDefault?: boolean
   isNeeded?: Controller['isNeeded']
   reads: readonly ResourceDefinition<never>[]
@@ -24,7 +24,7 @@ export type LoopDefinition = {
 }
 
 export function defineLoop(definition: LoopDefinition): Controller {
-  const { name, alias, serviceAccount, isOffByDefault = false, isNeeded } = definition
+  const { name, alias = name, serviceAccount = '', isOffByDefault = false, isNeeded } = definition
   return {
     name,
     alias,
@@ -37,7 +37,7 @@ export function defineLoop(definition: LoopDefinition): Controller {
       const client = await environment.clientFor(serviceAccount)
       const cache = new Cache(informers)
       for (const kind of definition.reads) cache.informer(kind)
-      const events = new EventRecorder({ client, clock, logger, component: serviceAccount })
+      const events = new EventRecorder({ client, clock, logger, component: serviceAccount || name })
       const abort = new AbortController()
       let running: Promise<void> | undefined
       let isBusy = false
@@ -64,7 +64,7 @@ export function defineLoop(definition: LoopDefinition): Controller {
         async stop() {
           abort.abort()
           await running
-          await events.flush()
+          await events[Symbol.asyncDispose]()
         },
       }
     },
