@@ -20,6 +20,7 @@ import { escalationHooks } from '#apiserver/authz/rbac/escalation-hooks.ts'
 import { standardAuthorizer } from '#apiserver/authz/standard-authorizer.ts'
 import { bootstrap } from '#apiserver/bootstrap/bootstrap.ts'
 import { InsecureExchange, isFromThisMachine } from '#apiserver/http/insecure-exchange.ts'
+import { type NodeConnectionSettings, NodeConnections } from '#apiserver/node-connections/node-connections.ts'
 import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import { registryHooks } from '#apiserver/registry/registry-hooks.ts'
 import { servedKinds } from '#apiserver/served-kinds.ts'
@@ -31,6 +32,7 @@ import { type HttpListener, listenHttp } from '#base/http-server.ts'
 import type { Logger } from '#base/log.ts'
 import { Metrics } from '#base/metrics.ts'
 import type { Random } from '#base/random.ts'
+import { nodeUpgradeClient } from '#base/upgrade-client.ts'
 import type { Store } from '#store/store.ts'
 
 export type RunApiServerOptions = {
@@ -53,6 +55,8 @@ export type RunApiServerOptions = {
   access: AccessSettings
   /** How files are read and services are reached. */
   outside: Pick<AccessSeams, 'files' | 'http' | 'connect'>
+  /** How node agents are reached; where absent, as upstream does by default. */
+  nodeConnections?: NodeConnectionSettings
   /** Serves without TLS and credentials on this port of the loopback address; 0 does not. */
   insecurePort: number
   /** Absent: nothing is put on record, and nobody waits. */
@@ -98,6 +102,8 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
   const { requests, metrics = new Metrics() } = options
   const auditor = requests && (await auditorFor(requests, { ...options.outside, clock, logger, metrics }))
   if (auditor) opened.defer(() => auditor.close())
+  let nodes: NodeConnections | undefined
+  opened.defer(() => nodes?.[Symbol.dispose]())
   let port = options.listen?.port ?? 0
   const server: ApiServer = new ApiServer({
     store,
@@ -124,7 +130,15 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
         ...escalationHooks(authorizer.rbac, authorizer),
         ...objectPermissionHooks({ authorizer, cluster: registries.view(), isEnabled }),
       ]),
-    specialSubresources: (parts) => specialSubresources(parts, { serviceAccounts, clock, random, isEnabled }),
+    specialSubresources(parts) {
+      nodes = new NodeConnections({
+        cluster: parts.cluster,
+        identity: () => keys.identity('apiserver-kubelet-client'),
+        makeClient: nodeUpgradeClient,
+        settings: options.nodeConnections ?? {},
+      })
+      return specialSubresources(parts, { serviceAccounts, clock, random, nodes, isEnabled })
+    },
     virtualResources: (parts) => virtualResources(parts, { clock, audiences: serviceAccounts.audiences }),
     paths: () => openIdEndpoints(serviceAccounts, () => `${options.advertiseAddress || '127.0.0.1'}:${port}`, logger),
     ...(encryption === undefined ? {} : { transformer: (group, plural) => encryption.transformerFor(group, plural) }),
@@ -144,7 +158,12 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
     const insecure = await listenInsecurely(options.insecurePort, server)
     opened.defer(() => insecure.close())
   }
-  opened.use(keys.onChange(() => listener?.setTls(tlsMaterial(keys))))
+  opened.use(
+    keys.onChange((changed) => {
+      listener?.setTls(tlsMaterial(keys))
+      if (changed.includes('apiserver-kubelet-client')) nodes?.forgetIdentity()
+    }),
+  )
   const background = await bootstrap(server, {
     ...options,
     securePort: port,

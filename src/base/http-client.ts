@@ -66,7 +66,7 @@ export function nodeHttpClient(options: HttpClientOptions = {}): HttpClient {
   }
 }
 
-function tlsOptions({ ca, cert, key, serverName, insecureSkipVerify }: HttpClientOptions) {
+export function tlsOptions({ ca, cert, key, serverName, insecureSkipVerify }: HttpClientOptions) {
   return {
     ...(ca === undefined ? {} : { ca }),
     ...(cert === undefined ? {} : { cert }),

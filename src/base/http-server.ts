@@ -32,6 +32,8 @@ export type HttpExchange = {
   readonly httpVersion: '1.1' | '2'
   /** Resolves with the whole body; rejects with `BodyTooLargeError`, or when the client went away. */
   readBody(limitBytes: number): Promise<Buffer>
+  /** The body as it comes, in place of `readBody`; the client is held back while nobody asks for more. Throws when it goes away. */
+  bodyPieces(): AsyncIterable<Uint8Array>
   /** Calls back once, when the exchange is over, whichever side ended it. */
   onClose(callback: () => void): void
   readonly isClosed: boolean
@@ -39,6 +41,19 @@ export type HttpExchange = {
   respond(status: number, headers: HttpHeaders, body?: Uint8Array | string): void
   /** Starts an answer of unknown length. */
   stream(status: number, headers: HttpHeaders): HttpResponseStream
+  /**
+   * The client asked to go on in another protocol (`Upgrade`): gives the connection away, in place of an answer.
+   * What is to be said first, `101 Switching Protocols` and its headers, is up to the caller. Absent where the client did not ask.
+   */
+  takeOver?: (() => TakenConnection) | undefined
+}
+
+export type TakenConnection = {
+  readonly socket: Duplex
+  /** What the client sent after the head. */
+  readonly head: Buffer
+  /** The raw request, for libraries that want it. */
+  readonly request: IncomingMessage
 }
 
 export type HttpResponseStream = {
@@ -53,19 +68,6 @@ export type HttpResponseStream = {
   end(): void
   /** Ends the exchange without a proper end of the answer. */
   abort(): void
-}
-
-/** An HTTP/1.1 upgrade: the socket is the handler's from then on. */
-export type HttpUpgrade = {
-  readonly method: string
-  readonly target: string
-  readonly headers: IncomingHttpHeaders
-  readonly connection: HttpConnection
-  readonly socket: Duplex
-  /** What the client sent after the head. */
-  readonly head: Buffer
-  /** The raw request, for libraries that want it. */
-  readonly request: IncomingMessage
 }
 
 export class BodyTooLargeError extends Error {
@@ -84,7 +86,6 @@ export type HttpListenerOptions = {
   /** Absent: plain HTTP/1.1. */
   tls?: TlsMaterial
   onExchange(exchange: HttpExchange): void
-  onUpgrade?(upgrade: HttpUpgrade): void
   maxStreamsPerConnection?: number
 }
 
@@ -110,14 +111,10 @@ export async function listenHttp(options: HttpListenerOptions): Promise<HttpList
     if (draining) response.setHeader('connection', 'close')
     options.onExchange(new Http1Exchange(request, response, connectionOf(request.socket)))
   }
-  const server = options.tls === undefined ? plainHttp.createServer(onRequest) : secureServer(options, onRequest)
+  const server =
+    options.tls === undefined ? plainHttp.createServer({ shouldUpgradeCallback: mayUpgrade }, onRequest) : secureServer(options, onRequest)
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    if (!options.onUpgrade) {
-      socket.destroy()
-      return
-    }
-    const { method = 'GET', url: target = '/', headers } = request
-    options.onUpgrade({ method, target, headers, connection: connectionOf(request.socket), socket, head, request })
+    options.onExchange(new UpgradeExchange(request, socket, head, connectionOf(request.socket)))
   })
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)
@@ -172,6 +169,8 @@ function secureServer(
   const server = http2.createSecureServer({
     ...secureContextOf(options.tls as TlsMaterial),
     allowHTTP1: true,
+    // Known to Node, not yet to its types.
+    ...({ shouldUpgradeCallback: mayUpgrade } as object),
     requestCert: true,
     // Who a client without a verified certificate is gets decided above.
     rejectUnauthorized: false,
@@ -192,6 +191,12 @@ function secureServer(
 
 function secureContextOf({ cert, key, clientCa }: TlsMaterial) {
   return clientCa === undefined ? { cert, key } : { cert, key, ca: clientCa }
+}
+
+/** Nobody speaks HTTP/2 without TLS here, and a request with a body is read to its end first: both go on as they are. */
+function mayUpgrade({ headers }: IncomingMessage): boolean {
+  const { upgrade = '', 'content-length': length = '0', 'transfer-encoding': coding } = headers
+  return !/\bh2c?\b/i.test(upgrade) && length === '0' && coding === undefined
 }
 
 const connections = new WeakMap<object, HttpConnection>()
@@ -244,6 +249,9 @@ class Http2Exchange implements HttpExchange {
   readBody(limitBytes: number): Promise<Buffer> {
     if (this.#stream.endAfterHeaders) return Promise.resolve(noBytes)
     return collect(this.#stream, limitBytes)
+  }
+  bodyPieces(): AsyncIterable<Uint8Array> {
+    return this.#stream.endAfterHeaders ? noPieces : this.#stream
   }
   onClose(callback: () => void): void {
     if (this.isClosed) callback()
@@ -302,6 +310,9 @@ class Http1Exchange implements HttpExchange {
     if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return Promise.resolve(noBytes)
     return collect(this.#request, limitBytes)
   }
+  bodyPieces(): AsyncIterable<Uint8Array> {
+    return this.#request
+  }
   onClose(callback: () => void): void {
     if (this.isClosed) callback()
     else this.#response.once('close', callback)
@@ -325,7 +336,30 @@ class Http1Exchange implements HttpExchange {
   }
 }
 
+/** A request whose client would rather speak another protocol; answered as any other where it does not get its way. */
+class UpgradeExchange extends Http1Exchange {
+  readonly #response: ServerResponse
+  readonly #taken: TakenConnection
+
+  constructor(request: IncomingMessage, socket: Duplex, head: Buffer, connection: HttpConnection) {
+    const response = new plainHttp.ServerResponse(request)
+    response.shouldKeepAlive = false
+    response.assignSocket(socket as Socket)
+    // What assigning does for sockets that still belong to the server: the end of the answer ends the connection.
+    response.on('finish', () => socket.end())
+    super(request, response, connection)
+    this.#response = response
+    this.#taken = { socket, head, request }
+  }
+
+  takeOver = (): TakenConnection => {
+    this.#response.detachSocket(this.#taken.socket as Socket)
+    return this.#taken
+  }
+}
+
 const noBytes = Buffer.alloc(0)
+const noPieces: AsyncIterable<Uint8Array> = { async *[Symbol.asyncIterator]() {} }
 
 /** One for each open watch: a class, since closures would take several times its memory. */
 class SinkStream implements HttpResponseStream {

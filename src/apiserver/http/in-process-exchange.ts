@@ -74,6 +74,10 @@ class InProcessExchange implements HttpExchange {
   readBody(): Promise<Buffer> {
     return Promise.resolve(this.#body === undefined ? Buffer.alloc(0) : Buffer.from(this.#body as Uint8Array))
   }
+  async *bodyPieces(): AsyncIterable<Uint8Array> {
+    const body = await this.readBody()
+    if (body.length > 0) yield body
+  }
   onClose(callback: () => void): void {
     if (this.#isClosed) callback()
     else this.#closers.push(callback)

@@ -1,5 +1,5 @@
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
-import type { HttpExchange, HttpHeaders, HttpResponseStream } from '#base/http-server.ts'
+import type { HttpExchange, HttpHeaders, HttpResponseStream, TakenConnection } from '#base/http-server.ts'
 
 /** Everybody on the insecure port is the same user, who may do anything: upstream's name for him. */
 const unsecured = new TrustedConnection({ name: 'system:unsecured', groups: ['system:masters'], extra: {} })
@@ -28,6 +28,12 @@ export class InsecureExchange implements HttpExchange {
   }
   readBody(limitBytes: number): Promise<Buffer> {
     return this.#exchange.readBody(limitBytes)
+  }
+  bodyPieces(): AsyncIterable<Uint8Array> {
+    return this.#exchange.bodyPieces()
+  }
+  get takeOver(): (() => TakenConnection) | undefined {
+    return this.#exchange.takeOver
   }
   onClose(callback: () => void): void {
     this.#exchange.onClose(callback)

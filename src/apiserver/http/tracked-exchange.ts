@@ -1,5 +1,5 @@
 /** An exchange that knows what became of it: who looks on learns of the answer before it goes out, and of its end. */
-import type { HttpConnection, HttpExchange, HttpHeaders, HttpResponseStream } from '#base/http-server.ts'
+import type { HttpConnection, HttpExchange, HttpHeaders, HttpResponseStream, TakenConnection } from '#base/http-server.ts'
 
 /** `onAnswer` and `onEnd` are called once, in this order; `onEnd` alone, with status 0, when the client went before the answer. */
 export type ExchangeWatcher = {
@@ -56,8 +56,22 @@ export class TrackedExchange implements HttpExchange {
       return bytes
     })
   }
+  /** Bodies that are passed on are not looked at. */
+  bodyPieces(): AsyncIterable<Uint8Array> {
+    return this.#inner.bodyPieces()
+  }
   onClose(callback: () => void): void {
     this.#inner.onClose(callback)
+  }
+  get takeOver(): (() => TakenConnection) | undefined {
+    const { takeOver } = this.#inner
+    if (takeOver === undefined) return undefined
+    return () => {
+      this.#begin(101, {}, undefined, true)
+      const taken = takeOver()
+      taken.socket.once('close', () => this.#end(0))
+      return taken
+    }
   }
 
   respond(status: number, headers: HttpHeaders, body?: Uint8Array | string): void {

@@ -1,26 +1,68 @@
-/** Logs, exec, attach, port-forward: what the server itself can say before a node agent is asked. */
+/** Logs, exec, attach, port-forward: what the server itself has to say, and then what the agent of the pod's node answers. */
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { Check } from '#api/meta/check.ts'
-import { badRequest, forbidden, internalError, invalid, serviceUnavailable } from '#api/meta/status-error.ts'
+import { genericServerResponse } from '#api/meta/server-response.ts'
+import { badRequest, forbidden, internalError, invalid, unknownFailure } from '#api/meta/status-error.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import type { Authorizer } from '#apiserver/authz/authorizer.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
 import { attributesOf } from '#apiserver/http/handler.ts'
 import { wholeNumber } from '#apiserver/http/query-options.ts'
+import { isTrue } from '#apiserver/http/request-info.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
+import { clientSignal } from '#apiserver/node-connections/backend.ts'
+import { forward } from '#apiserver/node-connections/forward.ts'
+import type { NodeConnections } from '#apiserver/node-connections/node-connections.ts'
+import { sendPieces } from '#apiserver/node-connections/send-answer.ts'
 import { type Admission, judged } from '#apiserver/subresources/judged.ts'
 
-/** The pod is not bound: there are no logs, which is no error. */
-export async function podLog(context: RequestContext, resource: ServedResource): Promise<void> {
+/** A pod that is not bound has no logs, which is no error. */
+export async function podLog(context: RequestContext, resource: ServedResource, nodes: NodeConnections): Promise<void> {
   const { name, namespace } = context.info
   validateLogOptions(context, name)
   const pod = (await resource.registry.get(namespace, name)).object as V1Pod
-  containerOf(pod, context.query.get('container') ?? '')
+  const container = containerOf(pod, context.query.get('container') ?? '')
   if (!pod.spec.nodeName) {
     context.exchange.respond(204, {})
     return
   }
-  throw unreachable(pod.spec.nodeName)
+  const node = await nodes.connectionTo(pod.spec.nodeName)
+  const backend = isSet(context.query, 'insecureSkipTLSVerifyBackend') ? node.unverified : node.backend
+  const target = `/containerLogs/${namespace}/${name}/${container}?${logQuery(context.query)}`
+  const answer = await backend.send({ method: 'GET', target, headers: {}, signal: clientSignal(context) }).catch((error: Error) => {
+    throw unknownFailure(`Get "${backend.scheme}://${backend.host}${target}": ${error.message}`)
+  })
+  if (answer.status < 200 || answer.status > 206) throw logRefusal(answer.status, await shortText(answer.body), name)
+  await sendPieces(context.exchange, 200, { 'content-type': 'text/plain' }, answer.body)
+}
+
+const passedFlags = ['follow', 'previous', 'timestamps']
+const passedNumbers = ['sinceSeconds', 'sinceTime', 'tailLines', 'limitBytes']
+
+function logQuery(query: URLSearchParams): string {
+  const passed = new URLSearchParams()
+  for (const name of passedFlags) if (isSet(query, name)) passed.set(name, 'true')
+  for (const name of passedNumbers) if (query.get(name)) passed.set(name, query.get(name) ?? '')
+  passed.set('stream', query.get('stream') || 'All')
+  passed.sort()
+  return passed.toString()
+}
+
+function logRefusal(status: number, text: string, name: string): Error {
+  if (status === 500) return internalError(text)
+  if (status === 400) return badRequest(text)
+  return genericServerResponse({ code: status, verb: '', resource: { group: '', resource: 'pods/log' }, name, message: text })
+}
+
+async function shortText(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const pieces: Uint8Array[] = []
+  let size = 0
+  for await (const piece of body) {
+    pieces.push(piece)
+    size += piece.length
+    if (size > 50_000) break
+  }
+  return Buffer.concat(pieces).toString('utf8', 0, 50_000)
 }
 
 /**
@@ -30,8 +72,7 @@ export async function podLog(context: RequestContext, resource: ServedResource):
 export async function podStream(
   context: RequestContext,
   resource: ServedResource,
-  authorizer: Authorizer | undefined,
-  admission: Admission,
+  { authorizer, admission, nodes }: { authorizer: Authorizer | undefined; admission: Admission; nodes: NodeConnections },
 ): Promise<void> {
   const { name, namespace, subresource } = context.info
   if (context.info.verb !== 'create' && authorizer !== undefined) {
@@ -54,9 +95,12 @@ export async function podStream(
     isDryRun: false,
   })
   const pod = (await resource.registry.get(namespace, name)).object as V1Pod
-  if (subresource !== 'portforward') containerOf(pod, context.query.get('container') ?? '')
+  const isPortForward = subresource === 'portforward'
+  const container = isPortForward ? '' : containerOf(pod, context.query.get('container') ?? '')
   if (!pod.spec.nodeName) throw badRequest(`pod ${name} does not have a host assigned`)
-  throw unreachable(pod.spec.nodeName)
+  const { backend } = await nodes.connectionTo(pod.spec.nodeName)
+  const path = isPortForward ? `/portForward/${namespace}/${name}` : `/${subresource}/${namespace}/${name}/${container}`
+  await forward(context, { backend, path, query: streamQuery(context.query, subresource), mustUpgrade: true })
 }
 
 /** What admission is shown of a connection: the options of its query. */
@@ -66,8 +110,28 @@ const optionKinds: Readonly<Record<string, string>> = {
   portforward: 'PodPortForwardOptions',
 }
 
-function unreachable(node: string): Error {
-  return serviceUnavailable(`no node agent of ${node} is connected to this server`)
+/** Node agents have their own names for these. */
+const streamFlags: readonly (readonly [string, string])[] = [
+  ['stdin', 'input'],
+  ['stdout', 'output'],
+  ['stderr', 'error'],
+  ['tty', 'tty'],
+]
+
+function streamQuery(query: URLSearchParams, subresource: string): string {
+  const passed = new URLSearchParams()
+  if (subresource === 'portforward') {
+    const ports = query.getAll('ports')
+    if (ports.length > 0) passed.set('port', ports.join(','))
+    return passed.toString()
+  }
+  if (subresource === 'exec') for (const command of query.getAll('command')) passed.append('command', command)
+  for (const [asked, told] of streamFlags) if (isSet(query, asked)) passed.set(told, '1')
+  return passed.toString()
+}
+
+function isSet(query: URLSearchParams, name: string): boolean {
+  return query.get(name) !== '' && isTrue(query.get(name))
 }
 
 /** The container the request is about; a pod with several wants to be told. */

@@ -8,11 +8,13 @@ import { TokenSigner } from '#apiserver/authn/service-account/token-signer.ts'
 import { clusterLookups } from '#apiserver/authn/standard-authenticator.ts'
 import { formOf, respondObject, type SpecialSubresource } from '#apiserver/http/resource-endpoints.ts'
 import { replaceObject } from '#apiserver/http/write-verbs.ts'
+import type { NodeConnections } from '#apiserver/node-connections/node-connections.ts'
 import type { ServerParts } from '#apiserver/server.ts'
 import { bind } from '#apiserver/subresources/binding.ts'
 import { rollBack } from '#apiserver/subresources/deployment-rollback.ts'
 import { evict } from '#apiserver/subresources/eviction.ts'
 import { podLog, podStream } from '#apiserver/subresources/pod-connect.ts'
+import { proxySubresource } from '#apiserver/subresources/proxy.ts'
 import { requestToken } from '#apiserver/subresources/token-request.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Random } from '#base/random.ts'
@@ -33,12 +35,14 @@ type SpecialSubresourceOptions = {
   serviceAccounts: ServiceAccountIssuer
   clock: Clock
   random: Random
+  /** The way to node agents. */
+  nodes: NodeConnections
   isEnabled(featureGate: string): boolean
 }
 
 export function specialSubresources(
   { registries, services, cluster, admission, authorizer }: ServerParts,
-  { serviceAccounts, clock, random, isEnabled }: SpecialSubresourceOptions,
+  { serviceAccounts, clock, random, nodes, isEnabled }: SpecialSubresourceOptions,
 ): ReadonlyMap<string, SpecialSubresource> {
   const { issuers, audiences, privateKey, maxExpirationSeconds, extendsExpiration } = serviceAccounts
   const tokens = new TokenRequests({
@@ -53,17 +57,21 @@ export function specialSubresources(
   const judge = isEnabled('AuthorizePodWebsocketUpgradeCreatePermission') ? authorizer : undefined
   const stream: SpecialSubresource = {
     methods: ['GET', 'POST'],
-    handle: (context, resource) => podStream(context, resource, judge, admission),
+    handle: (context, resource) => podStream(context, resource, { authorizer: judge, admission, nodes }),
   }
+  const proxied = { cluster, nodes, random, admission }
   return new Map<string, SpecialSubresource>([
     ['apps/deployments/rollback', rollback],
     ['extensions/deployments/rollback', rollback],
     ['/pods/binding', { methods: ['POST'], handle: (context) => bind(context, { registries, services, admission }) }],
     ['/pods/eviction', { methods: ['POST'], handle: (context, resource) => evict(context, resource, { registries, services, admission }) }],
-    ['/pods/log', { methods: ['GET'], handle: podLog }],
+    ['/pods/log', { methods: ['GET'], handle: (context, resource) => podLog(context, resource, nodes) }],
     ['/pods/exec', stream],
     ['/pods/attach', stream],
     ['/pods/portforward', stream],
+    ['/pods/proxy', proxySubresource('pods', proxied)],
+    ['/services/proxy', proxySubresource('services', proxied)],
+    ['/nodes/proxy', proxySubresource('nodes', proxied)],
     [
       '/serviceaccounts/token',
       { methods: ['POST'], handle: (context, resource) => requestToken(context, resource, { services, tokens, admission }) },

@@ -1,0 +1,119 @@
+import type { V1Node } from '#api/core/v1/types.gen.ts'
+import { notFound, unknownFailure } from '#api/meta/status-error.ts'
+import type { ClusterView } from '#apiserver/admission/admission.ts'
+import { type Backend, inProcessBackend, socketBackend } from '#apiserver/node-connections/backend.ts'
+import type { HttpClientOptions } from '#base/http-client.ts'
+import type { HttpExchange } from '#base/http-server.ts'
+import type { UpgradeClient } from '#base/upgrade-client.ts'
+
+export type NodeConnectionsOptions = {
+  cluster: Pick<ClusterView, 'get' | 'getFresh'>
+  /** What the server shows to node agents; asked for anew when `forgetIdentity` was called. */
+  identity(): { certificatePem: string; privateKeyPem: string }
+  makeClient(options: HttpClientOptions): UpgradeClient
+  settings: NodeConnectionSettings
+}
+
+export type NodeConnectionSettings = {
+  /** Authorities the certificates of node agents must come from. Absent: they are not verified, as upstream's are not unless asked for. */
+  kubeletCertificateAuthority?: string | string[]
+  /** The types of a node's addresses, the best one first. */
+  kubeletPreferredAddressTypes?: readonly string[]
+  /** Nodes in this process, which have no server that listens. Undefined for the others. */
+  connectNode?(nodeName: string): ((exchange: HttpExchange) => void) | undefined
+}
+
+/** Addresses first: names of nodes often mean nothing outside the node, or its loopback address inside. */
+export const preferredAddressTypes: readonly string[] = ['InternalIP', 'ExternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS']
+
+const defaultPort = 10250
+
+export type NodeConnection = {
+  readonly hostname: string
+  readonly port: number
+  readonly backend: Backend
+  /** The same agent, its certificate not verified. */
+  readonly unverified: Backend
+  /** It takes WebSockets, so that nobody has to translate for it. */
+  readonly takesWebSockets: boolean
+  /** It is in this process: there is no address to be looked at. */
+  readonly isInProcess: boolean
+}
+
+/** The server's way to the agents of nodes. */
+export class NodeConnections implements Disposable {
+  readonly #options: NodeConnectionsOptions
+  #clients: { verified: UpgradeClient; unverified: UpgradeClient } | undefined
+  #pods: UpgradeClient | undefined
+
+  constructor(options: NodeConnectionsOptions) {
+    this.#options = options
+  }
+
+  /** Throws the refusal that clients get when there is no such node, or none of its addresses can be used. */
+  async connectionTo(nodeName: string): Promise<NodeConnection> {
+    const { cluster, settings } = this.#options
+    const node = (await cluster.getFresh('', 'nodes', '', nodeName)) as V1Node | undefined
+    if (node === undefined) throw notFound({ group: '', resource: 'nodes' }, nodeName)
+    const port = node.status?.daemonEndpoints?.kubeletEndpoint?.Port || defaultPort
+    const handle = settings.connectNode?.(nodeName)
+    if (handle !== undefined) {
+      const backend = inProcessBackend(handle, nodeName)
+      return { hostname: nodeName, port, backend, unverified: backend, takesWebSockets: true, isInProcess: true }
+    }
+    const hostname = preferredAddress(node, settings.kubeletPreferredAddressTypes ?? preferredAddressTypes)
+    const { verified, unverified } = this.#nodeClients()
+    const host = joinedHostPort(hostname, String(port))
+    return {
+      hostname,
+      port,
+      backend: socketBackend(verified, 'https', host),
+      unverified: socketBackend(unverified, 'https', host),
+      takesWebSockets: node.status?.declaredFeatures?.includes('ExtendWebSocketsToKubelet') ?? false,
+      isInProcess: false,
+    }
+  }
+
+  /** A pod, or another port of a node: nobody's identity is shown, and certificates are not looked at. */
+  otherBackend(scheme: string, host: string): Backend {
+    this.#pods ??= this.#options.makeClient({ insecureSkipVerify: true })
+    return socketBackend(this.#pods, scheme === 'https' ? 'https' : 'http', host)
+  }
+
+  /** The certificate was renewed: connections from now on show the current one, open ones go on. */
+  forgetIdentity(): void {
+    this.#clients = undefined
+  }
+
+  [Symbol.dispose](): void {
+    this.#clients?.verified[Symbol.dispose]()
+    this.#clients?.unverified[Symbol.dispose]()
+    this.#pods?.[Symbol.dispose]()
+  }
+
+  #nodeClients() {
+    if (this.#clients === undefined) {
+      const { identity, makeClient, settings } = this.#options
+      const { certificatePem: cert, privateKeyPem: key } = identity()
+      const ca = settings.kubeletCertificateAuthority
+      const unverified = makeClient({ cert, key, insecureSkipVerify: true })
+      this.#clients = { verified: ca === undefined ? unverified : makeClient({ cert, key, ca }), unverified }
+    }
+    return this.#clients
+  }
+}
+
+function preferredAddress({ status }: V1Node, types: readonly string[]): string {
+  const addresses = status?.addresses ?? []
+  for (const wanted of types) {
+    const found = addresses.find(({ type }) => type === wanted)
+    if (found !== undefined) return found.address
+  }
+  const known = addresses.map(({ type, address }) => `{${type} ${address}}`).join(' ')
+  throw unknownFailure(`no preferred addresses found; known addresses: [${known}]`)
+}
+
+export function joinedHostPort(host: string, port: string): string {
+  const literal = host.includes(':') ? `[${host}]` : host
+  return port === '' ? literal : `${literal}:${port}`
+}

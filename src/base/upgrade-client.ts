@@ -1,0 +1,116 @@
+/** Requests that are passed on to another server: bodies stream both ways, and the connection may change its protocol. */
+import type { IncomingHttpHeaders, IncomingMessage, Agent as PlainAgent } from 'node:http'
+import { Agent, request as secureRequest } from 'node:https'
+import type { Duplex } from 'node:stream'
+import { type HttpClientOptions, tlsOptions } from '#base/http-client.ts'
+import { plainHttp } from '#base/plain-http.ts'
+
+export type PassedRequest = {
+  url: string
+  method: string
+  /** Sent as they are; with `connection` and `upgrade` among them, the other server may switch protocols. */
+  headers: Record<string, string | string[]>
+  body?: AsyncIterable<Uint8Array>
+  signal?: AbortSignal
+}
+
+export type PassedAnswer = {
+  status: number
+  headers: IncomingHttpHeaders
+  /** Name, value, name, value as they came. */
+  rawHeaders: readonly string[]
+  /** To be read to its end, or the request's signal aborted. */
+  body: AsyncIterable<Uint8Array>
+  /** The other server switched protocols (status 101): the connection from here on, and what it sent already. */
+  upgraded?: { socket: Duplex; head: Buffer }
+}
+
+export type UpgradeClient = Disposable & {
+  /** Rejects when no answer could be had; any status is an answer. */
+  send(request: PassedRequest): Promise<PassedAnswer>
+}
+
+/** As long as upstream's dialer waits. */
+const connectLimitMs = 30_000
+
+/** HTTP/1.1, over TLS or not, by the URL. Connections are kept for further requests, but for those that asked for another protocol. */
+export function nodeUpgradeClient(options: HttpClientOptions = {}): UpgradeClient {
+  const secureAgent = new Agent({ keepAlive: true, ...tlsOptions(options) })
+  const plainAgent: PlainAgent = new plainHttp.Agent({ keepAlive: true })
+  return {
+    send({ url, method, headers, body, signal }) {
+      const isSecure = url.startsWith('https:')
+      const isUpgrade = 'upgrade' in headers
+      const request = {
+        method,
+        headers,
+        ...(isUpgrade
+          ? { agent: false as const, ...(isSecure ? tlsOptions(options) : {}) }
+          : { agent: isSecure ? secureAgent : plainAgent }),
+        ...(signal ? { signal } : {}),
+      }
+      return new Promise((resolve, reject) => {
+        const outgoing = (isSecure ? secureRequest : plainHttp.request)(new URL(url), request)
+        outgoing.on('socket', (socket) => {
+          socket.setNoDelay(true)
+          if (!socket.connecting) return
+          const timer = setTimeout(() => outgoing.destroy(new ConnectTimeout('i/o timeout')), connectLimitMs)
+          socket.once(isSecure ? 'secureConnect' : 'connect', () => clearTimeout(timer))
+          socket.once('close', () => clearTimeout(timer))
+        })
+        outgoing.on('response', (incoming) => resolve(answerOf(incoming)))
+        outgoing.on('upgrade', (incoming, socket, head) => resolve({ ...answerOf(incoming), upgraded: { socket, head } }))
+        outgoing.on('error', reject)
+        if (body === undefined) outgoing.end()
+        else void pour(body, outgoing)
+      })
+    },
+    [Symbol.dispose]() {
+      secureAgent.destroy()
+      plainAgent.destroy()
+    },
+  }
+}
+
+export class ConnectTimeout extends Error {
+  override name = 'ConnectTimeout'
+}
+
+function answerOf(incoming: IncomingMessage): PassedAnswer {
+  return { status: incoming.statusCode ?? 0, headers: incoming.headers, rawHeaders: incoming.rawHeaders, body: incoming }
+}
+
+/** A sender that goes away takes the request with it. */
+async function pour(body: AsyncIterable<Uint8Array>, outgoing: ReturnType<typeof plainHttp.request>): Promise<void> {
+  try {
+    for await (const piece of body) {
+      if (outgoing.destroyed) return
+      if (!outgoing.write(piece))
+        await new Promise<void>((resolve) => {
+          outgoing.once('drain', resolve)
+          outgoing.once('close', resolve)
+        })
+    }
+    outgoing.end()
+  } catch (error) {
+    outgoing.destroy(error instanceof Error ? error : new Error(String(error)))
+  }
+}
+
+/** Joins two connections; when one ends, what it sent still arrives, and then the other ends as well. What was read ahead is sent first. */
+export function splice(left: { socket: Duplex; head: Buffer }, right: { socket: Duplex; head: Buffer }): void {
+  if (left.head.length > 0) right.socket.write(left.head)
+  if (right.head.length > 0) left.socket.write(right.head)
+  join(left.socket, right.socket)
+  join(right.socket, left.socket)
+}
+
+function join(from: Duplex, to: Duplex): void {
+  from.pipe(to, { end: false })
+  const end = () => {
+    if (!to.writableEnded) to.end(() => to.destroy())
+  }
+  from.on('error', end)
+  from.on('end', end)
+  from.on('close', end)
+}
