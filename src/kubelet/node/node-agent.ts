@@ -8,12 +8,14 @@ import type { Random } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
 import { EventRecorder } from '#client/events/event-recorder.ts'
 import { retryOnConflict } from '#client/retry.ts'
+import { type HookRunner, hookRunner } from '#kubelet/hooks/hook-runner.ts'
 import { NodeLease } from '#kubelet/node/node-lease.ts'
 import { type NodeDescription, nodeObject, nodeStatus } from '#kubelet/node/node-object.ts'
 import type { PodFeed } from '#kubelet/node/pod-feed.ts'
 import { noSurroundings, type PodSurroundings } from '#kubelet/pod-worker/pod-surroundings.ts'
 import { PodWorker } from '#kubelet/pod-worker/pod-worker.ts'
-import type { ProbeResults, Runtime } from '#kubelet/runtimes/runtime.ts'
+import type { PodProbes } from '#kubelet/probes/pod-probes.ts'
+import type { Runtime } from '#kubelet/runtimes/runtime.ts'
 import { StatusManager } from '#kubelet/status/status-manager.ts'
 
 export type NodeAgentOptions = {
@@ -24,7 +26,8 @@ export type NodeAgentOptions = {
   node: NodeDescription
   runtime: Runtime
   surroundings?: PodSurroundings
-  probes: ProbeResults
+  probes: PodProbes
+  hooks?: HookRunner
   pods: PodFeed
 }
 
@@ -90,9 +93,9 @@ export class NodeAgent {
       worker.update(pod)
       return
     }
-    const { runtime, surroundings = noSurroundings, probes, clock, logger, node } = this.#options
+    const { runtime, surroundings = noSurroundings, probes, clock, logger, node, hooks = hookRunner({ runtime, clock }) } = this.#options
     const made = new PodWorker(pod, {
-      ...{ runtime, surroundings, probes, clock, logger, events: this.#events, hostIps: node.addresses },
+      ...{ runtime, surroundings, probes, hooks, clock, logger, events: this.#events, hostIps: node.addresses },
       report: (current, status, isOver) => this.#statuses.tell(current, status, isOver),
       onGone: () => this.#workers.delete(uid),
     })

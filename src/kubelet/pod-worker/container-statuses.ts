@@ -1,8 +1,11 @@
 /** What is told of each container of a pod. */
 import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
-import type { V1Container, V1ContainerState, V1ContainerStatus, V1Pod } from '#api/core/v1/types.gen.ts'
+import type { V1Container, V1ContainerState, V1ContainerStatus, V1Pod, V1ResourceRequirements } from '#api/core/v1/types.gen.ts'
+import { compareQuantities } from '#api/meta/quantity.ts'
 import { formatTime } from '#api/meta/time.ts'
-import type { Waiting } from '#kubelet/pod-worker/next-steps.ts'
+import type { Waiting } from '#kubelet/pod-worker/pod-steps.ts'
+import { resizableResources } from '#kubelet/pod-worker/resizes.ts'
+import { restartingAll } from '#kubelet/pod-worker/restart-all.ts'
 import type { ObservedContainer, ObservedPod, ProbeResults } from '#kubelet/runtimes/runtime.ts'
 
 export type StatusSources = {
@@ -14,6 +17,10 @@ export type StatusSources = {
   previous: readonly V1ContainerStatus[]
   /** Nothing of this pod will be started any more. */
   isEnding: boolean
+  /** All containers are removed so that they can be started anew. */
+  isRestartingAll: boolean
+  /** Containers whose postStart hooks run: they are told of when that is done. */
+  hooking: ReadonlySet<string>
 }
 
 export function containerStatuses(containers: readonly V1Container[], isInit: boolean, sources: StatusSources): V1ContainerStatus[] {
@@ -21,24 +28,26 @@ export function containerStatuses(containers: readonly V1Container[], isInit: bo
 }
 
 function statusOf(container: V1Container, isInit: boolean, sources: StatusSources): V1ContainerStatus {
-  const { pod, observed, probes, waiting, isEnding } = sources
+  const { pod, observed, probes, waiting, hooking } = sources
   const [current, before] = observed.containers.filter(({ name }) => name === container.name)
   const previous = sources.previous.find(({ name }) => name === container.name)
   if (current === undefined) return unseenStatus(container, previous, isInit, sources)
-  const runs = current.state === 'running'
+  const runs = current.state === 'running' && !hooking.has(current.id)
   const isStarted = runs && probes.isStarted(current)
   const status: V1ContainerStatus = {
     name: container.name,
-    state: stateOf(current, waitingReason(pod)),
-    lastState: lastStateOf(before, previous),
-    ready: isReady(container, current, isInit, isStarted && !isEnding && probes.isReady(current)),
+    state: runs || current.state === 'exited' ? stateOf(current) : { waiting: { reason: waitingReason(pod) } },
+    lastState: lastStateOf(current, before, previous),
+    ready: isReady(container, current, isInit, isStarted && probes.isReady(current)),
     restartCount: Math.max(current.attempt, previous?.restartCount ?? 0),
     image: current.image,
     imageID: current.imageId,
     containerID: current.id,
     started: isStarted,
-    ...resourcesOf(container),
+    ...resourcesOf(container, current, previous),
     ...mountsOf(container),
+    ...userOf(current),
+    ...(container.lifecycle?.stopSignal ? { stopSignal: container.lifecycle.stopSignal } : {}),
   }
   const reason = waiting.get(container.name)
   if (reason !== undefined && !runs) {
@@ -54,10 +63,8 @@ function isReady(container: V1Container, current: ObservedContainer, isInit: boo
   return probedReady
 }
 
-function stateOf(container: ObservedContainer, waitingFor: string): V1ContainerState {
-  const { state, startedMs, finishedMs, exitCode = 0, reason, message, id } = container
+function stateOf({ state, startedMs, finishedMs, exitCode = 0, reason, message, id }: ObservedContainer): V1ContainerState {
   const startedAt = startedMs === undefined ? null : formatTime(startedMs)
-  if (state === 'created') return { waiting: { reason: waitingFor } }
   if (state === 'running') return { running: { startedAt } }
   return {
     terminated: {
@@ -71,21 +78,28 @@ function stateOf(container: ObservedContainer, waitingFor: string): V1ContainerS
   }
 }
 
-function lastStateOf(before: ObservedContainer | undefined, previous: V1ContainerStatus | undefined): V1ContainerState {
-  if (before?.state === 'exited') return stateOf(before, '')
+function lastStateOf(
+  current: ObservedContainer,
+  before: ObservedContainer | undefined,
+  previous: V1ContainerStatus | undefined,
+): V1ContainerState {
+  if (before?.state === 'exited') return stateOf(before)
+  // The one before may be gone from the runtime.
+  if (previous?.state?.terminated && previous.containerID !== current.id) return { terminated: previous.state.terminated }
   return previous?.lastState ?? {}
 }
 
 const lostMessage = 'The container could not be located when the pod was terminated'
+const lostWhileRunning = 'The container could not be located when the pod was deleted.  The container used to be Running'
+const removedMessage = 'The container is removed because RestartAllContainers in place'
 
 /** The runtime knows nothing of it: it was not made yet, or is lost. */
 function unseenStatus(
   container: V1Container,
   previous: V1ContainerStatus | undefined,
   isInit: boolean,
-  { pod, waiting, isEnding }: StatusSources,
+  { pod, observed, waiting, isEnding, isRestartingAll }: StatusSources,
 ): V1ContainerStatus {
-  if (previous?.state?.terminated) return previous
   const status: V1ContainerStatus = {
     name: container.name,
     state: { waiting: waiting.get(container.name) ?? { reason: waitingReason(pod) } },
@@ -97,20 +111,68 @@ function unseenStatus(
     started: false,
     ...mountsOf(container),
   }
+  if (isRestartingAll && previous !== undefined && !previous.state?.waiting) {
+    status.state = { waiting: { reason: restartingAll, message: removedMessage } }
+    status.lastState = { terminated: { exitCode: 137, reason: restartingAll, message: removedMessage, startedAt: null, finishedAt: null } }
+    status.restartCount++
+    return status
+  }
+  if (previous?.state?.terminated) return previous
+  if (isInit && !isSidecar(container) && hasAppContainer(pod, observed)) {
+    const message = 'Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally'
+    status.state = { terminated: { exitCode: 0, reason: 'Completed', message, startedAt: null, finishedAt: null } }
+    status.ready = true
+    return status
+  }
   const wasRunning = previous?.state?.running !== undefined
-  if (wasRunning || (isEnding && !isInit && (pod.spec.initContainers ?? []).length === 0)) {
-    const lost = { exitCode: 137, reason: 'ContainerStatusUnknown', message: lostMessage, startedAt: null, finishedAt: null }
-    if (isEnding) status.state = { terminated: lost }
-    else status.lastState = { terminated: lost }
+  if (isEnding && (wasRunning || (!isInit && (pod.spec.initContainers ?? []).length === 0))) {
+    status.state = { terminated: lost(lostMessage) }
+  } else if (wasRunning) {
+    status.lastState = { terminated: lost(lostWhileRunning) }
+    status.restartCount++
   }
   return status
 }
 
+const lost = (message: string) => ({ exitCode: 137, reason: 'ContainerStatusUnknown', message, startedAt: null, finishedAt: null })
+
+const hasAppContainer = ({ spec }: V1Pod, { containers }: ObservedPod): boolean =>
+  spec.containers.some(({ name }) => containers.some((container) => container.name === name))
+
 const waitingReason = ({ spec }: V1Pod): string => ((spec.initContainers ?? []).length > 0 ? 'PodInitializing' : 'ContainerCreating')
 
-function resourcesOf({ resources }: V1Container): Pick<V1ContainerStatus, 'resources' | 'allocatedResources'> {
+/** What the container really has, as far as somebody knows; what it was allotted otherwise. */
+function resourcesOf(
+  { resources }: V1Container,
+  { id, state, resources: actual }: ObservedContainer,
+  previous: V1ContainerStatus | undefined,
+): Pick<V1ContainerStatus, 'resources' | 'allocatedResources'> {
   if (resources === undefined) return { resources: {} }
-  return { resources, ...(resources.requests ? { allocatedResources: resources.requests } : {}) }
+  const { requests, limits } = resources
+  const before = previous?.state?.running && previous.containerID === id ? previous.resources : undefined
+  const known = state === 'running' ? (actual ?? before) : undefined
+  const shown =
+    known === undefined ? resources : { ...resources, ...merged('requests', requests, known), ...merged('limits', limits, known) }
+  return { resources: shown, ...(requests ? { allocatedResources: requests } : {}) }
+}
+
+/** Only what is allotted is told of, and only cpu and memory may differ from it. */
+function merged(
+  list: 'requests' | 'limits',
+  allotted: Record<string, string> | undefined,
+  known: V1ResourceRequirements,
+): Partial<V1ResourceRequirements> {
+  if (allotted === undefined) return {}
+  const shown = { ...allotted }
+  for (const name of resizableResources) {
+    const value = known[list]?.[name]
+    if (value !== undefined && shown[name] !== undefined && compareQuantities(value, shown[name]) !== 0) shown[name] = value
+  }
+  return { [list]: shown }
+}
+
+function userOf({ user }: ObservedContainer): Pick<V1ContainerStatus, 'user'> {
+  return user === undefined ? {} : { user: { linux: { ...user } } }
 }
 
 /** Mounts below a read-only one stay writable: no runtime here can do otherwise. */

@@ -2,8 +2,18 @@
 import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Container, V1ContainerStatus, V1Pod, V1PodCondition } from '#api/core/v1/types.gen.ts'
 import type { PodPhase } from '#kubelet/pod-worker/pod-phase.ts'
+import { mayRestartAllContainers } from '#kubelet/pod-worker/restarts.ts'
 
-export const ownConditions: readonly string[] = ['PodReadyToStartContainers', 'Initialized', 'Ready', 'ContainersReady', 'PodScheduled']
+export const ownConditions: readonly string[] = [
+  ...['PodReadyToStartContainers', 'Initialized', 'Ready', 'ContainersReady', 'PodScheduled'],
+  ...['PodResizePending', 'PodResizeInProgress', 'AllContainersRestarting'],
+]
+
+/** How a resize stands, as the node and the worker see it. */
+export type ResizeConditions = {
+  pending?: { reason: 'Deferred' | 'Infeasible'; message: string; generation: number }
+  inProgress?: { reason?: string; message?: string; generation: number }
+}
 
 type Verdict = Pick<V1PodCondition, 'status' | 'reason' | 'message'>
 
@@ -19,12 +29,16 @@ export function podConditions(
     hasSandbox,
     nowText,
     previous,
+    resize = {},
+    isRestartingAll = false,
   }: {
     phase: PodPhase
     statuses: readonly V1ContainerStatus[]
     hasSandbox: boolean
     nowText: string
     previous: readonly V1PodCondition[]
+    resize?: ResizeConditions
+    isRestartingAll?: boolean
   },
 ): V1PodCondition[] {
   const others = (pod.status?.conditions ?? []).filter(({ type }) => !ownConditions.includes(type))
@@ -35,6 +49,9 @@ export function podConditions(
     ['Ready', containersReady.status === 'True' ? gatesVerdict(pod, others) : containersReady],
     ['ContainersReady', containersReady],
     ['PodScheduled', yes],
+    ...(mayRestartAllContainers(pod.spec)
+      ? [['AllContainersRestarting', restartVerdict(phase, isRestartingAll)] as [string, Verdict]]
+      : []),
   ]
   const own = verdicts.map(([type, verdict]): V1PodCondition => {
     const before = previous.find((condition) => condition.type === type)
@@ -46,7 +63,36 @@ export function podConditions(
       lastTransitionTime: before?.status === verdict.status && before.lastTransitionTime ? before.lastTransitionTime : nowText,
     }
   })
-  return [...others, ...own]
+  return [...others, ...resizeConditions(resize, previous, nowText), ...own]
+}
+
+function resizeConditions(
+  { pending, inProgress }: ResizeConditions,
+  previous: readonly V1PodCondition[],
+  nowText: string,
+): V1PodCondition[] {
+  const condition = (type: string, { generation, ...words }: { reason?: string; message?: string; generation: number }): V1PodCondition => {
+    const before = previous.find((each) => each.type === type)
+    return {
+      type,
+      ...(generation ? { observedGeneration: generation } : {}),
+      status: 'True',
+      ...words,
+      lastProbeTime: null,
+      lastTransitionTime: before?.status === 'True' && before.lastTransitionTime ? before.lastTransitionTime : nowText,
+    }
+  }
+  return [
+    ...(pending === undefined ? [] : [condition('PodResizePending', pending)]),
+    ...(inProgress === undefined ? [] : [condition('PodResizeInProgress', inProgress)]),
+  ]
+}
+
+function restartVerdict(phase: PodPhase, isRestartingAll: boolean): Verdict {
+  if (phase === 'Succeeded') return no('PodCompleted')
+  if (phase === 'Failed') return no('PodFailed')
+  if (!isRestartingAll) return { status: 'False' }
+  return { status: 'True', reason: 'RestartAllContainersStarted', message: 'container exited with restart policy rule' }
 }
 
 function containersReadyVerdict({ spec }: V1Pod, statuses: readonly V1ContainerStatus[], phase: PodPhase): Verdict {

@@ -1,5 +1,6 @@
 import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Container, V1ContainerStatus, V1PodSpec } from '#api/core/v1/types.gen.ts'
+import { restartingAll } from '#kubelet/pod-worker/restart-all.ts'
 import { shouldRestart } from '#kubelet/pod-worker/restarts.ts'
 
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed'
@@ -10,7 +11,13 @@ export function podPhase(spec: V1PodSpec, statuses: readonly V1ContainerStatus[]
   const sidecars = (spec.initContainers ?? []).filter(isSidecar)
   const inits = (spec.initContainers ?? []).filter((container) => !isSidecar(container))
   const exits = inits.map((container) => ({ container, end: endOf(statusOf(container)) }))
-  if (exits.some(({ container, end }) => end && end.exitCode !== 0 && !shouldRestart(container, spec, end.exitCode, true))) return 'Failed'
+  if (
+    exits.some(
+      ({ container, end }) =>
+        end && end.exitCode !== 0 && end.reason !== restartingAll && !shouldRestart(container, spec, end.exitCode, true),
+    )
+  )
+    return 'Failed'
 
   const apps = spec.containers.map((container) => ({ container, status: statusOf(container), end: endOf(statusOf(container)) }))
   const hasStarted = apps.some(({ status, end }) => status?.state?.running || end)
@@ -20,7 +27,7 @@ export function podPhase(spec: V1PodSpec, statuses: readonly V1ContainerStatus[]
   if (isInitPending || (isSidecarPending && !hasStarted) || isWaiting) return 'Pending'
   const isRunning = [...sidecars, ...spec.containers].some((container) => statusOf(container)?.state?.running)
   if (isRunning) return 'Running'
-  const mayComeBack = apps.some(({ container, end }) => shouldRestart(container, spec, end?.exitCode ?? 0))
+  const mayComeBack = apps.some(({ container, end }) => end?.reason === restartingAll || shouldRestart(container, spec, end?.exitCode ?? 0))
   if (mayComeBack && !isEnding) return 'Running'
   return apps.every(({ end }) => end?.exitCode === 0) ? 'Succeeded' : 'Failed'
 }

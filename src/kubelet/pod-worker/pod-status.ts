@@ -1,10 +1,11 @@
-import { podQosClass } from '#api/core/v1/resources.ts'
+import { podLimits, podQosClass, podRequests, type Quantities } from '#api/core/v1/resources.ts'
 import type { V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
 import { formatTime } from '#api/meta/time.ts'
 import { containerStatuses } from '#kubelet/pod-worker/container-statuses.ts'
-import type { Waiting } from '#kubelet/pod-worker/next-steps.ts'
-import { podConditions } from '#kubelet/pod-worker/pod-conditions.ts'
+import { podConditions, type ResizeConditions } from '#kubelet/pod-worker/pod-conditions.ts'
 import { type PodPhase, podPhase } from '#kubelet/pod-worker/pod-phase.ts'
+import type { Waiting } from '#kubelet/pod-worker/pod-steps.ts'
+import { isRestartingAll } from '#kubelet/pod-worker/restart-all.ts'
 import type { ObservedPod, ProbeResults } from '#kubelet/runtimes/runtime.ts'
 
 export type PodStatusOptions = {
@@ -20,16 +21,22 @@ export type PodStatusOptions = {
   isOver: boolean
   /** Why the pod was ended by its node. */
   failure?: { reason: string; message: string }
+  /** Containers whose postStart hooks run. */
+  hooking?: ReadonlySet<string>
+  resize?: ResizeConditions
 }
 
 /** What the API is told of a pod, from what the runtime shows of it. */
 export function podStatus(pod: V1Pod, options: PodStatusOptions): V1PodStatus {
   const { observed, probes, waiting, previous, nowMs, hostIps, isEnding, isOver, failure } = options
   const nowText = formatTime(nowMs)
-  const sources = { pod, observed, probes, waiting, isEnding }
+  const restartsAll = isRestartingAll(pod, observed, previous)
+  const sources = { pod, observed, probes, waiting, isEnding, isRestartingAll: restartsAll, hooking: options.hooking ?? noIds }
   const inits = pod.spec.initContainers ?? []
   const initStatuses = containerStatuses(inits, true, { ...sources, previous: previous.initContainerStatuses ?? [] })
   const appStatuses = containerStatuses(pod.spec.containers, false, { ...sources, previous: previous.containerStatuses ?? [] })
+  const ephemeral = pod.spec.ephemeralContainers ?? []
+  const ephemeralStatuses = containerStatuses(ephemeral, false, { ...sources, previous: previous.ephemeralContainerStatuses ?? [] })
   const statuses = [...initStatuses, ...appStatuses]
   const phase = settledPhase(pod, failure === undefined ? podPhase(pod.spec, statuses, isEnding) : 'Failed', previous, isEnding, isOver)
   const sandbox = observed.sandboxes.find(({ isReady }) => isReady)
@@ -43,6 +50,8 @@ export function podStatus(pod: V1Pod, options: PodStatusOptions): V1PodStatus {
       hasSandbox: sandbox !== undefined,
       nowText,
       previous: previous.conditions ?? [],
+      isRestartingAll: restartsAll,
+      ...(options.resize === undefined ? {} : { resize: options.resize }),
     }),
     ...(message ? { message } : {}),
     ...(reason ? { reason } : {}),
@@ -51,8 +60,25 @@ export function podStatus(pod: V1Pod, options: PodStatusOptions): V1PodStatus {
     startTime: previous.startTime ?? nowText,
     ...(inits.length > 0 ? { initContainerStatuses: initStatuses } : {}),
     containerStatuses: appStatuses,
+    ...(ephemeral.length > 0 ? { ephemeralContainerStatuses: ephemeralStatuses } : {}),
+    ...podResources(pod),
     qosClass: pod.status?.qosClass ?? podQosClass(pod),
   }
+}
+
+const noIds: ReadonlySet<string> = new Set()
+
+function podResources({ spec }: V1Pod): Pick<V1PodStatus, 'resources' | 'allocatedResources'> {
+  const requests = texts(podRequests(spec))
+  const limits = texts(podLimits(spec))
+  if (requests === undefined && limits === undefined) return {}
+  const resources = { ...(requests ? { requests } : {}), ...(limits ? { limits } : {}) }
+  return { resources, ...(requests ? { allocatedResources: requests } : {}) }
+}
+
+function texts(quantities: Quantities): Record<string, string> | undefined {
+  const entries = Object.entries(quantities).map(([name, quantity]) => [name, quantity.toString()] as const)
+  return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }
 
 const isTerminal = (phase: string | undefined): phase is PodPhase => phase === 'Succeeded' || phase === 'Failed'

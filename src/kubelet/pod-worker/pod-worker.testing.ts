@@ -11,7 +11,7 @@ export const aPod = (spec: Partial<V1PodSpec> = {}, metadata: V1Pod['metadata'] 
   }) as V1Pod
 
 /** `app running`, `app exited 3`, `app created`: latest first; the number of those before is the attempt. */
-export function observed(lines: readonly string[], { hasSandbox = true, finishedMs = startMs } = {}): ObservedPod {
+export function observed(lines: readonly string[], { hasSandbox = true, isReady = true, finishedMs = startMs } = {}): ObservedPod {
   const containers = lines.map((line, index): ObservedContainer => {
     const [name = '', state = '', code = '0'] = line.split(' ')
     const attempt = lines.slice(index + 1).filter((other) => other.startsWith(`${name} `)).length
@@ -22,7 +22,7 @@ export function observed(lines: readonly string[], { hasSandbox = true, finished
       ...(state === 'exited' ? { finishedMs, exitCode: Number(code) } : {}),
     }
   })
-  return { containers, sandboxes: hasSandbox ? [{ id: 's1', isReady: true, createdMs: startMs, ips: ['100.64.0.2'] }] : [] }
+  return { containers, sandboxes: hasSandbox ? [{ id: 's1', isReady, createdMs: startMs, ips: ['100.64.0.2'] }] : [] }
 }
 
 export const allWell: ProbeResults = { isStarted: () => true, isReady: () => true }

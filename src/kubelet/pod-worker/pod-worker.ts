@@ -1,23 +1,32 @@
 import { Pod } from '#api/core/v1/pod/pod.ts'
-import type { V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
-import { parseTime } from '#api/meta/time.ts'
+import { podQosClass } from '#api/core/v1/resources.ts'
+import type { V1Container, V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
+import { formatTime, parseTime } from '#api/meta/time.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import { type EventRecorder, referenceTo } from '#client/events/event-recorder.ts'
-import { type NextSteps, nextSteps, type PodStep, podText, type Waiting } from '#kubelet/pod-worker/next-steps.ts'
+import type { HookRunner } from '#kubelet/hooks/hook-runner.ts'
+import { ContainerStarter } from '#kubelet/pod-worker/container-starter.ts'
+import { ContainerStopper } from '#kubelet/pod-worker/container-stopper.ts'
+import { nextSteps, podText } from '#kubelet/pod-worker/next-steps.ts'
 import { podStatus } from '#kubelet/pod-worker/pod-status.ts'
-import { type PodSurroundings, StartFailure } from '#kubelet/pod-worker/pod-surroundings.ts'
-import type { BackOff } from '#kubelet/pod-worker/restarts.ts'
-import type { ProbeResults, Runtime } from '#kubelet/runtimes/runtime.ts'
+import type { NextSteps, PodStep, Waiting, WorkerMemory } from '#kubelet/pod-worker/pod-steps.ts'
+import type { PodSurroundings } from '#kubelet/pod-worker/pod-surroundings.ts'
+import { type PendingResize, ResizeProgress } from '#kubelet/pod-worker/resize-progress.ts'
+import type { PodProbes } from '#kubelet/probes/pod-probes.ts'
+import type { ObservedPod, Runtime } from '#kubelet/runtimes/runtime.ts'
 
 export type PodWorkerOptions = {
   runtime: Runtime
   surroundings: PodSurroundings
-  probes: ProbeResults
+  probes: PodProbes
+  hooks: HookRunner
   clock: Clock
   logger: Logger
   events: EventRecorder
   hostIps: readonly string[]
+  /** The node does not take the pod: it fails at once. */
+  rejection?: Waiting
   /** Hears of every look at the pod. `isOver`: no container runs, and none will. */
   report(pod: V1Pod, status: V1PodStatus, isOver: boolean): void
   /** The pod is gone from the API, and nothing is left of it here. */
@@ -34,15 +43,15 @@ const retryMs = 10_000
  */
 export class PodWorker {
   readonly #options: PodWorkerOptions
+  readonly #starter: ContainerStarter
+  readonly #stopper: ContainerStopper
+  readonly #resize: ResizeProgress
   #pod: V1Pod
   #isRemoved = false
   #status: V1PodStatus | undefined
+  #ip = ''
   #endsByMs: number | undefined
   #failure: Waiting | undefined
-  readonly #backOffs = new Map<string, BackOff>()
-  readonly #stopping = new Map<string, number>()
-  readonly #failures = new Map<string, Waiting & { retryAtMs: number }>()
-  #starting: AbortController | undefined
   #wake: { atMs: number; timer: Timer } | undefined
   #isLooking = false
   #mustLookAgain = false
@@ -51,12 +60,54 @@ export class PodWorker {
   constructor(pod: V1Pod, options: PodWorkerOptions) {
     this.#pod = pod
     this.#options = options
+    const { runtime, surroundings, hooks, clock, logger, events } = options
+    const shared = { runtime, hooks, clock, logger, tell: this.#tell.bind(this), onChange: () => this.look() }
+    this.#stopper = new ContainerStopper(shared)
+    this.#starter = new ContainerStarter({
+      ...shared,
+      surroundings,
+      tellOfPod: (type, reason, message) => events.record(Pod, this.#pod, type, reason, message),
+      kill: (id, container, message) => this.#kill(id, container, message),
+    })
+    this.#resize = new ResizeProgress(pod.status ?? {}, {
+      tell: (type, reason, message) => events.record(Pod, this.#pod, type, reason, message),
+      clock,
+    })
+    this.#failure = options.rejection
   }
 
-  /** The pod as the API has it now. */
-  update(pod: V1Pod): void {
+  /** The pod with the resources the node has allotted to it. */
+  get pod(): V1Pod {
+    return this.#pod
+  }
+
+  /** Nothing of it takes up resources any more. */
+  get isDone(): boolean {
+    return isFinished(this.#status) || isFinished(this.#pod.status)
+  }
+
+  /** The pod as the API has it now, but for resources that the node has not allotted (yet). */
+  update(pod: V1Pod, pending?: PendingResize): void {
+    const isSame = this.#pod === pod
     this.#pod = pod
+    this.#resize.pending = pending
+    if (!isSame) this.refresh()
     this.look()
+  }
+
+  /** The node has allotted other resources than the containers have. */
+  resizeBegins(): void {
+    this.#resize.begin(this.#pod)
+    this.look()
+  }
+
+  /** Brings files up to date that mirror objects of the API. */
+  refresh(): void {
+    const { surroundings, logger } = this.#options
+    if (this.#status === undefined || this.#endsByMs !== undefined || this.isDone) return
+    surroundings.refresh(this.#pod).catch((error: unknown) => {
+      logger.debug('files of a pod could not be brought up to date', { pod: podText(this.#pod.metadata), error: String(error) })
+    })
   }
 
   /** The API has it no more. */
@@ -82,14 +133,15 @@ export class PodWorker {
   stop(): void {
     this.#isStopped = true
     this.#wake?.timer.cancel()
-    this.#starting?.abort(new Error('the node agent stops'))
+    this.#starter.abort('the node agent stops')
   }
 
   async #lookUntilQuiet(): Promise<void> {
     do {
       this.#mustLookAgain = false
       try {
-        await this.#lookOnce()
+        if (this.#options.rejection !== undefined) this.#reject(this.#options.rejection)
+        else await this.#lookOnce()
       } catch (error) {
         this.#options.logger.warn('a pod could not be looked after', { pod: podText(this.#pod.metadata), error: String(error) })
         this.#wakeAt(this.#options.clock.now() + retryMs)
@@ -98,50 +150,58 @@ export class PodWorker {
   }
 
   async #lookOnce(): Promise<void> {
-    const { runtime, probes, clock, hostIps, report } = this.#options
+    const { runtime, probes, clock, report } = this.#options
+    const observed = await runtime.observe(this.#pod.metadata.uid ?? '')
     const pod = this.#pod
-    const observed = await runtime.observe(pod.metadata.uid ?? '')
     const nowMs = clock.now()
+    this.#stopper.forgetEnded(observed)
+    this.#starter.forgetGone(observed)
     this.#decideEnd(pod, nowMs)
-    const next = nextSteps(
-      pod,
-      observed,
-      {
-        nowMs,
-        backOffs: this.#backOffs,
-        isStarting: this.#starting !== undefined,
-        stopping: this.#stopping,
-        failures: this.#failures,
-        ...(this.#endsByMs === undefined ? {} : { endsByMs: this.#endsByMs }),
-      },
-      probes,
-    )
+    this.#ip = observed.sandboxes.find(({ isReady }) => isReady)?.ips[0] ?? ''
+    // Probes first: what they do not know yet of a new container must not be taken for their verdict.
+    const isEnding = this.#endsByMs !== undefined
+    probes.follow?.({ pod, observed, ip: this.#probedIp(pod), isEnding })
+    const next = nextSteps(pod, observed, this.#memory(nowMs), probes)
     if (next.isOver && next.steps.length > 0) {
       // One status tells of the end, when the sandbox is gone as well.
       for (const step of next.steps) await this.#take(step)
       this.#mustLookAgain = true
       return
     }
-    const status = podStatus(pod, {
-      observed,
-      probes,
-      waiting: next.waiting,
-      previous: this.#status ?? pod.status ?? {},
-      nowMs,
-      hostIps,
-      isEnding: this.#endsByMs !== undefined,
-      isOver: next.isOver,
-      ...(this.#failure === undefined ? {} : { failure: this.#failure }),
-    })
+    this.#resize.update(pod, next.isResizing)
+    const status = this.#statusOf(pod, observed, next, nowMs)
     this.#tellOfBackOffs(pod, next)
     this.#status = status
     if (!this.#isRemoved) report(pod, status, next.isOver)
     if (next.isOver && this.#isRemoved) {
-      await this.#forgetContainers()
+      await this.#forgetContainers(observed)
       return
     }
     for (const step of next.steps) await this.#take(step)
-    this.#wakeAt(earliest(next.wakeAtMs, this.#endsByMs === undefined ? this.#deadlineMs(pod) : undefined))
+    this.#wakeAt(earliest(next.wakeAtMs, isEnding ? undefined : this.#deadlineMs(pod)))
+  }
+
+  #memory(nowMs: number): WorkerMemory {
+    const { isStarting, backOffs, failures, images, actuated } = this.#starter
+    const previous = this.#status ?? this.#pod.status
+    return {
+      ...{ nowMs, isStarting, backOffs, failures, images, actuated, stopping: this.#stopper.stopping },
+      ...(this.#endsByMs === undefined ? {} : { endsByMs: this.#endsByMs }),
+      ...(previous === undefined ? {} : { previous }),
+      ...(this.#resize.retryAtMs === undefined ? {} : { resizeRetryAtMs: this.#resize.retryAtMs }),
+    }
+  }
+
+  #statusOf(pod: V1Pod, observed: ObservedPod, { waiting, isOver }: NextSteps, nowMs: number): V1PodStatus {
+    const { probes, hostIps } = this.#options
+    const { hooking } = this.#starter
+    return podStatus(pod, {
+      ...{ observed, probes, waiting, nowMs, hostIps, isOver, hooking },
+      previous: this.#status ?? pod.status ?? {},
+      isEnding: this.#endsByMs !== undefined,
+      resize: isOver ? {} : this.#resize.conditions,
+      ...(this.#failure === undefined ? {} : { failure: this.#failure }),
+    })
   }
 
   #decideEnd(pod: V1Pod, nowMs: number): void {
@@ -155,10 +215,23 @@ export class PodWorker {
     }
     if (!isDeleting && !isFinished(pod.status) && this.#failure === undefined) return
     const graceSeconds = (isDeleting ? deletionGracePeriodSeconds : undefined) ?? pod.spec.terminationGracePeriodSeconds ?? 30
-    // A container gets a second at least to end by itself.
     const byMs = nowMs + Math.max(1, graceSeconds) * 1000
     if (this.#endsByMs === undefined || byMs < this.#endsByMs) this.#endsByMs = byMs
-    this.#starting?.abort(new Error('the pod ends'))
+    this.#starter.abort('the pod ends')
+  }
+
+  /** A pod the node does not take: it has failed before it began. */
+  #reject({ reason, message }: Waiting): void {
+    const { clock, report } = this.#options
+    const pod = this.#pod
+    this.#status ??= {
+      ...(pod.metadata.generation ? { observedGeneration: pod.metadata.generation } : {}),
+      ...{ phase: 'Failed', reason, message: `Pod was rejected: ${message}` },
+      startTime: pod.status?.startTime ?? formatTime(clock.now()),
+      qosClass: podQosClass(pod),
+    }
+    if (!this.#isRemoved) report(pod, this.#status, true)
+    else this.#isGone()
   }
 
   #deadlineMs({ spec, status }: V1Pod): number | undefined {
@@ -168,100 +241,80 @@ export class PodWorker {
   }
 
   async #take(step: PodStep): Promise<void> {
-    const { runtime, surroundings, clock, logger } = this.#options
+    const { runtime } = this.#options
     switch (step.do) {
       case 'runSandbox':
-        return this.#begin('', 'FailedCreatePodSandBox', async (signal) => {
-          const plan = await surroundings.prepareSandbox(this.#pod, signal)
-          await runtime.runSandbox(this.#pod, plan, signal)
-        })
+        return this.#starter.runSandbox(this.#pod, step)
       case 'startContainer':
-        return this.#begin(step.container.name, 'CreateContainerError', (signal) => this.#startContainer(step, signal))
-      case 'stopContainer': {
-        const isFirst = !this.#stopping.has(step.id)
-        this.#stopping.set(step.id, step.untilMs)
-        if (isFirst) this.#tell(step.name, 'Normal', 'Killing', `Stopping container ${step.name}`)
-        runtime
-          .stopContainer(step.id, Math.max(0, step.untilMs - clock.now()))
-          .catch((error: unknown) => {
-            this.#stopping.delete(step.id)
-            logger.warn('a container could not be stopped', { container: step.id, error: String(error) })
-            this.#wakeAt(clock.now() + retryMs)
-          })
-          .then(() => this.look())
-        return
-      }
+        return this.#starter.startContainer(this.#pod, step)
+      case 'prepareStop':
+        return this.#stopper.prepare(this.#pod, step, this.#probedIp(this.#pod))
+      case 'stopContainer':
+        return this.#stopper.stop(step)
+      case 'resizeContainer':
+        return this.#resizeContainer(step)
       case 'stopSandbox':
         return runtime.stopSandbox(step.id)
+      case 'removeSandbox':
+        return runtime.removeSandbox(step.id)
       case 'removeContainer':
-        return runtime.removeContainer(step.id)
+        await runtime.removeContainer(step.id)
+        // What was removed may have been in the way of something.
+        this.#mustLookAgain = true
     }
   }
 
-  /** Begins what may take long; the worker looks again when it is done, or has failed. */
-  #begin(name: string, reason: string, start: (signal: AbortSignal) => Promise<void>): void {
-    const abort = new AbortController()
-    this.#starting = abort
-    start(abort.signal)
-      .then(() => {
-        this.#failures.delete(name)
-      })
-      .catch((error: unknown) => {
-        if (abort.signal.aborted) return
-        const message = error instanceof Error ? error.message : String(error)
-        const failure = error instanceof StartFailure ? error : { reason, retryAfterMs: undefined }
-        this.#failures.set(name, {
-          ...{ reason: failure.reason, message },
-          retryAtMs: this.#options.clock.now() + (failure.retryAfterMs ?? retryMs),
-        })
-        if (name !== '') this.#tell(name, 'Warning', 'Failed', `Error: ${message}`)
-        else this.#options.events.warning(Pod, this.#pod, reason, `Failed to create pod sandbox: ${message}`)
-      })
-      .finally(() => {
-        this.#starting = undefined
-        this.look()
-      })
-  }
-
-  async #startContainer(step: Extract<PodStep, { do: 'startContainer' }>, signal: AbortSignal): Promise<void> {
-    const { runtime, surroundings } = this.#options
-    const { container, sandboxId, attempt, ips } = step
-    const pod = this.#pod
-    const tell = (type: 'Normal' | 'Warning', reason: string, message: string) => this.#tell(container.name, type, reason, message)
-    const plan = await surroundings.prepareContainer(pod, container, { ips, attempt, tell }, signal)
-    const id = await runtime.createContainer({ sandboxId, pod, container, attempt, plan }, signal)
-    this.#tell(container.name, 'Normal', 'Created', 'Container created')
+  async #resizeContainer({ id, container }: Extract<PodStep, { do: 'resizeContainer' }>): Promise<void> {
     try {
-      await runtime.startContainer(id, signal)
+      await this.#options.runtime.resizeContainer(id, this.#pod, container)
+      this.#starter.actuated.set(id, container.resources ?? {})
+      this.#resize.retryAtMs = undefined
     } catch (error) {
-      await runtime.removeContainer(id)
-      throw error
+      this.#resize.fail(this.#pod, error instanceof Error ? error.message : String(error))
     }
-    if (step.backOff !== undefined) this.#backOffs.set(container.name, step.backOff)
-    this.#tell(container.name, 'Normal', 'Started', 'Container started')
+    this.#mustLookAgain = true
+  }
+
+  /** Ends one container of a pod that goes on. */
+  #kill(id: string, container: V1Container, message: string): void {
+    const { name } = container
+    const graceMs = (this.#pod.spec.terminationGracePeriodSeconds ?? 30) * 1000
+    const step = { id, name, message, untilMs: this.#options.clock.now() + graceMs, comesBack: false }
+    const handler = container.lifecycle?.preStop
+    if (!handler) this.#stopper.stop({ do: 'stopContainer', ...step })
+    else this.#stopper.prepare(this.#pod, { do: 'prepareStop', ...step, hook: { handler, container } }, this.#probedIp(this.#pod))
+  }
+
+  #probedIp({ spec }: V1Pod): string {
+    return spec.hostNetwork ? (this.#options.hostIps[0] ?? '') : this.#ip
   }
 
   #tellOfBackOffs(pod: V1Pod, { waiting }: NextSteps): void {
+    const { initContainerStatuses = [], containerStatuses = [] } = this.#status ?? {}
     for (const [name, { reason }] of waiting) {
-      const before = this.#status?.containerStatuses?.find((status) => status.name === name)?.state?.waiting?.reason
-      if (reason !== 'CrashLoopBackOff' || before === reason) continue
+      if (reason !== 'CrashLoopBackOff') continue
+      const before = [...initContainerStatuses, ...containerStatuses].find((status) => status.name === name)
+      if (before?.state?.waiting?.reason === reason) continue
       this.#tell(name, 'Warning', 'BackOff', `Back-off restarting failed container ${name} in pod ${podText(pod.metadata)}`)
     }
   }
 
   #tell(container: string, type: 'Normal' | 'Warning', reason: string, message: string): void {
-    const isInit = (this.#pod.spec.initContainers ?? []).some(({ name }) => name === container)
-    const fieldPath = `spec.${isInit ? 'initContainers' : 'containers'}{${container}}`
-    this.#options.events.recordFor({ ...referenceTo(Pod, this.#pod), fieldPath }, type, reason, message)
+    const { events } = this.#options
+    events.recordFor({ ...referenceTo(Pod, this.#pod), fieldPath: fieldPathOf(this.#pod, container) }, type, reason, message)
   }
 
-  async #forgetContainers(): Promise<void> {
+  async #forgetContainers({ containers, sandboxes }: ObservedPod): Promise<void> {
     const { runtime, surroundings } = this.#options
-    const { containers, sandboxes } = await runtime.observe(this.#pod.metadata.uid ?? '')
     for (const { id } of containers) await runtime.removeContainer(id)
     for (const { id } of sandboxes) await runtime.removeSandbox(id)
     await surroundings.cleanUp(this.#pod)
+    this.#isGone()
+  }
+
+  #isGone(): void {
     this.stop()
+    this.#options.probes.forget?.(this.#pod.metadata.uid ?? '')
     this.#options.onGone()
   }
 
@@ -276,6 +329,13 @@ export class PodWorker {
     })
     this.#wake = { atMs, timer }
   }
+}
+
+/** What events about a container refer to. */
+export function fieldPathOf({ spec }: V1Pod, container: string): string {
+  const isIn = (list: readonly V1Container[] = []) => list.some(({ name }) => name === container)
+  const list = isIn(spec.initContainers) ? 'initContainers' : isIn(spec.ephemeralContainers) ? 'ephemeralContainers' : 'containers'
+  return `spec.${list}{${container}}`
 }
 
 const isFinished = (status: V1PodStatus | undefined): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed'

@@ -1,0 +1,70 @@
+/** How the resize of a pod's running containers comes along, as conditions and events tell it. */
+import type { V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
+import type { Clock } from '#base/clock.ts'
+import type { ResizeConditions } from '#kubelet/pod-worker/pod-conditions.ts'
+
+export type PendingResize = NonNullable<ResizeConditions['pending']>
+
+export type ResizeProgressOptions = {
+  clock: Clock
+  tell(type: 'Normal' | 'Warning', reason: string, message: string): void
+}
+
+const retryMs = 10_000
+
+export class ResizeProgress {
+  readonly #options: ResizeProgressOptions
+  #inProgress: ResizeConditions['inProgress']
+  /** Why the node has not allotted what the pod asks for. */
+  pending: PendingResize | undefined
+  /** When a resize that has failed is tried again. */
+  retryAtMs: number | undefined
+
+  constructor({ conditions = [] }: V1PodStatus, options: ResizeProgressOptions) {
+    this.#options = options
+    const before = conditions.find(({ type, status }) => type === 'PodResizeInProgress' && status === 'True')
+    if (before !== undefined) this.#inProgress = { generation: before.observedGeneration ?? 0 }
+  }
+
+  get conditions(): ResizeConditions {
+    return {
+      ...(this.pending === undefined ? {} : { pending: this.pending }),
+      ...(this.#inProgress === undefined ? {} : { inProgress: this.#inProgress }),
+    }
+  }
+
+  begin({ metadata }: V1Pod): void {
+    this.#inProgress = { generation: metadata.generation ?? 0 }
+    this.retryAtMs = undefined
+  }
+
+  /** After every look: whether running containers lack something. */
+  update(pod: V1Pod, isResizing: boolean): void {
+    if (isResizing) {
+      this.#inProgress ??= { generation: pod.metadata.generation ?? 0 }
+    } else if (this.#inProgress !== undefined) {
+      this.#options.tell('Normal', 'ResizeCompleted', resizeMessage('Pod resize completed', pod, this.#inProgress.generation))
+      this.#inProgress = undefined
+    }
+  }
+
+  fail(pod: V1Pod, message: string): void {
+    const { generation } = this.#inProgress ?? { generation: pod.metadata.generation ?? 0 }
+    const isNew = this.#inProgress?.message !== message
+    this.#inProgress = { reason: 'Error', message, generation }
+    this.retryAtMs = this.#options.clock.now() + retryMs
+    if (isNew) this.#options.tell('Warning', 'ResizeError', resizeMessage('Pod resize error', pod, generation, message))
+  }
+}
+
+/** What happened, and what every container is to have, for programs to read. */
+export function resizeMessage(what: string, { spec }: V1Pod, generation: number, error?: string): string {
+  const allotted = (containers: V1Pod['spec']['containers'] = []) => containers.map(({ name, resources = {} }) => ({ name, resources }))
+  const initContainers = allotted(spec.initContainers)
+  const summary = {
+    ...(initContainers.length > 0 ? { initContainers } : {}),
+    ...{ containers: allotted(spec.containers), generation },
+    ...(error ? { error } : {}),
+  }
+  return `${what}: ${JSON.stringify(summary)}`
+}

@@ -1,0 +1,69 @@
+/** What running containers have of what they shall have: cpu and memory may change while they run. */
+import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
+import type { V1Container, V1Pod, V1ResourceRequirements } from '#api/core/v1/types.gen.ts'
+import { compareQuantities } from '#api/meta/quantity.ts'
+import type { NextSteps, WorkerMemory } from '#kubelet/pod-worker/pod-steps.ts'
+import { wakeBy } from '#kubelet/pod-worker/pod-steps.ts'
+import type { ObservedContainer } from '#kubelet/runtimes/runtime.ts'
+
+export const resizableResources = ['cpu', 'memory'] as const
+
+type Resizable = (typeof resizableResources)[number]
+
+/** Adds a step for every running container that can get its resources while it runs. */
+export function addResizes(pod: V1Pod, latest: ReadonlyMap<string, ObservedContainer>, memory: WorkerMemory, next: NextSteps): void {
+  for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
+    const running = latest.get(container.name)
+    if (running?.state !== 'running') continue
+    const changed = changedResources(pod, container, running, memory)
+    if (changed.length === 0) continue
+    next.isResizing = true
+    if (memory.stopping.has(running.id) || changed.some((name) => mustRestartFor(name, container))) continue
+    if (memory.resizeRetryAtMs !== undefined && memory.resizeRetryAtMs > memory.nowMs) wakeBy(next, memory.resizeRetryAtMs)
+    else next.steps.push({ do: 'resizeContainer', id: running.id, container })
+  }
+}
+
+export function needsRestartToResize(pod: V1Pod, container: V1Container, running: ObservedContainer, memory: WorkerMemory): boolean {
+  return changedResources(pod, container, running, memory).some((name) => mustRestartFor(name, container))
+}
+
+function mustRestartFor(resource: Resizable, { resizePolicy = [] }: V1Container): boolean {
+  return resizePolicy.find(({ resourceName }) => resourceName === resource)?.restartPolicy === 'RestartContainer'
+}
+
+function changedResources(pod: V1Pod, container: V1Container, running: ObservedContainer, memory: WorkerMemory): Resizable[] {
+  const has = actuatedResources(pod, container, running, memory)
+  if (has === undefined || has === container.resources) return []
+  return resizableResources.filter((name) => !isSame(has, container.resources, name))
+}
+
+function isSame(one: V1ResourceRequirements | undefined, other: V1ResourceRequirements | undefined, name: Resizable): boolean {
+  return (
+    compareQuantities(one?.requests?.[name] ?? '0', other?.requests?.[name] ?? '0') === 0 &&
+    compareQuantities(one?.limits?.[name] ?? '0', other?.limits?.[name] ?? '0') === 0
+  )
+}
+
+export const haveSameResources = (one: V1ResourceRequirements | undefined, other: V1ResourceRequirements | undefined): boolean =>
+  one === other || resizableResources.every((name) => isSame(one, other, name))
+
+/** Undefined where nobody has said otherwise: it has what it shall have. */
+function actuatedResources(
+  { status }: V1Pod,
+  { name }: V1Container,
+  { id }: ObservedContainer,
+  { actuated, previous }: WorkerMemory,
+): V1ResourceRequirements | undefined {
+  const known = actuated?.get(id)
+  if (known !== undefined) return known
+  // An agent before this one may have ended in the middle of a resize.
+  const told = previous ?? status
+  if (!told?.conditions?.some(({ type }) => type === 'PodResizeInProgress')) return undefined
+  const statuses = [...(told.containerStatuses ?? []), ...(told.initContainerStatuses ?? [])]
+  return statuses.find((each) => each.name === name && each.containerID === id)?.resources
+}
+
+/** Ordinary init containers take part while they run; ephemeral ones never do. */
+export const isResizable = (pod: V1Pod, container: V1Container): boolean =>
+  pod.spec.containers.includes(container) || isSidecar(container) || (pod.spec.initContainers ?? []).includes(container)
