@@ -1,6 +1,7 @@
-import { constants, type FSWatcher, statSync, watch as watchPath } from 'node:fs'
+import { constants, type FSWatcher, type Stats, statSync, watch as watchPath } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { makeDirectoriesBelow, type PinnedPath, pinBelow } from '#base/pinned-paths.ts'
 
 /** The file system as components see it: few verbs, each whole or not at all. Paths are the platform's own. */
 export type Files = {
@@ -19,15 +20,25 @@ export type Files = {
   /** Names in the directory, sorted; empty when there is none. */
   list(path: string): Promise<string[]>
   stat(path: string): Promise<FileStat | undefined>
+  /** The same of what a link leads to. */
+  statTarget(path: string): Promise<FileStat | undefined>
+  /** The path without links; undefined when it leads nowhere. */
+  realPath(path: string): Promise<string | undefined>
   rename(from: string, to: string): Promise<void>
   /** Files and whole directories; does nothing when there is nothing. */
   remove(path: string): Promise<void>
+  /** One file, link or empty directory; does nothing when there is nothing. What something is mounted on stays. */
+  removeOne(path: string): Promise<void>
   symlink(target: string, path: string): Promise<void>
   readLink(path: string): Promise<string | undefined>
   setMode(path: string, mode: number): Promise<void>
   setOwner(path: string, uid: number, gid: number): Promise<void>
   /** Creates the file, or resolves false when it is there already: the atom of a lock. */
-  createExclusive(path: string, content: string, options?: { mode?: number }): Promise<boolean>
+  createExclusive(path: string, content: string | Uint8Array, options?: { mode?: number }): Promise<boolean>
+  /** Holds what lies at `path` below `base`, links followed as long as they stay below; safe where others may write to `base`. */
+  pinBelow(base: string, path: string): Promise<PinnedPath>
+  /** Makes the directories of `path` that are missing below `base`, all with `mode`; safe where others may write to `base`. */
+  makeDirectoriesBelow(base: string, path: string, mode: number): Promise<void>
   /** Calls back after something below `path` (a file or a directory) may have changed; may call back too often. */
   watch(path: string, onChange: () => void): Disposable
   open(path: string, flags: 'r' | 'r+' | 'a' | 'w', mode?: number): Promise<OpenFile>
@@ -37,13 +48,14 @@ export type Files = {
 }
 
 export type FileStat = {
-  kind: 'file' | 'directory' | 'symlink' | 'socket' | 'other'
+  kind: 'file' | 'directory' | 'symlink' | 'socket' | 'characterDevice' | 'blockDevice' | 'other'
   sizeBytes: number
   modifiedMs: number
   mode: number
   uid: number
   gid: number
   inode: number
+  device: number
 }
 
 export type OpenFile = AsyncDisposable & {
@@ -77,22 +89,15 @@ export const nodeFiles: Files = {
     await fs.mkdir(path, { recursive: true, mode })
   },
   list: async (path) => ((await unlessMissing(fs.readdir(path))) ?? []).sort(),
-  async stat(path) {
-    const stat = await unlessMissing(fs.lstat(path))
-    if (stat === undefined) return undefined
-    const kind = stat.isFile()
-      ? 'file'
-      : stat.isDirectory()
-        ? 'directory'
-        : stat.isSymbolicLink()
-          ? 'symlink'
-          : stat.isSocket()
-            ? 'socket'
-            : 'other'
-    return { kind, sizeBytes: stat.size, modifiedMs: stat.mtimeMs, mode: stat.mode & 0o7777, uid: stat.uid, gid: stat.gid, inode: stat.ino }
-  },
+  stat: async (path) => fileStat(await unlessMissing(fs.lstat(path))),
+  statTarget: async (path) => fileStat(await unlessMissing(fs.stat(path))),
+  realPath: (path) => unlessMissing(fs.realpath(path)),
   rename: (from, to) => fs.rename(from, to),
   remove: (path) => fs.rm(path, { recursive: true, force: true }),
+  async removeOne(path) {
+    const stat = await unlessMissing(fs.lstat(path))
+    if (stat !== undefined) await unlessMissing(stat.isDirectory() ? fs.rmdir(path) : fs.unlink(path))
+  },
   symlink: (target, path) => fs.symlink(target, path),
   readLink: (path) => unlessMissing(fs.readlink(path)),
   setMode: (path, mode) => fs.chmod(path, mode),
@@ -106,6 +111,8 @@ export const nodeFiles: Files = {
       throw error
     }
   },
+  pinBelow,
+  makeDirectoriesBelow,
   watch(path, onChange) {
     // A file that is replaced by another is a new one, which a watch of the old one does not see: its directory does.
     const isDirectory = statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
@@ -143,6 +150,29 @@ export const nodeFiles: Files = {
 }
 
 let draftCount = 0
+
+function fileStat(stat: Stats | undefined): FileStat | undefined {
+  if (stat === undefined) return undefined
+  return {
+    kind: kindOf(stat),
+    sizeBytes: stat.size,
+    modifiedMs: stat.mtimeMs,
+    mode: stat.mode & 0o7777,
+    uid: stat.uid,
+    gid: stat.gid,
+    inode: stat.ino,
+    device: stat.dev,
+  }
+}
+
+function kindOf(stat: Stats): FileStat['kind'] {
+  if (stat.isFile()) return 'file'
+  if (stat.isDirectory()) return 'directory'
+  if (stat.isSymbolicLink()) return 'symlink'
+  if (stat.isSocket()) return 'socket'
+  if (stat.isCharacterDevice()) return 'characterDevice'
+  return stat.isBlockDevice() ? 'blockDevice' : 'other'
+}
 
 /** Makes a rename in the directory durable; platforms that cannot open directories do it by themselves. */
 async function syncDirectory(path: string): Promise<void> {

@@ -1,0 +1,36 @@
+/** Taking down what was made for pods, and nothing else: what is mounted there may be anybody's. */
+import { join } from 'node:path'
+import type { Files } from '#base/files.ts'
+import type { Logger } from '#base/log.ts'
+import type { Mounts } from '#base/mounts.ts'
+import type { PodDirectories } from '#kubelet/surroundings/pod-directories.ts'
+
+export type LeftoverTools = { files: Files; mounts: Mounts; logger: Logger }
+
+/** Rejects, and removes nothing, while something is still mounted there. */
+export async function removePod({ files, mounts }: LeftoverTools, directories: PodDirectories, uid: string): Promise<void> {
+  const directory = directories.pod(uid)
+  if (!isPlainName(uid) || (await files.stat(directory)) === undefined) return
+  for (const place of await mounts.below(directory)) await mounts.unmount(place)
+  const [left] = await mounts.below(directory)
+  if (left !== undefined) throw new Error(`${left} is still mounted`)
+  await files.remove(directory)
+}
+
+/** Of pods that are no more: their directories, and their logs. One that cannot be removed is left for the next start. */
+export async function removeOrphans(tools: LeftoverTools, directories: PodDirectories, isKnown: (uid: string) => boolean): Promise<void> {
+  const { files, logger } = tools
+  for (const uid of await files.list(directories.pods)) {
+    if (isKnown(uid)) continue
+    await removePod(tools, directories, uid).catch((error: unknown) =>
+      logger.warn('the directory of a pod that is no more could not be removed', { pod: uid, error: String(error) }),
+    )
+  }
+  for (const name of await files.list(directories.logRoot)) {
+    const [namespace, pod, uid, ...rest] = name.split('_')
+    if (!namespace || !pod || !uid || rest.length > 0 || isKnown(uid)) continue
+    await files.remove(join(directories.logRoot, name))
+  }
+}
+
+const isPlainName = (name: string): boolean => name !== '' && !name.includes('/') && name !== '.' && name !== '..'

@@ -1,0 +1,224 @@
+import { join } from 'node:path'
+import { Pod } from '#api/core/v1/pod/pod.ts'
+import type { V1Container, V1Pod, V1Service } from '#api/core/v1/types.gen.ts'
+import { quoted } from '#api/meta/check.ts'
+import { RuntimeClass } from '#api/node/v1/runtime-class.ts'
+import type { Clock } from '#base/clock.ts'
+import type { Files } from '#base/files.ts'
+import type { Logger } from '#base/log.ts'
+import type { Mounts } from '#base/mounts.ts'
+import type { Random } from '#base/random.ts'
+import type { Client } from '#client/client.ts'
+import type { EventRecorder } from '#client/events/event-recorder.ts'
+import type { Informer } from '#client/informer/informer.ts'
+import { containerVariables } from '#kubelet/environment/container-variables.ts'
+import { valueInEnvFile } from '#kubelet/environment/env-file.ts'
+import { expandVariables } from '#kubelet/environment/expand-variables.ts'
+import { hostnameAndDomain, kernelHostname } from '#kubelet/environment/hostname.ts'
+import { hostsFile } from '#kubelet/environment/hosts-file.ts'
+import { type DnsSettings, podDns } from '#kubelet/environment/pod-dns.ts'
+import { type ContainerContext, type PodSurroundings, StartFailure } from '#kubelet/pod-worker/pod-surroundings.ts'
+import type { ContainerPlan, DnsPlan, Mount, SandboxPlan } from '#kubelet/runtimes/plans.ts'
+import { volumeMounts } from '#kubelet/surroundings/container-mounts.ts'
+import { removeOrphans, removePod } from '#kubelet/surroundings/leftovers.ts'
+import { PodDirectories } from '#kubelet/surroundings/pod-directories.ts'
+import { PodVolumes } from '#kubelet/volumes/pod-volumes.ts'
+import { podUid } from '#kubelet/volumes/volume-plugin.ts'
+
+/** Gets images onto the node. Rejects with a `StartFailure`. */
+export type ImageSource = {
+  /** Resolves with what the runtime calls the image. `tell` is for events about the container. */
+  ensureImage(pod: V1Pod, container: V1Container, tell: ContainerContext['tell'], signal: AbortSignal): Promise<string>
+}
+
+export type NodeSurroundingsOptions = {
+  client: Client
+  clock: Clock
+  random: Random
+  logger: Logger
+  events: Pick<EventRecorder, 'warning'>
+  files: Files
+  mounts: Mounts
+  images: ImageSource
+  services: Pick<Informer<V1Service>, 'list' | 'hasSynced' | 'synced'>
+  /** Everything of pods is below it: `/var/lib/kubelet`. */
+  rootDirectory: string
+  /** `/var/log/pods` */
+  logDirectory: string
+  dns: DnsSettings
+  /** The node's addresses, the first one first. */
+  hostIps: readonly string[]
+  /** What pods may have of the node. */
+  allocatable(): { [resource: string]: string }
+  /** Whether the runtime can make a mount read-only with all that is below it. */
+  supportsRecursiveReadOnly?: boolean
+}
+
+const staticPod = 'kubernetes.io/config.source'
+const envFileLimitBytes = 1024 * 1024
+
+/** What pods need on a real node: files, volumes, names and variables. */
+export class NodeSurroundings implements PodSurroundings {
+  readonly #options: NodeSurroundingsOptions
+  readonly #directories: PodDirectories
+  readonly #volumes: PodVolumes
+
+  private constructor(options: NodeSurroundingsOptions, directories: PodDirectories) {
+    this.#options = options
+    this.#directories = directories
+    this.#volumes = new PodVolumes({ ...options, directories })
+  }
+
+  static async open(options: NodeSurroundingsOptions): Promise<NodeSurroundings> {
+    const { files, rootDirectory, logDirectory } = options
+    await files.makeDirectory(join(rootDirectory, 'pods'), { mode: 0o750 })
+    const root = (await files.realPath(rootDirectory)) ?? rootDirectory
+    return new NodeSurroundings(options, new PodDirectories({ root, logRoot: logDirectory }))
+  }
+
+  get directories(): PodDirectories {
+    return this.#directories
+  }
+
+  async prepareSandbox(pod: V1Pod, signal: AbortSignal): Promise<SandboxPlan> {
+    const { files, dns } = this.#options
+    const uid = podUid(pod)
+    const logDirectory = this.#directories.logs(pod)
+    await files.makeDirectory(this.#directories.volumes(uid), { mode: 0o750 })
+    await files.makeDirectory(this.#directories.plugins(uid), { mode: 0o750 })
+    await files.makeDirectory(logDirectory, { mode: 0o755 })
+    await this.#volumes.setUp(pod, signal)
+    return {
+      hostname: kernelHostname(pod, dns.clusterDomain),
+      dns: await this.#dnsOf(pod),
+      logDirectory,
+      runtimeHandler: await this.#runtimeHandler(pod),
+    }
+  }
+
+  async prepareContainer(pod: V1Pod, container: V1Container, context: ContainerContext, signal: AbortSignal): Promise<ContainerPlan> {
+    const { files, images } = this.#options
+    const imageRef = await images.ensureImage(pod, container, context.tell, signal)
+    // The agent may be younger than the sandbox, and the container younger than both.
+    await this.#volumes.setUp(pod, signal)
+    await files.makeDirectory(this.#directories.containerLogs(pod, container.name), { mode: 0o755 })
+    try {
+      return { imageRef, ...(await this.#planOf(pod, container, context.ips)) }
+    } catch (error) {
+      throw error instanceof StartFailure
+        ? error
+        : new StartFailure('CreateContainerConfigError', error instanceof Error ? error.message : String(error))
+    }
+  }
+
+  refresh(pod: V1Pod): Promise<void> {
+    return this.#volumes.refresh(pod)
+  }
+
+  async cleanUp(pod: V1Pod): Promise<void> {
+    await this.#volumes.forget(podUid(pod))
+    await removePod(this.#options, this.#directories, podUid(pod))
+    await this.#options.files.remove(this.#directories.logs(pod))
+  }
+
+  /** Takes down what pods that are no more have left behind; to be called before pods are looked after. */
+  removeOrphans(isKnown: (uid: string) => boolean): Promise<void> {
+    return removeOrphans(this.#options, this.#directories, isKnown)
+  }
+
+  /** What is there stays, and is kept up to date no more. */
+  stop(): void {
+    this.#volumes.stop()
+  }
+
+  /** Resolves when changes that have been heard of are on disk. */
+  settled(): Promise<void> {
+    return this.#volumes.settled()
+  }
+
+  async #planOf(pod: V1Pod, container: V1Container, ips: readonly string[]): Promise<Omit<ContainerPlan, 'imageRef'>> {
+    const { logger, supportsRecursiveReadOnly = false } = this.#options
+    const variables = await this.#variables(pod, container, ips)
+    const mounts = await volumeMounts(pod, container, variables, { volumes: this.#volumes, logger, supportsRecursiveReadOnly })
+    const mountsHosts = container.volumeMounts?.some(({ mountPath }) => mountPath === '/etc/hosts') ?? false
+    if (!mountsHosts && (ips.length > 0 || pod.spec.hostNetwork)) mounts.push(await this.#hostsMount(pod, ips))
+    const terminationMessageFile = await this.#terminationMessageFile(pod, container)
+    if (terminationMessageFile !== undefined) {
+      const path = container.terminationMessagePath ?? ''
+      const containerPath = path.startsWith('/') ? path : `/${path}`
+      mounts.push({ containerPath, hostPath: terminationMessageFile, isReadOnly: false, mustRelabel: true })
+    }
+    const filledIn = (texts: string[] = []) => texts.map((text) => expandVariables(text, (name) => variables.get(name)))
+    return {
+      env: [...variables].map(([name, value]) => ({ name, value })),
+      mounts,
+      ...(container.command?.length ? { command: filledIn(container.command) } : {}),
+      ...(container.args?.length ? { args: filledIn(container.args) } : {}),
+      ...(terminationMessageFile === undefined ? {} : { terminationMessageFile }),
+    }
+  }
+
+  async #variables(pod: V1Pod, container: V1Container, podIps: readonly string[]): Promise<Map<string, string>> {
+    const { services, hostIps, allocatable } = this.#options
+    // Static pods may be what the API itself runs in.
+    const isStatic = ['file', 'http'].includes(pod.metadata.annotations?.[staticPod] ?? 'api')
+    if (!isStatic && !services.hasSynced) await services.synced
+    const { configMaps, secrets } = this.#volumes.tools
+    return containerVariables(pod, container, {
+      ...{ podIps, hostIps, services: services.list(), allocatable: allocatable() },
+      configMap: (namespace, name) => configMaps.get(namespace, name),
+      secret: (namespace, name) => secrets.get(namespace, name),
+      fileKey: (volume, path, key) => this.#fileKey(pod, volume, path, key),
+    })
+  }
+
+  async #fileKey(pod: V1Pod, volumeName: string, path: string, key: string): Promise<string> {
+    const { files, logger } = this.#options
+    const volume = this.#volumes.ready(podUid(pod), volumeName)
+    if (volume === undefined) throw new Error(`cannot find the volume ${quoted(volumeName)} referenced by FileKeyRef`)
+    try {
+      await using file = await files.pinBelow(volume.path, path)
+      return valueInEnvFile(await file.readText(envFileLimitBytes), key)
+    } catch (error) {
+      logger.warn('a file of variables could not be read', { pod: podUid(pod), volume: volumeName, path, error: String(error) })
+      throw new Error("couldn't parse env file")
+    }
+  }
+
+  async #hostsMount(pod: V1Pod, ips: readonly string[]): Promise<Mount> {
+    const { files, dns } = this.#options
+    const path = this.#directories.hostsFile(podUid(pod))
+    const nodeHosts = pod.spec.hostNetwork ? ((await files.readTextIfPresent('/etc/hosts')) ?? '') : ''
+    const text = hostsFile(pod, { ...hostnameAndDomain(pod, dns.clusterDomain), ips, nodeHosts })
+    // In place: containers that run already have this very file mounted.
+    await using file = await files.open(path, 'w', 0o644)
+    await file.write(Buffer.from(text))
+    await files.setMode(path, 0o644)
+    return { containerPath: '/etc/hosts', hostPath: path, isReadOnly: false, mustRelabel: true }
+  }
+
+  async #terminationMessageFile(pod: V1Pod, { name, terminationMessagePath = '' }: V1Container): Promise<string | undefined> {
+    if (terminationMessagePath === '') return undefined
+    const { files, random } = this.#options
+    const directory = this.#directories.container(podUid(pod), name)
+    await files.makeDirectory(directory, { mode: 0o750 })
+    const path = join(directory, Buffer.from(random.bytes(4)).toString('hex'))
+    await files.createExclusive(path, '')
+    // Whoever the container runs as.
+    await files.setMode(path, 0o666)
+    return path
+  }
+
+  async #dnsOf(pod: V1Pod): Promise<DnsPlan> {
+    const { files, dns, events, hostIps } = this.#options
+    const nodeResolvConf = dns.resolvConf === '' ? '' : await files.readText(dns.resolvConf)
+    const { plan, warnings } = podDns(pod, dns, nodeResolvConf, hostIps)
+    for (const { reason, message } of warnings) events.warning(Pod, pod, reason, message)
+    return plan
+  }
+
+  async #runtimeHandler({ spec: { runtimeClassName = '' } }: V1Pod): Promise<string> {
+    if (runtimeClassName === '') return ''
+    return (await this.#options.client.get(RuntimeClass, '', runtimeClassName)).handler
+  }
+}

@@ -1,0 +1,136 @@
+/** A node whose files and mounts are real, below a directory of their own, while the API is in memory and in virtual time. */
+import { join } from 'node:path'
+import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Service } from '#api/core/v1/service/service.ts'
+import type { V1Container, V1Pod, V1PodSpec, V1Service } from '#api/core/v1/types.gen.ts'
+import { nodeFiles } from '#base/files.ts'
+import { type LogRecord, recordingLogger, silentLogger } from '#base/log.ts'
+import { nodeMounts } from '#base/mounts.ts'
+import { seededRandom } from '#base/random.ts'
+import { Client } from '#client/client.ts'
+import { Informer } from '#client/informer/informer.ts'
+import type { ContainerPlan, SandboxPlan } from '#kubelet/runtimes/plans.ts'
+import { NodeSurroundings, type NodeSurroundingsOptions } from '#kubelet/surroundings/node-surroundings.ts'
+import { FakeCluster } from '../../../test/support/fake-cluster.ts'
+
+/** For the `skip` of tests: why this machine cannot mount, if so. */
+export const cannotMount: string | false = await (async () => {
+  const directory = await nodeFiles.temporaryDirectory('tn mount ')
+  try {
+    await nodeMounts.mountMemory(directory)
+    await nodeMounts.unmount(directory)
+    return false
+  } catch (error) {
+    return `nothing can be mounted here: ${error}`
+  } finally {
+    await nodeFiles.remove(directory)
+  }
+})()
+
+export class TestNode implements AsyncDisposable {
+  readonly cluster: FakeCluster
+  readonly root: string
+  readonly surroundings: NodeSurroundings
+  /** `reason: message` of all events about pods. */
+  readonly events: string[]
+  readonly log: LogRecord[]
+  readonly #stack: AsyncDisposableStack
+
+  private constructor(parts: Pick<TestNode, 'cluster' | 'root' | 'surroundings' | 'events' | 'log'>, stack: AsyncDisposableStack) {
+    this.cluster = parts.cluster
+    this.root = parts.root
+    this.surroundings = parts.surroundings
+    this.events = parts.events
+    this.log = parts.log
+    this.#stack = stack
+  }
+
+  static async start(
+    options: Partial<NodeSurroundingsOptions> & { controllers?: string[]; featureGates?: string[] } = {},
+  ): Promise<TestNode> {
+    await using stack = new AsyncDisposableStack()
+    const { controllers = [], featureGates = [], ...rest } = options
+    const cluster = stack.use(await FakeCluster.start({ withoutNodes: true, controllers, featureGates }))
+    const { clock } = cluster
+    const root = await nodeFiles.temporaryDirectory('tn node ')
+    stack.defer(async () => {
+      for (const place of await nodeMounts.below(root)) await nodeMounts.unmount(place)
+      await nodeFiles.remove(root)
+    })
+    const client = new Client({ transport: cluster.transportAs('system:node:n1', ['system:nodes']), userAgent: 'kubelet' })
+    const [events, log]: [string[], LogRecord[]] = [[], []]
+    const services = new Informer<V1Service>({ client, kind: Service, clock, random: seededRandom(2), logger: silentLogger })
+    services.start()
+    stack.defer(() => services.stop())
+    const surroundings = await NodeSurroundings.open({
+      ...{ client, clock, random: seededRandom(3), logger: recordingLogger(log), files: nodeFiles, mounts: nodeMounts, services },
+      events: { warning: (_kind, _pod, reason, message) => void events.push(`${reason}: ${message}`) },
+      images: { ensureImage: async (_pod, { image = '' }) => `sha256:${image}` },
+      rootDirectory: root,
+      logDirectory: join(root, 'logs'),
+      dns: { clusterDns: ['10.96.0.10'], clusterDomain: 'cluster.local', resolvConf: '' },
+      hostIps: ['192.0.2.1'],
+      allocatable: () => ({ cpu: '2', memory: '4Gi' }),
+      ...rest,
+    })
+    stack.defer(() => surroundings.stop())
+    return new TestNode({ cluster, root, surroundings, events, log }, stack.move())
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#stack.disposeAsync()
+  }
+
+  /** A pod of the API that is bound to this node. */
+  async create(spec: Partial<V1PodSpec>, metadata: V1Pod['metadata'] = {}): Promise<V1Pod> {
+    const pod = {
+      metadata: { name: 'web', namespace: 'default', ...metadata },
+      spec: { nodeName: 'n1', containers: [{ name: 'app', image: 'app:1' }], ...spec },
+    } as V1Pod
+    return this.cluster.client.create(Pod, pod)
+  }
+
+  /** Lets no time pass but for what is due, until the promise has settled: files are real. */
+  async now<T>(promise: Promise<T>): Promise<T> {
+    let isSettled = false
+    const done = () => {
+      isSettled = true
+    }
+    promise.then(done, done)
+    while (!isSettled) await this.cluster.clock.settle()
+    return promise
+  }
+
+  /** Lets what has been heard of reach the disk. */
+  async settle(): Promise<void> {
+    for (let turn = 0; turn < 5; turn++) {
+      await this.cluster.clock.settle()
+      await this.now(this.surroundings.settled())
+    }
+  }
+
+  sandbox(pod: V1Pod, signal = new AbortController().signal): Promise<SandboxPlan> {
+    return this.now(this.surroundings.prepareSandbox(pod, signal))
+  }
+
+  container(pod: V1Pod, name = 'app', ips: string[] = ['10.244.0.5']): Promise<ContainerPlan> {
+    const all: V1Container[] = [...(pod.spec.initContainers ?? []), ...pod.spec.containers]
+    const container = all.find((each) => each.name === name)
+    if (container === undefined) throw new Error(`no container ${name}`)
+    const context = { ips, attempt: 0, tell: () => {} }
+    return this.now(this.surroundings.prepareContainer(pod, container, context, new AbortController().signal))
+  }
+
+  /** Where the container sees `path`, on the node. */
+  async seen(plan: ContainerPlan, path: string): Promise<string> {
+    const mount = plan.mounts
+      .filter(({ containerPath }) => path === containerPath || path.startsWith(`${containerPath}/`))
+      .sort((left, right) => right.containerPath.length - left.containerPath.length)[0]
+    if (mount === undefined) throw new Error(`nothing is mounted at ${path}`)
+    return mount.hostPath + path.slice(mount.containerPath.length)
+  }
+
+  async read(plan: ContainerPlan, path: string): Promise<string> {
+    return nodeFiles.readText(await this.seen(plan, path))
+  }
+}

@@ -1,0 +1,252 @@
+import { ConfigMap } from '#api/core/v1/config-map.ts'
+import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Secret } from '#api/core/v1/secret/secret.ts'
+import type { V1Pod, V1Volume } from '#api/core/v1/types.gen.ts'
+import { isForbidden } from '#api/meta/server-response.ts'
+import type { Clock, Timer } from '#base/clock.ts'
+import type { Files } from '#base/files.ts'
+import type { Logger } from '#base/log.ts'
+import type { Mounts } from '#base/mounts.ts'
+import type { Random } from '#base/random.ts'
+import type { Client } from '#client/client.ts'
+import type { EventRecorder } from '#client/events/event-recorder.ts'
+import { StartFailure } from '#kubelet/pod-worker/pod-surroundings.ts'
+import type { PodDirectories } from '#kubelet/surroundings/pod-directories.ts'
+import { ServiceAccountTokens } from '#kubelet/volumes/service-account-tokens.ts'
+import { TrustBundles } from '#kubelet/volumes/trust-bundles.ts'
+import { shownConfigMaps, shownSecrets, showsTrustBundles, usedVolumes } from '#kubelet/volumes/used-volumes.ts'
+import { podUid, type VolumePlugin, type VolumeTools } from '#kubelet/volumes/volume-plugin.ts'
+import { volumePlugins } from '#kubelet/volumes/volume-plugins.ts'
+import { WatchedObjects } from '#kubelet/volumes/watched-objects.ts'
+
+export type PodVolumesOptions = {
+  client: Client
+  clock: Clock
+  random: Random
+  logger: Logger
+  events: Pick<EventRecorder, 'warning'>
+  files: Files
+  mounts: Mounts
+  directories: PodDirectories
+  allocatable(): { [resource: string]: string }
+}
+
+/** A volume as it is on the node. */
+export type ReadyVolume = { path: string; isReadOnly: boolean; isManaged: boolean }
+
+type PodEntry = {
+  /** As it was seen last. */
+  pod: V1Pod
+  ready: Map<string, ReadyVolume>
+  /** Ends when all that was begun for the pod's volumes has ended: one thing at a time. */
+  last: Promise<unknown>
+  isRefreshDue: boolean
+  rotation?: Timer
+  /** Called when an object the pod uses has changed. */
+  wake?: () => void
+}
+
+type Problem = { volume: string; error: unknown }
+
+const firstRetryMs = 500
+const longestRetryMs = 122_000
+/** Who authorizes may see a pod later than its node does. */
+const patience = { tries: 5, firstMs: 50 }
+
+/** The volumes of all pods of the node: set up before containers start, kept up to date while they run. */
+export class PodVolumes {
+  readonly #options: PodVolumesOptions
+  readonly #tools: VolumeTools
+  readonly #pods = new Map<string, PodEntry>()
+  #isStopped = false
+
+  constructor(options: PodVolumesOptions) {
+    this.#options = options
+    const { client, clock, random, logger, files, mounts, directories, allocatable } = options
+    const watching = { client, clock, random, logger, onChange: (uid: string) => this.#objectChanged(uid) }
+    this.#tools = {
+      ...{ files, mounts, clock, random, directories, allocatable },
+      configMaps: new WatchedObjects({ ...watching, kind: ConfigMap }),
+      secrets: new WatchedObjects({ ...watching, kind: Secret }),
+      tokens: new ServiceAccountTokens({ client, clock, random, logger }),
+      trustBundles: new TrustBundles({ client, clock, random, logger, onChange: () => this.#trustBundlesChanged() }),
+    }
+  }
+
+  get tools(): VolumeTools {
+    return this.#tools
+  }
+
+  /**
+   * Resolves when all volumes that containers of the pod use are there, however long that takes: what is missing is waited for.
+   * Rejects when aborted, and for kinds of volumes that this node does not know.
+   */
+  async setUp(pod: V1Pod, signal: AbortSignal): Promise<void> {
+    const entry = this.#entryOf(pod)
+    for (let tries = 0; ; tries++) {
+      signal.throwIfAborted()
+      const changed = new Promise<void>((resolve) => {
+        entry.wake = resolve
+      })
+      const problems = await this.#inTurn(entry, () => this.#setUpMissing(entry))
+      if (problems.length === 0) return
+      signal.throwIfAborted()
+      const isEarly = tries < patience.tries && problems.every(({ error }) => isForbidden(error))
+      if (!isEarly) this.#tellOf(problems, entry.pod)
+      const pauseMs = isEarly ? patience.firstMs * 2 ** tries : Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(tries, 10))
+      await this.#pause(pauseMs, changed, signal)
+    }
+  }
+
+  /** Where the volume is; undefined before it is set up. */
+  ready(uid: string, volume: string): ReadyVolume | undefined {
+    return this.#pods.get(uid)?.ready.get(volume)
+  }
+
+  /**
+   * Brings volumes that show objects up to date with them and with the pod, those as well that an earlier run of the agent has set up.
+   * Never rejects: what fails is told in events, and stays as it was.
+   */
+  async refresh(pod: V1Pod): Promise<void> {
+    const entry = this.#entryOf(pod)
+    const problems = await this.#inTurn(entry, async () => {
+      entry.isRefreshDue = false
+      return this.#setUpEach(entry, await this.#mirrorsThere(entry))
+    })
+    this.#tellOf(problems, entry.pod)
+  }
+
+  /** Nothing is watched for the pod any more. What is on disk stays; resolves when nobody changes it any more. */
+  async forget(uid: string): Promise<void> {
+    const entry = this.#pods.get(uid)
+    this.#pods.delete(uid)
+    entry?.rotation?.cancel()
+    const { configMaps, secrets, tokens } = this.#tools
+    configMaps.use(uid, '', new Set())
+    secrets.use(uid, '', new Set())
+    tokens.forget(uid)
+    await entry?.last
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    for (const { rotation } of this.#pods.values()) rotation?.cancel()
+    this.#tools.configMaps.stop()
+    this.#tools.secrets.stop()
+    this.#tools.trustBundles.stop()
+  }
+
+  /** Resolves when everything that has been begun is done. */
+  async settled(): Promise<void> {
+    for (const { last } of this.#pods.values()) await last
+  }
+
+  #entryOf(pod: V1Pod): PodEntry {
+    const uid = podUid(pod)
+    const entry = this.#pods.get(uid) ?? { pod, ready: new Map(), last: Promise.resolve(), isRefreshDue: false }
+    entry.pod = pod
+    this.#pods.set(uid, entry)
+    const { namespace = '' } = pod.metadata
+    const volumes = usedVolumes(pod)
+    this.#tools.configMaps.use(uid, namespace, shownConfigMaps(volumes))
+    this.#tools.secrets.use(uid, namespace, shownSecrets(volumes))
+    return entry
+  }
+
+  #setUpMissing(entry: PodEntry): Promise<Problem[]> {
+    return this.#setUpEach(
+      entry,
+      usedVolumes(entry.pod).filter(({ name }) => !entry.ready.has(name)),
+    )
+  }
+
+  async #mirrorsThere({ pod, ready }: PodEntry): Promise<V1Volume[]> {
+    const there: V1Volume[] = []
+    for (const volume of usedVolumes(pod)) {
+      const plugin = pluginOf(volume)
+      if (!plugin?.mirrorsObjects) continue
+      const path = plugin.pathOf(volume, pod, this.#tools)
+      if (ready.has(volume.name) || (await this.#tools.files.stat(path)) !== undefined) there.push(volume)
+    }
+    return there
+  }
+
+  async #setUpEach(entry: PodEntry, volumes: readonly V1Volume[]): Promise<Problem[]> {
+    if (this.#isGone(entry)) return []
+    const problems: Problem[] = []
+    for (const volume of volumes) {
+      const plugin = pluginOf(volume)
+      if (plugin === undefined) throw this.#unknownKind(volume, entry.pod)
+      try {
+        await plugin.setUp(volume, entry.pod, this.#tools)
+        const { isReadOnly, isManaged } = plugin
+        entry.ready.set(volume.name, { path: plugin.pathOf(volume, entry.pod, this.#tools), isReadOnly, isManaged })
+      } catch (error) {
+        problems.push({ volume: volume.name, error })
+      }
+    }
+    this.#planRotation(entry)
+    return problems
+  }
+
+  #inTurn<T>(entry: PodEntry, work: () => Promise<T>): Promise<T> {
+    const done = entry.last.then(work, work)
+    entry.last = done.catch(() => undefined)
+    return done
+  }
+
+  #objectChanged(uid: string): void {
+    const entry = this.#pods.get(uid)
+    if (entry === undefined) return
+    entry.wake?.()
+    // Before its volumes are there, whoever sets them up sees the change.
+    if (entry.isRefreshDue || entry.ready.size === 0) return
+    entry.isRefreshDue = true
+    this.#options.clock.soon(() => {
+      if (!this.#isGone(entry)) void this.refresh(entry.pod)
+    })
+  }
+
+  #trustBundlesChanged(): void {
+    for (const [uid, { pod }] of this.#pods) if (showsTrustBundles(usedVolumes(pod))) this.#objectChanged(uid)
+  }
+
+  #planRotation(entry: PodEntry): void {
+    const { clock } = this.#options
+    entry.rotation?.cancel()
+    const atMs = this.#tools.tokens.nextRotationMs(podUid(entry.pod))
+    if (atMs === undefined || this.#isGone(entry)) return
+    entry.rotation = clock.after(Math.max(0, atMs - clock.now()), () => void this.refresh(entry.pod))
+  }
+
+  #isGone(entry: PodEntry): boolean {
+    return this.#isStopped || this.#pods.get(podUid(entry.pod)) !== entry
+  }
+
+  async #pause(ms: number, changed: Promise<void>, signal: AbortSignal): Promise<void> {
+    const over = new AbortController()
+    const sleep = this.#options.clock.sleep(ms, AbortSignal.any([signal, over.signal]))
+    try {
+      await Promise.race([changed, sleep])
+    } finally {
+      over.abort()
+      sleep.catch(() => undefined)
+    }
+  }
+
+  #tellOf(problems: readonly Problem[], pod: V1Pod): void {
+    for (const { volume, error } of problems) {
+      const why = error instanceof Error ? error.message : String(error)
+      this.#options.events.warning(Pod, pod, 'FailedMount', `MountVolume.SetUp failed for volume "${volume}" : ${why}`)
+    }
+  }
+
+  #unknownKind({ name, ...source }: V1Volume, pod: V1Pod): StartFailure {
+    const kind = Object.keys(source)[0] ?? 'unknown'
+    const message = `unmounted volumes=[${name}], unattached volumes=[], failed to process volumes=[${name}]: no volume plugin matched: ${kind}`
+    this.#options.events.warning(Pod, pod, 'FailedMount', `Unable to attach or mount volumes: ${message}`)
+    return new StartFailure('FailedMount', message, longestRetryMs)
+  }
+}
+
+const pluginOf = (volume: V1Volume): VolumePlugin | undefined => volumePlugins.find(({ source }) => volume[source] !== undefined)

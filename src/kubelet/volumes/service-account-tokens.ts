@@ -1,0 +1,81 @@
+import type { V1TokenRequest } from '#api/authentication/v1/types.gen.ts'
+import { ServiceAccount } from '#api/core/v1/service-account.ts'
+import type { V1Pod, V1ServiceAccountTokenProjection } from '#api/core/v1/types.gen.ts'
+import { parseTime } from '#api/meta/time.ts'
+import type { Clock } from '#base/clock.ts'
+import type { Logger } from '#base/log.ts'
+import type { Random } from '#base/random.ts'
+import type { Client } from '#client/client.ts'
+
+export type ServiceAccountTokensOptions = { client: Client; clock: Clock; random: Random; logger: Logger }
+
+type Kept = { token: string; rotateAtMs: number; expiresAtMs: number }
+
+const longestUseMs = 24 * 3_600_000
+const jitterMs = 10_000
+const retryMs = 60_000
+
+/** Tokens for pods, asked for once and kept until a fifth of their life is left, or for a day. */
+export class ServiceAccountTokens {
+  readonly #options: ServiceAccountTokensOptions
+  /** By pod, then by what was asked for. */
+  readonly #kept = new Map<string, Map<string, Kept>>()
+
+  constructor(options: ServiceAccountTokensOptions) {
+    this.#options = options
+  }
+
+  /** An old token that is still good is better than none. */
+  async get(pod: V1Pod, { audience = '', expirationSeconds }: V1ServiceAccountTokenProjection): Promise<string> {
+    const { uid = '' } = pod.metadata
+    const account = pod.spec.serviceAccountName ?? ''
+    const key = JSON.stringify([account, audience, expirationSeconds])
+    const { clock, logger } = this.#options
+    const kept = this.#kept.get(uid)?.get(key)
+    if (kept !== undefined && clock.now() < kept.rotateAtMs) return kept.token
+    try {
+      const fresh = await this.#ask(pod, account, audience, expirationSeconds)
+      const ofPod = this.#kept.get(uid) ?? new Map<string, Kept>()
+      this.#kept.set(uid, ofPod.set(key, fresh))
+      return fresh.token
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error)
+      if (kept === undefined) throw new Error(`failed to fetch token: ${why}`)
+      if (clock.now() > kept.expiresAtMs) throw new Error(`token ${key} expired and refresh failed: ${why}`)
+      logger.warn('a token could not be renewed', { pod: uid, error: why })
+      kept.rotateAtMs = clock.now() + retryMs
+      return kept.token
+    }
+  }
+
+  /** When the first of the pod's tokens is to be renewed. */
+  nextRotationMs(podUid: string): number | undefined {
+    const times = [...(this.#kept.get(podUid)?.values() ?? [])].map(({ rotateAtMs }) => rotateAtMs)
+    return times.length === 0 ? undefined : Math.min(...times)
+  }
+
+  forget(podUid: string): void {
+    this.#kept.delete(podUid)
+  }
+
+  async #ask(pod: V1Pod, account: string, audience: string, expirationSeconds: number | undefined): Promise<Kept> {
+    const { client, random } = this.#options
+    const { namespace = '', name = '', uid = '' } = pod.metadata
+    const body = {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      spec: {
+        audiences: audience === '' ? [] : [audience],
+        ...(expirationSeconds === undefined ? {} : { expirationSeconds }),
+        boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name, uid },
+      },
+    }
+    const place = { namespace, name: account }
+    // The verb answers another kind than its parent's.
+    const { spec, status } = await client.subresource<V1TokenRequest>('POST', ServiceAccount as never, place, 'token', body)
+    const expiresAtMs = parseTime(status?.expirationTimestamp ?? '')
+    const lifeMs = (spec.expirationSeconds ?? 3600) * 1000
+    const rotateAtMs = Math.min(expiresAtMs - lifeMs + longestUseMs, expiresAtMs - lifeMs / 5) - random.float() * jitterMs
+    return { token: status?.token ?? '', rotateAtMs, expiresAtMs }
+  }
+}

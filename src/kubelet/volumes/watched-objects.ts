@@ -1,0 +1,86 @@
+import { isNotFound } from '#api/meta/server-response.ts'
+import { notFound } from '#api/meta/status-error.ts'
+import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { Clock } from '#base/clock.ts'
+import type { Logger } from '#base/log.ts'
+import type { Random } from '#base/random.ts'
+import type { Client } from '#client/client.ts'
+import { Informer } from '#client/informer/informer.ts'
+
+export type WatchedObjectsOptions<T extends KubernetesObject> = {
+  client: Client
+  kind: ResourceDefinition<T>
+  clock: Clock
+  random: Random
+  logger: Logger
+  /** Called after an object has changed, once for each of its users. */
+  onChange(user: string): void
+}
+
+type Watched<T extends KubernetesObject> = { informer: Informer<T>; users: Set<string> }
+
+/**
+ * The objects of one kind that pods of this node use, watched one by one: a node may see what its pods refer to by name,
+ * and no other.
+ */
+export class WatchedObjects<T extends KubernetesObject & { immutable?: boolean }> {
+  readonly #options: WatchedObjectsOptions<T>
+  readonly #watched = new Map<string, Watched<T>>()
+
+  constructor(options: WatchedObjectsOptions<T>) {
+    this.#options = options
+  }
+
+  /** Watches exactly these for the user, and no more those it had before. */
+  use(user: string, namespace: string, names: ReadonlySet<string>): void {
+    for (const name of names) this.#watch(namespace, name).users.add(user)
+    const wanted = new Set([...names].map((name) => `${namespace}/${name}`))
+    for (const [key, watched] of this.#watched) {
+      if (wanted.has(key) || !watched.users.delete(user) || watched.users.size > 0) continue
+      watched.informer.stop()
+      this.#watched.delete(key)
+    }
+  }
+
+  /** The object as it is known here, or asked for when it is not watched (yet). Rejects with upstream's words when there is none. */
+  async get(namespace: string, name: string): Promise<T> {
+    const { client, kind } = this.#options
+    const informer = this.#watched.get(`${namespace}/${name}`)?.informer
+    const asked = informer?.hasSynced ? undefined : client.get(kind, namespace, name)
+    const known = informer?.synced.then(() => informer.get(namespace, name))
+    try {
+      const object = await (known === undefined ? asked : asked === undefined ? known : Promise.race([asked, known]))
+      if (object === undefined) throw this.#missing(name)
+      // It can only be deleted any more, which the pod need not know.
+      if (object.immutable && informer?.hasSynced) informer.stop()
+      return object
+    } catch (error) {
+      throw isNotFound(error) ? this.#missing(name) : error
+    }
+  }
+
+  stop(): void {
+    for (const { informer } of this.#watched.values()) informer.stop()
+    this.#watched.clear()
+  }
+
+  #watch(namespace: string, name: string): Watched<T> {
+    const key = `${namespace}/${name}`
+    const present = this.#watched.get(key)
+    if (present !== undefined) return present
+    const { client, kind, clock, random, logger, onChange } = this.#options
+    const informer = new Informer<T>({ client, kind, clock, random, logger, namespace, fieldSelector: `metadata.name=${name}` })
+    const watched: Watched<T> = { informer, users: new Set() }
+    const tell = () => {
+      for (const user of watched.users) onChange(user)
+    }
+    informer.addHandler({ onAdd: tell, onUpdate: tell, onDelete: tell })
+    this.#watched.set(key, watched)
+    informer.start()
+    return watched
+  }
+
+  #missing(name: string): Error {
+    return notFound({ group: '', resource: this.#options.kind.kind.toLowerCase() }, name)
+  }
+}
