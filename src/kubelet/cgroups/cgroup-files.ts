@@ -1,0 +1,148 @@
+/** The kernel's groups of processes as directories: one tree with cgroup v2, one for each controller with v1. */
+import { join } from 'node:path'
+import { type Files, hasCode } from '#base/files.ts'
+
+export type CgroupFiles = {
+  readonly version: 1 | 2
+  /** Below these a group has its directories, by controller; with v2 they are all the same. */
+  readonly roots: ReadonlyMap<string, string>
+  /** Makes the group with all its parents, for every controller. */
+  make(group: string): Promise<void>
+  /** Does nothing where the controller or the file is missing. */
+  write(group: string, controller: string, file: string, value: string): Promise<void>
+  read(group: string, controller: string, file: string): Promise<string | undefined>
+  /** The names of the groups in it. */
+  children(group: string): Promise<string[]>
+  /** With the groups in it; those that still have processes stay. Resolves false when something stayed. */
+  remove(group: string): Promise<boolean>
+}
+
+const mountPoint = '/sys/fs/cgroup'
+
+/** Undefined where the machine has none. */
+export async function findCgroups(files: Files): Promise<CgroupFiles | undefined> {
+  const controllers = await files.readTextIfPresent(join(mountPoint, 'cgroup.controllers'))
+  if (controllers !== undefined) {
+    const roots = new Map(
+      controllers
+        .trim()
+        .split(/\s+/)
+        .filter(Boolean)
+        .map((name) => [name, mountPoint] as const),
+    )
+    return new CgroupTree(files, 2, roots)
+  }
+  const mounts = (await files.readTextIfPresent('/proc/self/mounts')) ?? ''
+  const roots = new Map<string, string>()
+  for (const line of mounts.split('\n')) {
+    const [, path = '', kind, options = ''] = line.split(' ')
+    // The place of systemd's own tree, too, has directories that have to be removed.
+    if (kind === 'cgroup') roots.set(controllerOf(options), path)
+  }
+  return roots.size === 0 ? undefined : new CgroupTree(files, 1, roots)
+}
+
+const mountOptions = new Set(['rw', 'ro', 'relatime', 'nosuid', 'nodev', 'noexec', 'xattr', 'clone_children'])
+
+/** `cpu,cpuacct` may share a tree: its first name stands for both. */
+function controllerOf(options: string): string {
+  const names = options.split(',').filter((option) => !mountOptions.has(option) && !option.startsWith('release_agent'))
+  return names.includes('cpu') ? 'cpu' : (names[0] ?? '')
+}
+
+class CgroupTree implements CgroupFiles {
+  readonly version: 1 | 2
+  readonly roots: ReadonlyMap<string, string>
+  readonly #files: Files
+  readonly #places: readonly string[]
+
+  constructor(files: Files, version: 1 | 2, roots: ReadonlyMap<string, string>) {
+    this.#files = files
+    this.version = version
+    this.roots = roots
+    this.#places = [...new Set(roots.values())]
+  }
+
+  async make(group: string): Promise<void> {
+    for (const place of this.#places) await this.#files.makeDirectory(join(place, group), { mode: 0o755 })
+    if (this.version === 2) await this.#delegate(group)
+    else await this.#inheritCpus(group)
+  }
+
+  async write(group: string, controller: string, file: string, value: string): Promise<void> {
+    const root = this.roots.get(controller)
+    if (root === undefined) return
+    await this.#writeFile(join(root, group, file), value)
+  }
+
+  async read(group: string, controller: string, file: string): Promise<string | undefined> {
+    const root = this.roots.get(controller)
+    return root === undefined ? undefined : (await this.#files.readTextIfPresent(join(root, group, file)))?.trim()
+  }
+
+  async children(group: string): Promise<string[]> {
+    const names = new Set<string>()
+    for (const place of this.#places) for (const name of await this.#groupsIn(join(place, group))) names.add(name)
+    return [...names]
+  }
+
+  async remove(group: string): Promise<boolean> {
+    let isGone = true
+    for (const place of this.#places) isGone = (await this.#removeTree(join(place, group))) && isGone
+    return isGone
+  }
+
+  async #removeTree(path: string): Promise<boolean> {
+    for (const name of await this.#groupsIn(path)) await this.#removeTree(join(path, name))
+    try {
+      await this.#files.removeOne(path)
+      return true
+    } catch (error) {
+      if (hasCode(error, 'EBUSY') || hasCode(error, 'ENOTEMPTY')) return false
+      throw error
+    }
+  }
+
+  async #groupsIn(path: string): Promise<string[]> {
+    const names: string[] = []
+    for (const name of await this.#files.list(path)) {
+      if ((await this.#files.stat(join(path, name)))?.kind === 'directory') names.push(name)
+    }
+    return names
+  }
+
+  /** A group has the controllers its parent hands on. */
+  async #delegate(group: string): Promise<void> {
+    const all = [...this.roots.keys()].map((name) => `+${name}`).join(' ')
+    const parts = group.split('/').filter(Boolean)
+    for (let depth = 0; depth < parts.length; depth++) {
+      const path = join(mountPoint, ...parts.slice(0, depth), 'cgroup.subtree_control')
+      const has = new Set(((await this.#files.readTextIfPresent(path)) ?? '').trim().split(/\s+/))
+      if ([...this.roots.keys()].every((name) => has.has(name))) continue
+      await this.#writeFile(path, all)
+    }
+  }
+
+  /** A new group has no processor until it is told of some, and takes no process before. */
+  async #inheritCpus(group: string): Promise<void> {
+    const root = this.roots.get('cpuset')
+    if (root === undefined) return
+    const parts = group.split('/').filter(Boolean)
+    for (const file of ['cpuset.cpus', 'cpuset.mems']) {
+      let inherited = ((await this.#files.readTextIfPresent(join(root, file))) ?? '').trim()
+      for (let depth = 1; depth <= parts.length; depth++) {
+        const path = join(root, ...parts.slice(0, depth), file)
+        const own = ((await this.#files.readTextIfPresent(path)) ?? '').trim()
+        if (own === '' && inherited !== '') await this.#writeFile(path, inherited)
+        inherited = own || inherited
+      }
+    }
+  }
+
+  /** In place: the kernel's files cannot be replaced. */
+  async #writeFile(path: string, value: string): Promise<void> {
+    if ((await this.#files.stat(path)) === undefined) return
+    await using file = await this.#files.open(path, 'r+')
+    await file.write(Buffer.from(value))
+  }
+}

@@ -1,0 +1,62 @@
+import type { V1Container, V1EphemeralContainer, V1Pod } from '#api/core/v1/types.gen.ts'
+import { containerAnnotations, containerLabels } from '#kubelet/runtimes/cri/labels.ts'
+import { containerResources, type NodeCapacity } from '#kubelet/runtimes/cri/linux-resources.ts'
+import { containerSecurityContext, type ImageUser, type SecurityOptions } from '#kubelet/runtimes/cri/security-context.ts'
+import type { ContainerPlan, Mount } from '#kubelet/runtimes/plans.ts'
+import { type ContainerConfig, type CriMount, type NamespaceOption, propagations } from '#wire/cri/cri-types.ts'
+
+export type ContainerSurroundings = {
+  attempt: number
+  imageUser: ImageUser
+  namespaces: NamespaceOption
+  capacity: NodeCapacity
+  security: SecurityOptions
+}
+
+/** Below the pod's log directory. */
+export const logPathOf = (name: string, attempt: number): string => `${name}/${attempt}.log`
+
+/** What a runtime is told of a container. */
+export function containerConfig(
+  pod: V1Pod,
+  container: V1Container | V1EphemeralContainer,
+  plan: ContainerPlan,
+  surroundings: ContainerSurroundings,
+): ContainerConfig {
+  const { attempt, imageUser, namespaces, capacity, security } = surroundings
+  const { name, image = '', workingDir = '', stdin = false, stdinOnce = false, tty = false } = container
+  const volumeGroups = plan.volumeGroups ?? []
+  return {
+    metadata: { name, attempt },
+    image: { image: plan.imageRef || image, userSpecifiedImage: image },
+    command: plan.command ?? [],
+    args: plan.args ?? [],
+    workingDir,
+    envs: plan.env.map((variable) => ({ key: variable.name, value: Buffer.from(variable.value) })),
+    mounts: plan.mounts.map((mount) => mountOf(mount, namespaces)),
+    labels: containerLabels(pod, container),
+    annotations: containerAnnotations(pod, container, attempt, plan.terminationMessageFile),
+    logPath: logPathOf(name, attempt),
+    stdin,
+    stdinOnce,
+    tty,
+    linux: {
+      resources: containerResources(pod, container, capacity),
+      securityContext: containerSecurityContext(pod, container, { imageUser, namespaces, volumeGroups }, security),
+    },
+  }
+}
+
+function mountOf(mount: Mount, { usernsOptions }: NamespaceOption): CriMount {
+  const { containerPath, hostPath, isReadOnly, isRecursivelyReadOnly = false, propagation = 'private', mustRelabel = false } = mount
+  return {
+    containerPath,
+    hostPath,
+    readonly: isReadOnly,
+    recursiveReadOnly: isRecursivelyReadOnly,
+    propagation: propagations[propagation],
+    selinuxRelabel: mustRelabel,
+    // Files keep their owners as the pod's users see them.
+    ...(usernsOptions === undefined ? {} : { uidMappings: usernsOptions.uids ?? [], gidMappings: usernsOptions.gids ?? [] }),
+  }
+}

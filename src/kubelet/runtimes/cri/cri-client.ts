@@ -1,0 +1,50 @@
+import { type GrpcError, type GrpcReceiver, type GrpcStream, type GrpcStreamChannel, grpcChannel } from '#base/grpc.ts'
+import { type CriMethod, criMethods } from '#wire/cri/cri-messages.ts'
+
+type Methods = typeof criMethods
+type UnaryName = Exclude<keyof Methods, 'getContainerEvents'>
+type RequestOf<Name extends keyof Methods> = Methods[Name] extends CriMethod<infer Request, unknown> ? Request : never
+type ResponseOf<Name extends keyof Methods> = Methods[Name] extends CriMethod<never, infer Response> ? Response : never
+
+export type CallOptions = { timeoutMs?: number; signal?: AbortSignal }
+
+const usualTimeoutMs = 2 * 60_000
+
+/** Calls to a container runtime behind a CRI socket. Each connects when needed, and again when the runtime was away. */
+export class CriClient implements Disposable {
+  readonly #channel: GrpcStreamChannel
+
+  private constructor(channel: GrpcStreamChannel) {
+    this.#channel = channel
+  }
+
+  /** `/run/containerd/containerd.sock`, with or without `unix://`. */
+  static async connect(socket: string): Promise<CriClient> {
+    return new CriClient(await grpcChannel(`unix://${socket.replace(/^unix:\/\//, '')}`))
+  }
+
+  /** For services beside CRI that the runtime offers at the same socket. */
+  get channel(): GrpcStreamChannel {
+    return this.#channel
+  }
+
+  async call<Name extends UnaryName>(name: Name, request: RequestOf<Name>, options: CallOptions = {}): Promise<ResponseOf<Name>> {
+    const method = criMethods[name] as CriMethod<RequestOf<Name>, ResponseOf<Name>>
+    const { timeoutMs = usualTimeoutMs, signal } = options
+    const answer = await this.#channel.unary(method.path, method.encodeRequest(request), { timeoutMs, ...(signal ? { signal } : {}) })
+    return method.decodeResponse(answer)
+  }
+
+  containerEvents(onEvent: (event: ResponseOf<'getContainerEvents'>) => void, onEnd: (error: GrpcError | undefined) => void): GrpcStream {
+    const { path, encodeRequest, decodeResponse } = criMethods.getContainerEvents
+    const receiver: GrpcReceiver = { onMessage: (bytes) => onEvent(decodeResponse(bytes)), onEnd }
+    const stream = this.#channel.stream(path, receiver)
+    stream.send(encodeRequest({}))
+    stream.end()
+    return stream
+  }
+
+  [Symbol.dispose](): void {
+    this.#channel[Symbol.dispose]()
+  }
+}

@@ -1,0 +1,158 @@
+import type { Clock, Timer } from '#base/clock.ts'
+import { type GrpcError, type GrpcStream, grpcCodes } from '#base/grpc.ts'
+import type { Logger } from '#base/log.ts'
+import type { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
+import { unlessGone } from '#kubelet/runtimes/cri/cri-observer.ts'
+import { podLabel } from '#kubelet/runtimes/cri/labels.ts'
+import {
+  containerdEventsMethod,
+  containerdNamespaceHeader,
+  decodeContainerdEvent,
+  encodeSubscribeRequest,
+  kubernetesNamespace,
+} from '#wire/containerd-messages.ts'
+import { containerStates, sandboxStates } from '#wire/cri/cri-types.ts'
+
+export type CriEventsOptions = {
+  client: CriClient
+  clock: Clock
+  logger: Logger
+  emit(podUid: string): void
+}
+
+/** How the runtime tells of changes, the best way first. */
+type Way = 'cri' | 'containerd' | 'none'
+
+/** With events the relist only finds what they have missed; without, it is all there is. */
+const relistMs: Record<Way, number> = { cri: 60_000, containerd: 60_000, none: 1000 }
+const retryMs = { first: 100, most: 2000 }
+/** How long after a process has ended its runtime may take to say so of the container. */
+const confirmMs = [0, 10, 20, 40, 80, 160, 320, 640]
+
+/**
+ * Tells of pods whose sandboxes or containers have changed by themselves: by the runtime's events, and by a list now and then
+ * that finds what events have missed. Starts over when the runtime was away.
+ */
+export class CriEvents {
+  readonly #options: CriEventsOptions
+  /** `id` to `state` and pod as last listed. */
+  #listed: Map<string, { state: number; podUid: string }> | undefined
+  #way: Way = 'cri'
+  #stream: GrpcStream | undefined
+  #relistTimer: Timer | undefined
+  #retryTimer: Timer | undefined
+  #retryDelayMs = retryMs.first
+  #isStopped = false
+
+  constructor(options: CriEventsOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    this.#subscribe()
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#stream?.cancel()
+    this.#relistTimer?.cancel()
+    this.#retryTimer?.cancel()
+  }
+
+  #subscribe(): void {
+    if (this.#isStopped) return
+    const onEnd = (error: GrpcError | undefined) => this.#onEnd(error)
+    if (this.#way === 'cri') {
+      this.#stream = this.#options.client.containerEvents(({ podSandboxStatus }) => {
+        const podUid = podSandboxStatus?.metadata?.uid
+        if (podUid) this.#options.emit(podUid)
+      }, onEnd)
+    } else if (this.#way === 'containerd') {
+      const receiver = { onMessage: (bytes: Uint8Array) => this.#onContainerdEvent(bytes), onEnd }
+      const headers = { [containerdNamespaceHeader]: kubernetesNamespace }
+      this.#stream = this.#options.client.channel.stream(containerdEventsMethod, receiver, headers)
+      this.#stream.send(encodeSubscribeRequest([`namespace==${kubernetesNamespace},topic~=/tasks/(exit|oom)`]))
+      this.#stream.end()
+    }
+    void this.#relist()
+  }
+
+  #onEnd(error: GrpcError | undefined): void {
+    this.#stream = undefined
+    if (this.#isStopped) return
+    if (error?.code === grpcCodes.unimplemented) {
+      this.#way = this.#way === 'cri' ? 'containerd' : 'none'
+      this.#subscribe()
+      return
+    }
+    this.#retry(error)
+  }
+
+  #retry(error: unknown): void {
+    if (this.#isStopped || this.#retryTimer !== undefined) return
+    this.#options.logger.debug('the container runtime is away', { error: String(error) })
+    this.#stream?.cancel()
+    this.#stream = undefined
+    this.#relistTimer?.cancel()
+    this.#retryTimer = this.#options.clock.after(this.#retryDelayMs, () => {
+      this.#retryTimer = undefined
+      this.#subscribe()
+    })
+    this.#retryDelayMs = Math.min(retryMs.most, this.#retryDelayMs * 2)
+  }
+
+  #onContainerdEvent(bytes: Uint8Array): void {
+    const { topic, containerId, processId } = decodeContainerdEvent(bytes)
+    // Commands run in a container end as well.
+    if (topic === '/tasks/exit' && processId !== containerId) return
+    void this.#confirm(containerId).catch((error: unknown) => {
+      this.#options.logger.debug('an event could not be looked into', { container: containerId, error: String(error) })
+    })
+  }
+
+  /** The event may be faster than the runtime's own knowledge of it: waits until both agree. */
+  async #confirm(id: string): Promise<void> {
+    const { client, clock, emit } = this.#options
+    let podUid: string | undefined
+    for (const delayMs of confirmMs) {
+      if (delayMs > 0) await clock.sleep(delayMs)
+      if (this.#isStopped) return
+      const { status: container } = (await unlessGone(client.call('containerStatus', { containerId: id }))) ?? {}
+      const { status: sandbox } = container ? {} : ((await unlessGone(client.call('podSandboxStatus', { podSandboxId: id }))) ?? {})
+      podUid = container?.labels[podLabel.uid] ?? sandbox?.metadata?.uid ?? podUid
+      const isSettled = container ? container.state === containerStates.exited : sandbox?.state !== sandboxStates.ready
+      if (isSettled) break
+    }
+    if (podUid !== undefined) emit(podUid)
+  }
+
+  async #relist(): Promise<void> {
+    const { client, clock, emit } = this.#options
+    try {
+      const { items } = await client.call('listPodSandbox', {}, { timeoutMs: 10_000 })
+      const { containers } = await client.call('listContainers', {}, { timeoutMs: 10_000 })
+      if (this.#isStopped) return
+      const listed = new Map(
+        [...items, ...containers].map(({ id, state, labels }) => [id, { state, podUid: labels[podLabel.uid] ?? '' }] as const),
+      )
+      for (const podUid of changedPods(this.#listed, listed)) emit(podUid)
+      this.#listed = listed
+      this.#retryDelayMs = retryMs.first
+      this.#relistTimer?.cancel()
+      this.#relistTimer = clock.after(relistMs[this.#way], () => void this.#relist())
+    } catch (error) {
+      this.#retry(error)
+    }
+  }
+}
+
+type Listed = ReadonlyMap<string, { state: number; podUid: string }>
+
+function changedPods(before: Listed | undefined, now: Listed): Set<string> {
+  const changed = new Set<string>()
+  if (before === undefined) return changed
+  for (const [id, { state, podUid }] of now) if (before.get(id)?.state !== state) changed.add(podUid)
+  for (const [id, { podUid }] of before) if (!now.has(id)) changed.add(podUid)
+  changed.delete('')
+  return changed
+}

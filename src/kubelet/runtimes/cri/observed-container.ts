@@ -1,0 +1,68 @@
+/** What a runtime tells of containers and sandboxes, in the node agent's words. */
+import type { V1ResourceRequirements } from '#api/core/v1/types.gen.ts'
+import { milliQuantityOf, quantityOf } from '#api/meta/quantity.ts'
+import { containerAnnotation, containerNameIn } from '#kubelet/runtimes/cri/labels.ts'
+import type { ObservedContainer, ObservedSandbox } from '#kubelet/runtimes/runtime.ts'
+import { type CriContainerStatus, type CriSandboxStatus, containerStates, type LinuxResources, sandboxStates } from '#wire/cri/cri-types.ts'
+
+const stateNames: Record<number, ObservedContainer['state']> = {
+  [containerStates.created]: 'created',
+  [containerStates.running]: 'running',
+  [containerStates.exited]: 'exited',
+  // The runtime has lost it; what it did is not known, but it is not there any more.
+  [containerStates.unknown]: 'exited',
+}
+
+export function observedContainer(status: CriContainerStatus, runtimeName: string): ObservedContainer {
+  const { annotations, labels, metadata, resources, user } = status
+  const state = stateNames[status.state] ?? 'exited'
+  const restartCount = annotations[containerAnnotation.restartCount]
+  const told = resources?.linux === undefined ? undefined : resourcesOf(resources.linux)
+  return {
+    id: `${runtimeName}://${status.id}`,
+    name: containerNameIn(labels) ?? metadata?.name ?? '',
+    attempt: restartCount === undefined ? (metadata?.attempt ?? 0) : Number(restartCount),
+    state,
+    image: status.image?.image ?? '',
+    imageId: status.imageId || status.imageRef,
+    createdMs: millisOf(status.createdAt),
+    ...(state === 'created' || status.startedAt <= 0n ? {} : { startedMs: millisOf(status.startedAt) }),
+    ...(state === 'exited' ? endOf(status) : {}),
+    ...(status.logPath === '' ? {} : { logFile: status.logPath }),
+    ...(told === undefined ? {} : { resources: told }),
+    ...(user?.linux === undefined ? {} : { user: user.linux }),
+  }
+}
+
+function endOf({ state, finishedAt, createdAt, exitCode, reason, message }: CriContainerStatus): Partial<ObservedContainer> {
+  const isLost = state === containerStates.unknown
+  return {
+    finishedMs: millisOf(finishedAt > 0n ? finishedAt : createdAt),
+    exitCode: isLost ? 137 : exitCode,
+    reason: isLost ? 'ContainerStatusUnknown' : reason || (exitCode === 0 ? 'Completed' : 'Error'),
+    ...(message === '' ? {} : { message }),
+  }
+}
+
+export function observedSandbox(status: CriSandboxStatus): ObservedSandbox {
+  const { ip = '', additionalIps = [] } = status.network ?? {}
+  return {
+    id: status.id,
+    isReady: status.state === sandboxStates.ready,
+    createdMs: millisOf(status.createdAt),
+    ips: [ip, ...additionalIps.map((each) => each.ip)].filter((text) => text !== ''),
+  }
+}
+
+export const millisOf = (nanos: bigint): number => Number(nanos / 1_000_000n)
+
+function resourcesOf({ cpuShares = 0, cpuQuota = 0, cpuPeriod = 0, memoryLimitInBytes = 0 }: LinuxResources): V1ResourceRequirements {
+  const limitMillis = cpuPeriod > 0 && cpuQuota > 0 ? Math.trunc((cpuQuota * 1000) / cpuPeriod) : 0
+  const limits = {
+    ...(limitMillis > 0 ? { cpu: milliQuantityOf(limitMillis).toString() } : {}),
+    ...(memoryLimitInBytes > 0 ? { memory: quantityOf(memoryLimitInBytes, 'BinarySI').toString() } : {}),
+  }
+  // Two shares are what the kernel has for those who asked for nothing.
+  const requests = cpuShares > 2 ? { cpu: milliQuantityOf(Math.ceil((cpuShares * 1000) / 1024)).toString() } : {}
+  return { limits, requests }
+}

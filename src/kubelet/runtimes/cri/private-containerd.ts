@@ -1,0 +1,138 @@
+/** A containerd of our own: with its own directories, socket and configuration. It outlives us, and is found again. */
+import { join } from 'node:path'
+import type { Clock } from '#base/clock.ts'
+import type { Files } from '#base/files.ts'
+import type { Logger } from '#base/log.ts'
+import type { Processes } from '#base/processes.ts'
+import { containerdConfig } from '#kubelet/runtimes/cri/containerd-config.ts'
+import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
+
+export type PrivateContainerdOptions = {
+  /** Everything it keeps is below. */
+  directory: string
+  sandboxImage: string
+  cniConfigDirectory: string
+  /** Found by itself unless given. */
+  cniBinDirectory?: string
+}
+
+export type ContainerdSeams = { files: Files; processes: Processes; clock: Clock; logger: Logger }
+
+export type PrivateContainerd = { socket: string; pid: number; wasRunning: boolean }
+
+const startTimeoutMs = 20_000
+const stopTimeoutMs = 10_000
+const cniBinDirectories = ['/opt/cni/bin', '/usr/lib/cni', '/usr/libexec/cni']
+const sysResourceBit = 24n
+
+export const privateContainerdSocket = (directory: string): string => join(directory, 'containerd.sock')
+
+/** Resolves when it answers; rejects with the end of its log when it does not in time. */
+export async function startContainerd(options: PrivateContainerdOptions, seams: ContainerdSeams): Promise<PrivateContainerd> {
+  const { directory } = options
+  const { files, processes, clock, logger } = seams
+  const socket = privateContainerdSocket(directory)
+  const running = await runningContainerd(directory, seams)
+  if (running !== undefined && (await answers(socket))) return { socket, pid: running, wasRunning: true }
+  if (running !== undefined) await stopContainerd(directory, seams)
+  await files.makeDirectory(directory)
+  const config = join(directory, 'config.toml')
+  await files.write(config, await configText(options, socket, files))
+  const log = join(directory, 'containerd.log')
+  const output = await files.openForOutput(log)
+  try {
+    const child = await processes.start('containerd', ['--config', config], { detached: true, output: output.descriptor })
+    await files.write(join(directory, 'containerd.pid'), `${child.pid}\n`)
+    let hasEnded = false
+    void child.exited.then(() => {
+      hasEnded = true
+    })
+    const untilMs = clock.monotonic() + startTimeoutMs
+    while (!(await answers(socket))) {
+      if (hasEnded || clock.monotonic() > untilMs) {
+        child.kill('SIGKILL')
+        throw new Error(`containerd did not start; the end of ${log}:\n${await endOf(log, files)}`)
+      }
+      await clock.sleep(20)
+    }
+    logger.debug('containerd started', { pid: child.pid, socket })
+    return { socket, pid: child.pid, wasRunning: false }
+  } finally {
+    await output.close()
+  }
+}
+
+/** Containers run on without it. */
+export async function stopContainerd(directory: string, seams: Pick<ContainerdSeams, 'files' | 'processes' | 'clock'>): Promise<void> {
+  const { files, processes, clock } = seams
+  const pid = await runningContainerd(directory, seams)
+  if (pid === undefined) return
+  processes.kill(pid, 'SIGTERM')
+  const untilMs = clock.monotonic() + stopTimeoutMs
+  while (processes.isAlive(pid) && !(await isZombie(pid, files))) {
+    if (clock.monotonic() > untilMs) {
+      processes.kill(pid, 'SIGKILL')
+      break
+    }
+    await clock.sleep(20)
+  }
+  await files.remove(join(directory, 'containerd.pid'))
+}
+
+/** Stops and removes all that runs in a runtime, whoever started it there: for one that is ours alone. */
+export async function removeAllPods(client: CriClient): Promise<void> {
+  const { items } = await client.call('listPodSandbox', {})
+  for (const { id } of items) {
+    await client.call('stopPodSandbox', { podSandboxId: id })
+    await client.call('removePodSandbox', { podSandboxId: id })
+  }
+}
+
+/** The pid of the containerd that was started in this directory and lives. Pids are given again: its configuration must be ours. */
+async function runningContainerd(directory: string, { files, processes }: Pick<ContainerdSeams, 'files' | 'processes'>) {
+  const pid = Number(await files.readTextIfPresent(join(directory, 'containerd.pid')))
+  if (!pid || !processes.isAlive(pid)) return undefined
+  const commandLine = (await files.readTextIfPresent(`/proc/${pid}/cmdline`)) ?? ''
+  return commandLine.split('\0').includes(join(directory, 'config.toml')) ? pid : undefined
+}
+
+async function isZombie(pid: number, files: Files): Promise<boolean> {
+  return /^State:\s+Z/m.test((await files.readTextIfPresent(`/proc/${pid}/status`)) ?? '')
+}
+
+async function answers(socket: string): Promise<boolean> {
+  using client = await CriClient.connect(socket)
+  try {
+    await client.call('version', { version: '0.1.0' }, { timeoutMs: 2000 })
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function configText(options: PrivateContainerdOptions, socket: string, files: Files): Promise<string> {
+  const { directory, sandboxImage, cniConfigDirectory } = options
+  return containerdConfig({
+    ...{ root: join(directory, 'root'), state: join(directory, 'state'), socket, sandboxImage },
+    cni: { binDirectory: options.cniBinDirectory ?? (await cniBinDirectory(files)), configDirectory: cniConfigDirectory },
+    mayNotLowerOomScores: !(await hasSysResource(files)),
+  })
+}
+
+/** Where the machine has CNI's plugins. */
+export async function cniBinDirectory(files: Files): Promise<string> {
+  for (const directory of cniBinDirectories) {
+    if ((await files.stat(join(directory, 'bridge'))) !== undefined) return directory
+  }
+  return cniBinDirectories[0] as string
+}
+
+/** Without this right runc cannot give sandboxes the score they should have, and fails with no hint of why. */
+async function hasSysResource(files: Files): Promise<boolean> {
+  const hex = /^CapEff:\s+([0-9a-f]+)$/m.exec((await files.readTextIfPresent('/proc/self/status')) ?? '')?.[1]
+  return hex === undefined || ((BigInt(`0x${hex}`) >> sysResourceBit) & 1n) === 1n
+}
+
+async function endOf(path: string, files: Files): Promise<string> {
+  return ((await files.readTextIfPresent(path)) ?? '').split('\n').slice(-15).join('\n')
+}

@@ -1,0 +1,68 @@
+/** The pod network of one node: a bridge of its own, laid down where no other network is configured. */
+import { join } from 'node:path'
+import type { Files } from '#base/files.ts'
+import type { Processes } from '#base/processes.ts'
+
+export type BridgeNetwork = {
+  name: string
+  /** The interface on the node; at most 15 characters, and another one for each cluster on a machine. */
+  bridge: string
+  /** The node's ranges of addresses, one for each family. */
+  podCidrs: readonly string[]
+  /** Where given out addresses are written down. */
+  dataDirectory: string
+}
+
+const fileName = '10-typernetes.conflist'
+/** What runtimes read as configuration of a network. */
+const isConfiguration = (name: string): boolean => /\.(conf|conflist|json)$/.test(name)
+
+/** In the words of CNI: a bridge, addresses from a file, ports of the node handed on to pods. */
+export function bridgeConfiguration({ name, bridge, podCidrs, dataDirectory }: BridgeNetwork): object {
+  const routes = podCidrs.map((cidr) => ({ dst: cidr.includes(':') ? '::/0' : '0.0.0.0/0' }))
+  return {
+    cniVersion: '1.0.0',
+    name,
+    plugins: [
+      {
+        type: 'bridge',
+        bridge,
+        isGateway: true,
+        ipMasq: true,
+        hairpinMode: true,
+        ipam: { type: 'host-local', ranges: podCidrs.map((subnet) => [{ subnet }]), routes, dataDir: dataDirectory },
+      },
+      { type: 'portmap', capabilities: { portMappings: true }, snat: true },
+    ],
+  }
+}
+
+/** Resolves false where another network is configured already, and leaves that one alone. */
+export async function layBridgeNetwork(network: BridgeNetwork, configDirectory: string, files: Files): Promise<boolean> {
+  await files.makeDirectory(configDirectory, { mode: 0o755 })
+  const others = (await files.list(configDirectory)).filter((name) => isConfiguration(name) && name !== fileName)
+  if (others.length > 0) return false
+  const path = join(configDirectory, fileName)
+  const text = `${JSON.stringify(bridgeConfiguration(network), null, 2)}\n`
+  if ((await files.readTextIfPresent(path)) !== text) await files.write(path, text, { mode: 0o644 })
+  return true
+}
+
+/** For when no pod is left in it. */
+export async function removeBridgeNetwork(
+  network: Pick<BridgeNetwork, 'bridge' | 'dataDirectory'>,
+  configDirectory: string,
+  { files, processes }: { files: Files; processes: Processes },
+): Promise<void> {
+  await files.remove(join(configDirectory, fileName))
+  // It is gone already, or was never made, when no pod had a network of its own.
+  await processes.run('ip', ['link', 'delete', network.bridge])
+  await files.remove(network.dataDirectory)
+}
+
+/** An interface's name that clusters in other directories do not have. */
+export function bridgeNameOf(dataDirectory: string): string {
+  let hash = 0x811c9dc5
+  for (const byte of Buffer.from(dataDirectory)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0
+  return `tn-${hash.toString(16).padStart(8, '0')}`
+}

@@ -1,0 +1,117 @@
+/** A private containerd for a test: everything of it lies in a directory of its own and is gone afterwards. */
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '#base/clock.ts'
+import { nodeFiles as files } from '#base/files.ts'
+import { silentLogger } from '#base/log.ts'
+import { nodeProcesses as processes } from '#base/processes.ts'
+import { ensureSandboxImage, importImages } from '#kubelet/images/import-image.ts'
+import type { Architecture } from '#kubelet/images/pause-program.ts'
+import { sandboxImageName } from '#kubelet/images/sandbox-image.ts'
+import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
+import { removeAllPods, startContainerd, stopContainerd } from '#kubelet/runtimes/cri/private-containerd.ts'
+import { bridgeNameOf, layBridgeNetwork, removeBridgeNetwork } from '#network/bridge-network.ts'
+import { busyboxPath, testImageArchive } from './test-image.ts'
+
+export type TestContainerd = AsyncDisposable & {
+  readonly socket: string
+  readonly directory: string
+  /** The interface of its pods' network. */
+  readonly bridge: string
+  client(): Promise<CriClient>
+  /** As by `kill -9`: containers run on. */
+  kill(): Promise<void>
+  start(): Promise<void>
+}
+
+const programs = ['containerd', 'runc', 'ctr', 'ip', 'iptables']
+
+/** Why tests with real containers cannot be run here; false when they can: the value of a test's `skip`. */
+export function whyNoContainers(): string | false {
+  if (process.platform !== 'linux') return 'real containers need Linux'
+  if (process.getuid?.() !== 0) return 'real containers need root'
+  const missing = programs.filter((name) => spawnSync('sh', ['-c', `command -v ${name}`]).status !== 0)
+  if (missing.length > 0) return `not installed: ${missing.join(', ')}`
+  if (!existsSync(busyboxPath)) return 'not installed: busybox-static'
+  if (!['/opt/cni/bin/bridge', '/usr/lib/cni/bridge'].some((path) => existsSync(path))) return 'not installed: containernetworking-plugins'
+  return false
+}
+
+/** With the test images; `podCidr` must be another one for each of those that run at the same time. */
+export async function startTestContainerd({ podCidr }: { podCidr: string }): Promise<TestContainerd> {
+  const directory = mkdtempSync(join(tmpdir(), 'tn-cri-'))
+  const cniConfigDirectory = join(directory, 'cni')
+  const bridge = bridgeNameOf(directory)
+  const network = { name: bridge, bridge, podCidrs: [podCidr], dataDirectory: join(directory, 'addresses') }
+  const seams = { files, processes, clock: systemClock, logger: silentLogger }
+  let socket = join(directory, 'containerd.sock')
+  let pid = 0
+  const start = async () => {
+    const started = await startContainerd({ directory, sandboxImage: sandboxImageName, cniConfigDirectory }, seams)
+    socket = started.socket
+    pid = started.pid
+  }
+  const dispose = async () => {
+    try {
+      if (!processes.isAlive(pid)) await start()
+      using client = await CriClient.connect(socket)
+      await removeAllPods(client)
+    } catch {
+      // What is left is taken down below.
+    }
+    await stopContainerd(directory, seams)
+    endShims(socket)
+    unmountBelow(directory)
+    await removeBridgeNetwork(network, cniConfigDirectory, { files, processes })
+    rmSync(directory, { recursive: true, force: true })
+  }
+  try {
+    await layBridgeNetwork(network, cniConfigDirectory, files)
+    await start()
+    using client = await CriClient.connect(socket)
+    const architecture: Architecture = process.arch === 'arm64' ? 'arm64' : 'amd64'
+    await ensureSandboxImage(client, socket, architecture, { files, processes })
+    const archive = join(directory, 'test-image.tar')
+    writeFileSync(archive, testImageArchive())
+    await importImages(socket, archive, { files, processes })
+    rmSync(archive)
+  } catch (error) {
+    await dispose()
+    throw error
+  }
+  return {
+    socket,
+    directory,
+    bridge,
+    client: () => CriClient.connect(socket),
+    async kill() {
+      process.kill(pid, 'SIGKILL')
+      while (processes.isAlive(pid) && !readFileSync(`/proc/${pid}/status`, 'utf8').includes('State:\tZ')) await systemClock.sleep(5)
+    },
+    start,
+    [Symbol.asyncDispose]: dispose,
+  }
+}
+
+/** Shims hold containers when containerd is gone; each names the socket it belongs to. */
+function endShims(socket: string): void {
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    try {
+      const words = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0')
+      if (words[0]?.includes('containerd-shim') && words.includes(socket)) process.kill(Number(name), 'SIGKILL')
+    } catch {
+      // It ended by itself.
+    }
+  }
+}
+
+function unmountBelow(directory: string): void {
+  const points = readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[1] ?? '')
+    .filter((point) => point.startsWith(`${directory}/`))
+  for (const point of points.reverse()) spawnSync('umount', ['-l', point])
+}
