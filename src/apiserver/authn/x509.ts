@@ -1,7 +1,7 @@
 import { createHash, type X509Certificate } from 'node:crypto'
 import { type Authenticator, type AuthOutcome, type AuthResult, credentialIdKey, Unauthenticated } from '#apiserver/authn/authenticator.ts'
-import { certificateIdentifier, type TrustedCertificate, trustedClientCertificate } from '#apiserver/authn/client-certificate.ts'
 import type { Clock } from '#base/clock.ts'
+import { certificateIdentifier, type TrustedCertificate, trustedClientCertificate } from '#wire/x509/client-certificate.ts'
 import { attributeTypes } from '#wire/x509/distinguished-name.ts'
 
 /** The authorities to believe. A changed set is another array: verdicts are remembered for the array they were made with. */

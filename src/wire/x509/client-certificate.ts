@@ -1,10 +1,13 @@
 import type { X509Certificate } from 'node:crypto'
-import { Unauthenticated } from '#apiserver/authn/authenticator.ts'
 import { extendedKeyUsageIds } from '#wire/x509/certificate.ts'
 import { type CertificateFields, readCertificate } from '#wire/x509/read-certificate.ts'
 
 /** A certificate that comes from an authority we trust, and until when that can be said without looking again. */
 export type TrustedCertificate = { readonly fields: CertificateFields; readonly notBeforeMs: number; readonly notAfterMs: number }
+
+export class UntrustedCertificate extends Error {
+  override name = 'UntrustedCertificate'
+}
 
 const longestChain = 6
 const nameConstraints = '2.5.29.30'
@@ -51,7 +54,7 @@ export function trustedClientCertificate(
     current = issuer
     currentFields = issuerFields
   }
-  throw new Unauthenticated('x509: certificate signed by unknown authority')
+  throw new UntrustedCertificate('x509: certificate signed by unknown authority')
 }
 
 /** How upstream names a certificate in its messages. */
@@ -76,25 +79,26 @@ function offeredIssuer(leaf: X509Certificate, certificate: X509Certificate): X50
 }
 
 function mustBeAllowedToIssue(issuer: CertificateFields, authoritiesBelow: number): void {
-  if (!issuer.isCa) throw new Unauthenticated('x509: invalid signature: parent certificate cannot sign this kind of certificate')
+  if (!issuer.isCa) throw new UntrustedCertificate('x509: invalid signature: parent certificate cannot sign this kind of certificate')
   if (issuer.maxPathLength !== undefined && issuer.maxPathLength < authoritiesBelow)
-    throw new Unauthenticated('x509: too many intermediates for path length constraint')
+    throw new UntrustedCertificate('x509: too many intermediates for path length constraint')
 }
 
 function mustBeUsable(fields: CertificateFields, nowMs: number): void {
   const time = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
   const untimely = 'x509: certificate has expired or is not yet valid'
   if (nowMs < fields.notBeforeMs)
-    throw new Unauthenticated(`${untimely}: current time ${time(nowMs)} is before ${time(fields.notBeforeMs)}`)
-  if (nowMs > fields.notAfterMs) throw new Unauthenticated(`${untimely}: current time ${time(nowMs)} is after ${time(fields.notAfterMs)}`)
+    throw new UntrustedCertificate(`${untimely}: current time ${time(nowMs)} is before ${time(fields.notBeforeMs)}`)
+  if (nowMs > fields.notAfterMs)
+    throw new UntrustedCertificate(`${untimely}: current time ${time(nowMs)} is after ${time(fields.notAfterMs)}`)
   const { extendedKeyUsages: usages } = fields
   if (usages !== undefined && !usages.includes(extendedKeyUsageIds.clientAuth) && !usages.includes(extendedKeyUsageIds.any)) {
-    throw new Unauthenticated('x509: certificate specifies an incompatible key usage')
+    throw new UntrustedCertificate('x509: certificate specifies an incompatible key usage')
   }
-  if (weakSignatures.has(fields.signatureAlgorithm)) throw new Unauthenticated('x509: cannot verify signature: insecure algorithm')
+  if (weakSignatures.has(fields.signatureAlgorithm)) throw new UntrustedCertificate('x509: cannot verify signature: insecure algorithm')
   // Constraints on names that we would not enforce must not look enforced.
   if (fields.unknownCriticalExtensions.length > 0 || fields.extensionIds.includes(nameConstraints))
-    throw new Unauthenticated('x509: unhandled critical extension')
+    throw new UntrustedCertificate('x509: unhandled critical extension')
 }
 
 function colonHex(bytes: Uint8Array): string {

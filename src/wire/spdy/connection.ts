@@ -1,0 +1,241 @@
+/** Many streams over one connection, which has been upgraded to SPDY/3.1. Either end may open streams. */
+import type { Duplex } from 'node:stream'
+import { dataHead, encodedFrame, type Frame, FrameReader, resetStatus, type SentFrame } from '#wire/spdy/frames.ts'
+import { HeaderReader, HeaderWriter, type SpdyHeaders } from '#wire/spdy/header-block.ts'
+
+export type SpdyConnectionOptions = {
+  socket: Duplex
+  /** What came with the answer to the upgrade. */
+  head?: Uint8Array
+  role: 'client' | 'server'
+  /** The other end opened a stream, and must be listened to at once; false refuses it. */
+  onStream?(stream: SpdyStream): boolean
+}
+
+/** Frames of a larger size are cut: nobody should wait long for another stream's turn. */
+const largestDataBytes = 64 * 1024
+
+/**
+ * One direction each way; ending one leaves the other open. Data that nobody listens for is dropped.
+ * There is no flow control but that of the connection: who cannot keep up pauses all of it.
+ */
+export class SpdyStream {
+  readonly id: number
+  readonly headers: SpdyHeaders
+  readonly #connection: SpdyConnection
+  #hasEnded = false
+  #otherHasEnded = false
+  #isOver = false
+  /** The other end sent data. */
+  onData: (data: Uint8Array) => void = () => {}
+  /** The other end will send no more; called once, also when the stream or the connection breaks. */
+  onEnd: () => void = () => {}
+  /** The stream was broken off by the other end, or with the connection. Comes before `onEnd`. */
+  onReset: () => void = () => {}
+
+  constructor(connection: SpdyConnection, id: number, headers: SpdyHeaders) {
+    this.#connection = connection
+    this.id = id
+    this.headers = headers
+  }
+
+  /** False when the connection is behind. */
+  write(data: Uint8Array): boolean {
+    if (this.#hasEnded || this.#isOver) return true
+    return this.#connection.sendData(this.id, data)
+  }
+
+  /** Nothing more will be written. */
+  end(): void {
+    if (this.#hasEnded || this.#isOver) return
+    this.#hasEnded = true
+    this.#connection.sendEnd(this.id)
+    if (this.#otherHasEnded) this.#connection.forget(this.id)
+  }
+
+  reset(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#connection.send({ type: 'reset', streamId: this.id, status: resetStatus.cancel })
+    this.#connection.forget(this.id)
+  }
+
+  /** For the connection: the other end is done. */
+  finish(wasReset: boolean): void {
+    const { onReset, onEnd } = this
+    this.onReset = () => {}
+    this.onEnd = () => {}
+    this.#otherHasEnded = true
+    if (wasReset) {
+      this.#isOver = true
+      onReset()
+    }
+    if (this.#hasEnded) this.#connection.forget(this.id)
+    onEnd()
+  }
+}
+
+export class SpdyConnection {
+  readonly #socket: Duplex
+  readonly #onStream: (stream: SpdyStream) => boolean
+  readonly #frames = new FrameReader()
+  readonly #headerReader = new HeaderReader()
+  readonly #headerWriter = new HeaderWriter()
+  readonly #streams = new Map<number, SpdyStream>()
+  readonly #closers = new Set<() => void>()
+  #nextId: number
+  #lastForeignId = 0
+  #isClosed = false
+
+  constructor({ socket, head, role, onStream = () => false }: SpdyConnectionOptions) {
+    this.#socket = socket
+    this.#onStream = onStream
+    this.#nextId = role === 'client' ? 1 : 2
+    socket.on('data', this.#receive)
+    socket.on('error', () => this.#over())
+    socket.on('end', () => this.#over())
+    socket.on('close', () => this.#over())
+    if (head !== undefined && head.length > 0) this.#receive(head)
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** Opens a stream; it may be written to before the other end has agreed. */
+  open(headers: SpdyHeaders): SpdyStream {
+    const id = this.#nextId
+    this.#nextId += 2
+    const stream = new SpdyStream(this, id, headers)
+    this.#streams.set(id, stream)
+    this.send({ type: 'synStream', streamId: id, isLast: false, headerBlock: this.#headerWriter.write(headers) })
+    return stream
+  }
+
+  ping(id: number): void {
+    this.send({ type: 'ping', id })
+  }
+
+  onClose(callback: () => void): void {
+    if (this.#isClosed) callback()
+    else this.#closers.add(callback)
+  }
+
+  onDrain(callback: () => void): void {
+    this.#socket.on('drain', callback)
+  }
+
+  /** Holds the other end back, all streams of it. */
+  pause(): void {
+    this.#socket.pause()
+  }
+  resume(): void {
+    this.#socket.resume()
+  }
+
+  /** Says farewell; what was written still goes out. */
+  close(): void {
+    if (this.#isClosed) return
+    this.send({ type: 'goAway', lastStreamId: this.#lastForeignId, status: 0 })
+    this.#socket.end()
+    this.#over()
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
+    this.#over()
+  }
+
+  /** For streams. */
+  send(frame: SentFrame): boolean {
+    return this.#write(encodedFrame(frame))
+  }
+  sendData(streamId: number, data: Uint8Array): boolean {
+    let isReady = true
+    for (let start = 0; start < data.length; start += largestDataBytes) {
+      const part = data.subarray(start, start + largestDataBytes)
+      this.#write(dataHead(streamId, part.length, false))
+      isReady = this.#write(part)
+    }
+    return isReady
+  }
+  sendEnd(streamId: number): void {
+    this.#write(dataHead(streamId, 0, true))
+  }
+
+  forget(streamId: number): void {
+    this.#streams.delete(streamId)
+  }
+
+  #write(bytes: Uint8Array): boolean {
+    if (this.#isClosed || this.#socket.destroyed || this.#socket.writableEnded) return true
+    return this.#socket.write(bytes)
+  }
+
+  #receive = (bytes: Uint8Array): void => {
+    try {
+      for (const frame of this.#frames.read(bytes)) this.#take(frame)
+    } catch {
+      // Whoever sends what cannot be understood has lost count, and so have we.
+      this.destroy()
+    }
+  }
+
+  #take(frame: Frame): void {
+    switch (frame.type) {
+      case 'data': {
+        const stream = this.#streams.get(frame.streamId)
+        if (stream === undefined) return
+        if (frame.data.length > 0) stream.onData(frame.data)
+        if (frame.isLast) stream.finish(false)
+        return
+      }
+      case 'synStream':
+        this.#accept(frame)
+        return
+      case 'synReply':
+      case 'headers':
+        // Read for the sake of the compression, which must see every block.
+        this.#headerReader.read(frame.headerBlock)
+        if (frame.isLast) this.#streams.get(frame.streamId)?.finish(false)
+        return
+      case 'reset': {
+        const stream = this.#streams.get(frame.streamId)
+        this.#streams.delete(frame.streamId)
+        stream?.finish(true)
+        return
+      }
+      case 'ping':
+        // Each end numbers its own: odd ones are the client's.
+        if (frame.id % 2 !== this.#nextId % 2) this.send(frame)
+        return
+    }
+  }
+
+  #accept({ streamId, isLast, headerBlock }: Extract<Frame, { type: 'synStream' }>): void {
+    const headers = this.#headerReader.read(headerBlock)
+    if (streamId % 2 === this.#nextId % 2 || streamId <= this.#lastForeignId) {
+      this.send({ type: 'reset', streamId, status: resetStatus.protocolError })
+      return
+    }
+    this.#lastForeignId = streamId
+    const stream = new SpdyStream(this, streamId, headers)
+    this.#streams.set(streamId, stream)
+    if (!this.#onStream(stream)) {
+      this.#streams.delete(streamId)
+      this.send({ type: 'reset', streamId, status: resetStatus.refused })
+      return
+    }
+    this.send({ type: 'synReply', streamId, isLast: false, headerBlock: this.#headerWriter.write({}) })
+    if (isLast) stream.finish(false)
+  }
+
+  #over(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    const streams = [...this.#streams.values()]
+    this.#streams.clear()
+    for (const stream of streams) stream.finish(true)
+    for (const callback of this.#closers) callback()
+  }
+}
