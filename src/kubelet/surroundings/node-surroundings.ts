@@ -2,6 +2,8 @@ import { join } from 'node:path'
 import { Pod } from '#api/core/v1/pod/pod.ts'
 import type { V1Container, V1Pod, V1Service } from '#api/core/v1/types.gen.ts'
 import { quoted } from '#api/meta/check.ts'
+import { isNotFound } from '#api/meta/server-response.ts'
+import { notFound } from '#api/meta/status-error.ts'
 import { RuntimeClass } from '#api/node/v1/runtime-class.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Files } from '#base/files.ts'
@@ -88,11 +90,15 @@ export class NodeSurroundings implements PodSurroundings {
     await files.makeDirectory(this.#directories.plugins(uid), { mode: 0o750 })
     await files.makeDirectory(logDirectory, { mode: 0o755 })
     await this.#volumes.setUp(pod, signal)
-    return {
-      hostname: kernelHostname(pod, dns.clusterDomain),
-      dns: await this.#dnsOf(pod),
-      logDirectory,
-      runtimeHandler: await this.#runtimeHandler(pod),
+    try {
+      return {
+        hostname: kernelHostname(pod, dns.clusterDomain),
+        dns: await this.#dnsOf(pod),
+        logDirectory,
+        runtimeHandler: await this.#runtimeHandler(pod),
+      }
+    } catch (error) {
+      throw new StartFailure('FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(error)}`)
     }
   }
 
@@ -105,14 +111,12 @@ export class NodeSurroundings implements PodSurroundings {
     try {
       return { imageRef, ...(await this.#planOf(pod, container, context.ips)) }
     } catch (error) {
-      throw error instanceof StartFailure
-        ? error
-        : new StartFailure('CreateContainerConfigError', error instanceof Error ? error.message : String(error))
+      throw new StartFailure('CreateContainerConfigError', messageOf(error))
     }
   }
 
-  refresh(pod: V1Pod): Promise<void> {
-    return this.#volumes.refresh(pod)
+  async refresh(pod: V1Pod): Promise<void> {
+    if (!isFinished(pod)) await this.#volumes.refresh(pod)
   }
 
   async cleanUp(pod: V1Pod): Promise<void> {
@@ -121,9 +125,15 @@ export class NodeSurroundings implements PodSurroundings {
     await this.#options.files.remove(this.#directories.logs(pod))
   }
 
-  /** Takes down what pods that are no more have left behind; to be called before pods are looked after. */
-  removeOrphans(isKnown: (uid: string) => boolean): Promise<void> {
-    return removeOrphans(this.#options, this.#directories, isKnown)
+  /**
+   * Takes up where an earlier run of the agent has ended; to be called once, before pods are looked after. Files of these pods are kept
+   * up to date again. What is left of any others is removed, so `pods` must be all there are, those whose containers still run included;
+   * `alsoKnown` are uids of which no more is known than that something of them runs.
+   */
+  async resume(pods: readonly V1Pod[], alsoKnown: readonly string[] = []): Promise<void> {
+    const known = new Set([...pods.map(podUid), ...alsoKnown])
+    await removeOrphans(this.#options, this.#directories, (uid) => known.has(uid))
+    for (const pod of pods) if (!isFinished(pod)) void this.#volumes.refresh(pod)
   }
 
   /** What is there stays, and is kept up to date no more. */
@@ -219,6 +229,14 @@ export class NodeSurroundings implements PodSurroundings {
 
   async #runtimeHandler({ spec: { runtimeClassName = '' } }: V1Pod): Promise<string> {
     if (runtimeClassName === '') return ''
-    return (await this.#options.client.get(RuntimeClass, '', runtimeClassName)).handler
+    try {
+      return (await this.#options.client.get(RuntimeClass, '', runtimeClassName)).handler
+    } catch (error) {
+      throw isNotFound(error) ? notFound({ group: 'node.k8s.io', resource: 'runtimeclass' }, runtimeClassName) : error
+    }
   }
 }
+
+const isFinished = ({ status }: V1Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed'
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

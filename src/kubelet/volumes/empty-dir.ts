@@ -1,9 +1,8 @@
 import { join } from 'node:path'
-import type { V1Volume } from '#api/core/v1/types.gen.ts'
-import { parseQuantity } from '#api/meta/quantity.ts'
+import type { V1Pod, V1Volume } from '#api/core/v1/types.gen.ts'
 import { giveToFsGroup } from '#kubelet/volumes/fs-group.ts'
-import { isMountPoint, makeWritableDirectory } from '#kubelet/volumes/mirrored-volume.ts'
-import { podUid, type VolumePlugin } from '#kubelet/volumes/volume-plugin.ts'
+import { isMountPoint, type MemoryOptions, makeWritableDirectory, memoryOptions } from '#kubelet/volumes/mirrored-volume.ts'
+import { podUid, type VolumePlugin, type VolumeTools } from '#kubelet/volumes/volume-plugin.ts'
 
 const name = 'kubernetes.io/empty-dir'
 
@@ -20,7 +19,7 @@ export const emptyDirVolume: VolumePlugin = {
     const directory = this.pathOf(volume, pod, tools)
     // Once containers have it, its modes and groups are theirs: the mark says that this is so.
     const mark = join(directories.pluginVolume(podUid(pod), name, volume.name), 'ready')
-    const memory = memoryOf(volume)
+    const memory = memoryOf(volume, pod, tools)
     const isThere = memory === undefined ? (await files.stat(directory)) !== undefined : await isMountPoint(files, directory)
     if (isThere && (await files.stat(mark)) !== undefined) return
     await makeWritableDirectory(tools, directory, memory)
@@ -30,10 +29,9 @@ export const emptyDirVolume: VolumePlugin = {
   },
 }
 
-function memoryOf({ emptyDir: { medium = '', sizeLimit } = {} }: V1Volume): { sizeBytes?: number } | undefined {
+function memoryOf({ emptyDir: { medium = '', sizeLimit } = {} }: V1Volume, pod: V1Pod, tools: VolumeTools): MemoryOptions | undefined {
   if (medium === '') return undefined
   if (medium.startsWith('HugePages')) throw new Error(`storage medium "${medium}" is not supported by this node`)
   if (medium !== 'Memory') throw new Error(`unknown storage medium "${medium}"`)
-  const sizeBytes = sizeLimit === undefined ? 0 : parseQuantity(String(sizeLimit)).value()
-  return sizeBytes > 0 ? { sizeBytes } : {}
+  return memoryOptions(pod, sizeLimit, tools)
 }

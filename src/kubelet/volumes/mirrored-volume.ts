@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import type { V1Pod, V1Volume } from '#api/core/v1/types.gen.ts'
 import { type ProjectedFiles, writeAtomically } from '#kubelet/volumes/atomic-directory.ts'
 import { giveToFsGroup } from '#kubelet/volumes/fs-group.ts'
+import { memorySizeBytes } from '#kubelet/volumes/memory-size.ts'
 import { nestedMountPoints } from '#kubelet/volumes/nested-mount-points.ts'
 import { podUid, type VolumePlugin, type VolumeSource, type VolumeTools } from '#kubelet/volumes/volume-plugin.ts'
 
@@ -23,18 +24,25 @@ export function mirroredVolume({ source, name, medium, content }: MirroredVolume
       // First the content: a volume that cannot be filled is not made, and one that was filled before stays as it is.
       const projected = await content(volume, pod, tools)
       const directory = this.pathOf(volume, pod, tools)
-      await makeWritableDirectory(tools, directory, medium === 'memory' ? {} : undefined)
+      await makeWritableDirectory(tools, directory, medium === 'memory' ? memoryOptions(pod, undefined, tools) : undefined)
       for (const nested of nestedMountPoints(volume.name, pod)) await files.makeDirectory(join(directory, nested), { mode: 0o755 })
       await writeAtomically(directory, projected, tools, () => giveToFsGroup(files, directory, pod, true))
     },
   }
 }
 
+export type MemoryOptions = { sizeBytes?: number }
+
+export function memoryOptions(pod: V1Pod, sizeLimit: string | undefined, { allocatable }: Pick<VolumeTools, 'allocatable'>): MemoryOptions {
+  const sizeBytes = memorySizeBytes(pod, sizeLimit, allocatable())
+  return sizeBytes === undefined ? {} : { sizeBytes }
+}
+
 /** Everybody may write to it. With `memory`, it is a file system of its own. */
 export async function makeWritableDirectory(
   { files, mounts }: Pick<VolumeTools, 'files' | 'mounts'>,
   directory: string,
-  memory?: { sizeBytes?: number },
+  memory?: MemoryOptions,
 ): Promise<void> {
   if (memory !== undefined && (await isMountPoint(files, directory))) return
   await files.makeDirectory(dirname(directory), { mode: 0o750 })

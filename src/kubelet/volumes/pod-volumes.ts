@@ -176,7 +176,7 @@ export class PodVolumes {
     const problems: Problem[] = []
     for (const volume of volumes) {
       const plugin = pluginOf(volume)
-      if (plugin === undefined) throw this.#unknownKind(volume, entry.pod)
+      if (plugin === undefined) throw unknownKind(volume)
       try {
         await plugin.setUp(volume, entry.pod, this.#tools)
         const { isReadOnly, isManaged } = plugin
@@ -240,13 +240,13 @@ export class PodVolumes {
       this.#options.events.warning(Pod, pod, 'FailedMount', `MountVolume.SetUp failed for volume "${volume}" : ${why}`)
     }
   }
+}
 
-  #unknownKind({ name, ...source }: V1Volume, pod: V1Pod): StartFailure {
-    const kind = Object.keys(source)[0] ?? 'unknown'
-    const message = `unmounted volumes=[${name}], unattached volumes=[], failed to process volumes=[${name}]: no volume plugin matched: ${kind}`
-    this.#options.events.warning(Pod, pod, 'FailedMount', `Unable to attach or mount volumes: ${message}`)
-    return new StartFailure('FailedMount', message, longestRetryMs)
-  }
+/** Whoever starts the pod tells of it. */
+function unknownKind({ name, ...source }: V1Volume): StartFailure {
+  const kind = Object.keys(source)[0] ?? 'unknown'
+  const which = `unmounted volumes=[${name}], unattached volumes=[], failed to process volumes=[${name}]`
+  return new StartFailure('FailedMount', `Unable to attach or mount volumes: ${which}: no volume plugin matched: ${kind}`, longestRetryMs)
 }
 
 const pluginOf = (volume: V1Volume): VolumePlugin | undefined => volumePlugins.find(({ source }) => volume[source] !== undefined)
