@@ -2,13 +2,21 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 
-/** Programs and the Debian packages they come in. */
-const tools: { command: string; package: string }[] = [
+/** Programs and the Debian packages they come in; those that are not called by name have a place to be looked for. */
+const tools: { command: string; package: string; place?: string }[] = [
   { command: 'etcd', package: 'etcd-server' },
   { command: 'etcdctl', package: 'etcd-client' },
+  { command: 'containerd', package: 'containerd' },
+  { command: 'runc', package: 'runc' },
+  { command: 'bridge', package: 'containernetworking-plugins', place: '/usr/lib/cni/bridge' },
+  { command: 'iptables', package: 'iptables' },
+  { command: 'ip', package: 'iproute2' },
+  { command: 'busybox', package: 'busybox-static' },
 ]
 
-const missing = tools.filter(({ command }) => spawnSync('sh', ['-c', `command -v ${command}`]).status !== 0)
+const isThere = ({ command, place }: (typeof tools)[number]): boolean =>
+  place === undefined ? spawnSync('sh', ['-c', `command -v ${command}`]).status === 0 : existsSync(place)
+const missing = tools.filter((tool) => !isThere(tool))
 if (missing.length > 0) {
   const packages = missing.map((tool) => tool.package)
   if (!canInstall()) console.log(`not installed, so tests that need them are skipped: ${missing.map(({ command }) => command).join(', ')}`)

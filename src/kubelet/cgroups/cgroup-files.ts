@@ -36,8 +36,9 @@ export async function findCgroups(files: Files): Promise<CgroupFiles | undefined
   const roots = new Map<string, string>()
   for (const line of mounts.split('\n')) {
     const [, path = '', kind, options = ''] = line.split(' ')
-    // The place of systemd's own tree, too, has directories that have to be removed.
     if (kind === 'cgroup') roots.set(controllerOf(options), path)
+    // Has no controllers beside trees of v1, but runtimes put processes there as well.
+    if (kind === 'cgroup2') roots.set('unified', path)
   }
   return roots.size === 0 ? undefined : new CgroupTree(files, 1, roots)
 }

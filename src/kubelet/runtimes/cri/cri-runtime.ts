@@ -219,7 +219,8 @@ export class CriRuntime implements Runtime {
     if (known !== undefined) return known
     const { image: found } = await this.#options.client.call('imageStatus', { image: { image } })
     if (found === undefined) throw new StartFailure('CreateContainerConfigError', `image ${image} not found`)
-    const user: ImageUser = { username: found.username, ...(found.uid === undefined ? {} : { uid: found.uid.value }) }
+    // An image that names nobody is run as root.
+    const user: ImageUser = found.username === '' ? { uid: found.uid?.value ?? 0, username: '' } : { username: found.username }
     // Only what is named by its content stays what it is.
     if (image.startsWith('sha256:')) this.#imageUsers.set(image, user)
     return user

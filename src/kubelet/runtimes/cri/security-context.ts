@@ -14,7 +14,7 @@ import {
   type UserNamespace,
 } from '#wire/cri/cri-types.ts'
 
-/** The user an image was made for. */
+/** The user an image was made for: by number, or by name alone. */
 export type ImageUser = { uid?: number; username: string }
 
 export type SecurityOptions = {
