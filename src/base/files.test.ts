@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { nodeFiles } from '#base/files.ts'
+import { nodeProcesses } from '#base/processes.ts'
 
 test('a watched file is seen to change again and again, also when it is replaced as a whole', async () => {
   const directory = await nodeFiles.temporaryDirectory('watched ')
@@ -20,4 +21,13 @@ test('a watched file is seen to change again and again, also when it is replaced
   watch[Symbol.dispose]()
   heard = () => {}
   await nodeFiles.remove(directory)
+})
+
+test('directories deeper than a path can say are removed', async (t) => {
+  if (process.platform === 'win32') return t.skip('paths have other limits')
+  const directory = await nodeFiles.temporaryDirectory('deep ')
+  const deepen = 'i=0; while [ $i -lt 30 ]; do d=$(printf "%0200d" $i); mkdir "$d" && cd -P "$d" || exit 1; i=$((i+1)); done'
+  assert.equal((await nodeProcesses.run('/bin/sh', ['-c', deepen], { directory })).exitCode, 0)
+  await nodeFiles.remove(directory)
+  assert.equal(await nodeFiles.stat(directory), undefined)
 })

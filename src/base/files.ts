@@ -2,6 +2,7 @@ import { constants, type FSWatcher, type Stats, statSync, watch as watchPath } f
 import * as fs from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { makeDirectoriesBelow, type PinnedPath, pinBelow } from '#base/pinned-paths.ts'
+import { nodeProcesses } from '#base/processes.ts'
 
 /** The file system as components see it: few verbs, each whole or not at all. Paths are the platform's own. */
 export type Files = {
@@ -93,7 +94,16 @@ export const nodeFiles: Files = {
   statTarget: async (path) => fileStat(await unlessMissing(fs.stat(path))),
   realPath: (path) => unlessMissing(fs.realpath(path)),
   rename: (from, to) => fs.rename(from, to),
-  remove: (path) => fs.rm(path, { recursive: true, force: true }),
+  async remove(path) {
+    try {
+      await fs.rm(path, { recursive: true, force: true })
+    } catch (error) {
+      // Deeper than a path can say: whoever may write there can make it so. The system's program goes down step by step.
+      if (!hasCode(error, 'ENAMETOOLONG')) throw error
+      const { exitCode, stderr } = await nodeProcesses.run('rm', ['-rf', '--', path])
+      if (exitCode !== 0) throw new Error(`${path} could not be removed: ${stderr.trim()}`, { cause: error })
+    }
+  },
   async removeOne(path) {
     const stat = await unlessMissing(fs.lstat(path))
     if (stat !== undefined) await unlessMissing(stat.isDirectory() ? fs.rmdir(path) : fs.unlink(path))

@@ -30,13 +30,19 @@ export const cannotMount: string | false = await (async () => {
 export class TestNode implements AsyncDisposable {
   readonly cluster: FakeCluster
   readonly root: string
-  readonly surroundings: NodeSurroundings
+  surroundings: NodeSurroundings
   /** `reason: message` of all events about pods. */
   readonly events: string[]
   readonly log: LogRecord[]
   readonly #stack: AsyncDisposableStack
+  readonly #options: NodeSurroundingsOptions
 
-  private constructor(parts: Pick<TestNode, 'cluster' | 'root' | 'surroundings' | 'events' | 'log'>, stack: AsyncDisposableStack) {
+  private constructor(
+    parts: Pick<TestNode, 'cluster' | 'root' | 'surroundings' | 'events' | 'log'>,
+    options: NodeSurroundingsOptions,
+    stack: AsyncDisposableStack,
+  ) {
+    this.#options = options
     this.cluster = parts.cluster
     this.root = parts.root
     this.surroundings = parts.surroundings
@@ -62,7 +68,7 @@ export class TestNode implements AsyncDisposable {
     const services = new Informer<V1Service>({ client, kind: Service, clock, random: seededRandom(2), logger: silentLogger })
     services.start()
     stack.defer(() => services.stop())
-    const surroundings = await NodeSurroundings.open({
+    const all: NodeSurroundingsOptions = {
       ...{ client, clock, random: seededRandom(3), logger: recordingLogger(log), files: nodeFiles, mounts: nodeMounts, services },
       events: { warning: (_kind, _pod, reason, message) => void events.push(`${reason}: ${message}`) },
       images: { ensureImage: async (_pod, { image = '' }) => `sha256:${image}` },
@@ -72,9 +78,18 @@ export class TestNode implements AsyncDisposable {
       hostIps: ['192.0.2.1'],
       allocatable: () => ({ cpu: '2', memory: '4Gi' }),
       ...rest,
-    })
+    }
+    const surroundings = await NodeSurroundings.open(all)
     stack.defer(() => surroundings.stop())
-    return new TestNode({ cluster, root, surroundings, events, log }, stack.move())
+    return new TestNode({ cluster, root, surroundings, events, log }, all, stack.move())
+  }
+
+  /** As another run of the agent has them, after this one was stopped. */
+  async restarted(): Promise<NodeSurroundings> {
+    const later = await NodeSurroundings.open(this.#options)
+    this.#stack.defer(() => later.stop())
+    this.surroundings = later
+    return later
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -91,7 +91,7 @@ export class PodVolumes {
       const problems = await this.#inTurn(entry, () => this.#setUpMissing(entry))
       if (problems.length === 0) return
       signal.throwIfAborted()
-      const isEarly = tries < patience.tries && problems.every(({ error }) => isForbidden(error))
+      const isEarly = tries < patience.tries && problems.every(({ error }) => isRefusal(error))
       if (!isEarly) this.#tellOf(problems, entry.pod)
       const pauseMs = isEarly ? patience.firstMs * 2 ** tries : Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(tries, 10))
       await this.#pause(pauseMs, changed, signal)
@@ -248,5 +248,7 @@ function unknownKind({ name, ...source }: V1Volume): StartFailure {
   const which = `unmounted volumes=[${name}], unattached volumes=[], failed to process volumes=[${name}]`
   return new StartFailure('FailedMount', `Unable to attach or mount volumes: ${which}: no volume plugin matched: ${kind}`, longestRetryMs)
 }
+
+const isRefusal = (error: unknown): boolean => isForbidden(error) || (error instanceof Error && isForbidden(error.cause))
 
 const pluginOf = (volume: V1Volume): VolumePlugin | undefined => volumePlugins.find(({ source }) => volume[source] !== undefined)

@@ -1,6 +1,5 @@
 import type { V1Pod, V1Volume, V1VolumeProjection } from '#api/core/v1/types.gen.ts'
 import { aggregateMessages } from '#api/meta/aggregate.ts'
-import { StatusError } from '#api/meta/status-error.ts'
 import type { ProjectedFiles } from '#kubelet/volumes/atomic-directory.ts'
 import { configMapFiles } from '#kubelet/volumes/config-map.ts'
 import { downwardApiFiles } from '#kubelet/volumes/downward-api.ts'
@@ -25,7 +24,7 @@ export const projectedVolume = mirroredVolume({
       }
     }
     // One failure is handed on as it is, so that who retries can tell what it was.
-    if (failures.length === 1 && failures[0] instanceof StatusError) throw failures[0]
+    if (failures.length === 1) throw failures[0]
     if (failures.length > 0)
       throw new Error(aggregateMessages(failures.map((error) => (error instanceof Error ? error.message : String(error)))))
     return all

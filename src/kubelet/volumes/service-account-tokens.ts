@@ -40,10 +40,10 @@ export class ServiceAccountTokens {
       return fresh.token
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
-      if (kept === undefined) throw new Error(`failed to fetch token: ${why}`)
-      if (clock.now() > kept.expiresAtMs) throw new Error(`token ${key} expired and refresh failed: ${why}`)
-      logger.warn('a token could not be renewed', { pod: uid, error: why })
+      if (kept === undefined) throw new Error(`failed to fetch token: ${why}`, { cause: error })
       kept.rotateAtMs = clock.now() + retryMs
+      if (clock.now() > kept.expiresAtMs) throw new Error(`token ${key} expired and refresh failed: ${why}`, { cause: error })
+      logger.warn('a token could not be renewed', { pod: uid, error: why })
       return kept.token
     }
   }
