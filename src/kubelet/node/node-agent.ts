@@ -1,21 +1,26 @@
-import { Node } from '#api/core/v1/node/node.ts'
-import type { V1Node, V1Pod } from '#api/core/v1/types.gen.ts'
-import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
-import { formatTime } from '#api/meta/time.ts'
-import type { Clock, Timer } from '#base/clock.ts'
+import { Pod } from '#api/core/v1/pod/pod.ts'
+import { podQosClass, podRequests } from '#api/core/v1/resources.ts'
+import type { V1Node, V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
+import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
 import { EventRecorder } from '#client/events/event-recorder.ts'
-import { retryOnConflict } from '#client/retry.ts'
 import { type HookRunner, hookRunner } from '#kubelet/hooks/hook-runner.ts'
+import { dependsOnNode, lackingResource, rejectionOf } from '#kubelet/node/admission.ts'
+import { allottedBefore, withResourcesOf } from '#kubelet/node/allotment.ts'
 import { NodeLease } from '#kubelet/node/node-lease.ts'
-import { type NodeDescription, nodeObject, nodeStatus } from '#kubelet/node/node-object.ts'
-import type { PodFeed } from '#kubelet/node/pod-feed.ts'
+import { type NodeDescription, nodeObject } from '#kubelet/node/node-object.ts'
+import { NodeRegistration } from '#kubelet/node/node-registration.ts'
+import { Relist } from '#kubelet/node/relist.ts'
+import type { Waiting } from '#kubelet/pod-worker/pod-steps.ts'
 import { noSurroundings, type PodSurroundings } from '#kubelet/pod-worker/pod-surroundings.ts'
 import { PodWorker } from '#kubelet/pod-worker/pod-worker.ts'
+import { type PendingResize, resizeMessage } from '#kubelet/pod-worker/resize-progress.ts'
 import type { PodProbes } from '#kubelet/probes/pod-probes.ts'
 import type { Runtime } from '#kubelet/runtimes/runtime.ts'
+import { MirrorPods } from '#kubelet/sources/mirror-pods.ts'
+import { isMirror, type PodSource, type StaticPodSource } from '#kubelet/sources/pod-source.ts'
 import { StatusManager } from '#kubelet/status/status-manager.ts'
 
 export type NodeAgentOptions = {
@@ -24,60 +29,123 @@ export type NodeAgentOptions = {
   random: Random
   logger: Logger
   node: NodeDescription
+  /** Looks at the machine again, so that the API is told what has changed; absent where nothing does. */
+  describe?: () => Promise<NodeDescription>
   runtime: Runtime
   surroundings?: PodSurroundings
   probes: PodProbes
   hooks?: HookRunner
-  pods: PodFeed
+  /** The API's pods; started before the agent is. */
+  pods: PodSource
+  /** Started before the agent is. */
+  staticPods?: readonly StaticPodSource[]
+  makesNode?: boolean
+  /** Goes on trying to register while the API server does not answer; static pods run meanwhile. */
+  isPatient?: boolean
+  /** How often to look for what events of the runtime have missed; absent where they miss nothing. */
+  relistMs?: number
+  /** How often files that mirror objects are brought up to date; absent where there are none. */
+  refreshMs?: number
 }
 
-const heartbeatMs = 300_000
-const retryMs = 10_000
+type Known = { worker: PodWorker; wanted: V1Pod; isStatic: boolean }
 
 /** One node: it registers, shows that it lives, and runs the pods that are bound to it. */
 export class NodeAgent {
   readonly #options: NodeAgentOptions
   readonly #statuses: StatusManager
   readonly #events: EventRecorder
-  readonly #workers = new Map<string, PodWorker>()
+  readonly #hooks: HookRunner
+  readonly #registration: NodeRegistration
+  readonly #mirrors: MirrorPods | undefined
+  readonly #known = new Map<string, Known>()
+  /** Static pods that wait for one of their name to end. */
+  readonly #successors = new Map<string, V1Pod>()
+  readonly #pendingResizes = new Set<string>()
+  /** Pods on which the API must be asked for the node as it is now, as they were last seen. */
+  readonly #judging = new Map<string, V1Pod>()
   readonly #following = new DisposableStack()
   #lease: NodeLease | undefined
-  #heartbeat: Timer | undefined
   #isStopped = false
 
   constructor(options: NodeAgentOptions) {
     this.#options = options
-    const { client, clock, logger, pods, node } = options
+    const { client, clock, random, logger, pods, node, runtime, describe, makesNode, isPatient, staticPods } = options
     this.#statuses = new StatusManager({ client, clock, logger, knownPod: (namespace, name) => pods.get(namespace, name) })
     this.#events = new EventRecorder({ client, clock, logger, component: 'kubelet', host: node.name })
+    this.#hooks = options.hooks ?? hookRunner({ runtime, clock })
+    this.#registration = new NodeRegistration({
+      ...{ client, clock, random, logger, events: this.#events, node, runtime },
+      ...(describe === undefined ? {} : { describe }),
+      ...(makesNode === undefined ? {} : { makesNode }),
+      ...(isPatient === undefined ? {} : { isPatient }),
+    })
+    if (staticPods !== undefined) {
+      this.#mirrors = new MirrorPods({
+        ...{ client, clock, logger, node: node.name },
+        nodeUid: () => this.#registration.node?.metadata?.uid,
+        onMirror: (uid) => this.#statuses.again(uid),
+      })
+    }
   }
 
   get name(): string {
     return this.#options.node.name
   }
+  get node(): V1Node | undefined {
+    return this.#registration.node
+  }
+  get events(): EventRecorder {
+    return this.#events
+  }
+
+  /** The pods of this node, each with the latest status. */
+  get pods(): V1Pod[] {
+    return [...this.#known.values()].map(({ wanted, worker }) => ({ ...wanted, status: worker.status ?? wanted.status ?? {} }))
+  }
 
   /** Resolves when the node is registered and looks after its pods. */
   async start(): Promise<void> {
-    const { client, clock, random, logger, pods, runtime } = this.#options
-    const node = await this.#register()
+    const { client, clock, random, logger, pods, runtime, probes, staticPods = [], relistMs, refreshMs } = this.#options
+    this.#statuses.start()
+    this.#following.use(runtime.onEvent(({ podUid }) => this.#known.get(podUid)?.worker.look()))
+    const onResult = probes.onResult?.((podUid) => this.#known.get(podUid)?.worker.look())
+    if (onResult !== undefined) this.#following.use(onResult)
+    for (const source of staticPods) {
+      this.#following.use(source.follow({ onPod: (pod) => this.#seesStatic(pod), onPodGone: (pod) => this.#missesStatic(pod) }))
+    }
+    const node = await this.#registration.start()
     if (this.#isStopped) return
-    this.#lease = new NodeLease({ client, clock, random, logger, node })
+    this.#lease = new NodeLease({
+      ...{ client, clock, random, logger, node: this.name },
+      nodeUid: () => (this.node ?? node).metadata?.uid ?? '',
+    })
     await this.#lease.start()
     if (this.#isStopped) return
-    this.#statuses.start()
-    this.#following.use(runtime.onEvent(({ podUid }) => this.#workers.get(podUid)?.look()))
-    this.#following.use(pods.follow(this.name, { onPod: (pod) => this.#sees(pod), onPodGone: (pod) => this.#misses(pod) }))
-    // Nodes that start together shall not report together for ever after.
-    this.#beatAfter(heartbeatMs * (0.5 + random.float() / 2))
+    const present: V1Pod[] = []
+    let take = (pod: V1Pod): void => void present.push(pod)
+    this.#following.use(pods.follow(this.name, { onPod: (pod) => take(pod), onPodGone: (pod) => this.#misses(pod) }))
+    take = (pod) => this.#sees(pod)
+    // Those that run already have their place before others are judged.
+    for (const pod of [...present.filter(wasJudged), ...present.filter((each) => !wasJudged(each))]) this.#sees(pod)
+    this.#mirrors?.start()
+    if (relistMs !== undefined) this.#beginRelists(relistMs)
+    if (refreshMs !== undefined) {
+      const timer = clock.every(refreshMs, () => {
+        for (const { worker } of this.#known.values()) worker.refresh()
+      })
+      this.#following.use(timer)
+    }
   }
 
   /** Leaves the pods running, and the node as it is. */
   stop(): void {
     this.#isStopped = true
     this.#following.dispose()
-    this.#heartbeat?.cancel()
+    this.#registration.stop()
+    this.#mirrors?.stop()
     this.#lease?.stop()
-    for (const worker of this.#workers.values()) worker.stop()
+    for (const { worker } of this.#known.values()) worker.stop()
     this.#statuses.stop()
   }
 
@@ -86,68 +154,174 @@ export class NodeAgent {
     return this.#events.flush()
   }
 
+  #beginRelists(everyMs: number): void {
+    const { clock, logger, runtime, surroundings = noSurroundings } = this.#options
+    const relist = new Relist({
+      ...{ clock, logger, runtime, surroundings, everyMs },
+      isKnown: (uid) => this.#known.has(uid) || this.#judging.has(uid),
+      look: (uid) => this.#known.get(uid)?.worker.look(),
+      known: () => this.#known.keys(),
+    })
+    relist.start()
+    this.#following.use(relist)
+  }
+
   #sees(pod: V1Pod): void {
-    const { uid = '' } = pod.metadata
-    const worker = this.#workers.get(uid)
-    if (worker !== undefined) {
-      worker.update(pod)
+    if (isMirror(pod)) {
+      this.#mirrors?.sees(pod)
       return
     }
-    const { runtime, surroundings = noSurroundings, probes, clock, logger, node, hooks = hookRunner({ runtime, clock }) } = this.#options
-    const made = new PodWorker(pod, {
-      ...{ runtime, surroundings, probes, hooks, clock, logger, events: this.#events, hostIps: node.addresses },
-      report: (current, status, isOver) => this.#statuses.tell(current, status, isOver),
-      onGone: () => this.#workers.delete(uid),
-    })
-    this.#workers.set(uid, made)
-    made.look()
-  }
-
-  #misses({ metadata }: V1Pod): void {
-    const { uid = '' } = metadata
-    this.#statuses.forget(uid)
-    this.#workers.get(uid)?.remove()
-  }
-
-  async #register(): Promise<V1Node> {
-    const { client, node } = this.#options
-    const wanted = nodeObject(node)
-    try {
-      await client.create(Node, wanted)
-    } catch (error) {
-      if (!isAlreadyExists(error)) throw error
-      const { labels, annotations } = wanted.metadata ?? {}
-      await client.patch(Node, { name: node.name }, { metadata: { labels, annotations } }, { type: 'merge' })
+    const known = this.#known.get(pod.metadata.uid ?? '')
+    if (known === undefined) {
+      void this.#admit(pod, false)
+      return
     }
-    return this.#reportStatus()
+    known.wanted = pod
+    this.#statuses.compare(pod)
+    this.#allot(known)
   }
 
-  #reportStatus(): Promise<V1Node> {
-    const { client, clock, node } = this.#options
-    return retryOnConflict(clock, async () => {
-      const present = await client.get(Node, '', node.name)
-      const status = nodeStatus(node, present.status ?? {}, formatTime(clock.now()))
-      return client.updateStatus(Node, { ...present, status })
-    })
+  #misses(pod: V1Pod): void {
+    if (isMirror(pod)) {
+      this.#mirrors?.misses(pod)
+      return
+    }
+    const { uid = '' } = pod.metadata
+    this.#judging.delete(uid)
+    this.#statuses.forget(uid)
+    this.#known.get(uid)?.worker.remove()
   }
 
-  #beatAfter(delayMs: number): void {
-    if (this.#isStopped) return
-    const { clock, logger } = this.#options
-    this.#heartbeat = clock.after(delayMs, () => {
-      this.#reportStatus()
-        .catch((error: unknown) => {
-          // A node that was deleted by hand comes back.
-          if (isNotFound(error)) return this.#register()
-          throw error
-        })
-        .then(
-          () => this.#beatAfter(heartbeatMs),
-          (error: unknown) => {
-            logger.warn('the status of a node could not be written', { node: this.name, error: String(error) })
-            this.#beatAfter(retryMs)
-          },
-        )
-    })
+  #seesStatic(pod: V1Pod): void {
+    this.#mirrors?.want(pod)
+    const before = [...this.#known.values()].find((known) => known.isStatic && hasSameName(known.wanted, pod))
+    if (before === undefined) void this.#admit(pod, true)
+    else if (before.wanted.metadata.uid !== pod.metadata.uid) this.#successors.set(nameOf(pod), pod)
   }
+
+  #missesStatic(pod: V1Pod): void {
+    this.#mirrors?.release(pod)
+    if (this.#successors.get(nameOf(pod))?.metadata.uid === pod.metadata.uid) this.#successors.delete(nameOf(pod))
+    this.#judging.delete(pod.metadata.uid ?? '')
+    this.#known.get(pod.metadata.uid ?? '')?.worker.remove()
+  }
+
+  /** A pod that is new here. One that was here already when the agent started is not judged again: it has been. */
+  async #admit(pod: V1Pod, isStaticPod: boolean): Promise<void> {
+    const { uid = '' } = pod.metadata
+    if (this.#judging.has(uid)) {
+      this.#judging.set(uid, pod)
+      return
+    }
+    const rejection = wasJudged(pod) ? undefined : this.#rejection(pod, isStaticPod)
+    if (rejection === undefined || !dependsOnNode(rejection)) {
+      this.#begin(pod, isStaticPod, rejection)
+      return
+    }
+    this.#judging.set(uid, pod)
+    await this.#registration.refetch().catch(() => undefined)
+    const latest = this.#judging.get(uid)
+    this.#judging.delete(uid)
+    if (this.#isStopped || latest === undefined) return
+    this.#begin(latest, isStaticPod, this.#rejection(latest, isStaticPod))
+  }
+
+  #rejection(pod: V1Pod, isStaticPod: boolean): Waiting | undefined {
+    const { allocatable, info } = this.#registration.description
+    const node = this.#registration.node ?? nodeObject(this.#registration.description)
+    const admission = { node, allocatable, operatingSystem: info.operatingSystem, isStatic: isStaticPod }
+    return rejectionOf(pod, { ...admission, others: this.#othersThan(pod) })
+  }
+
+  #othersThan(pod: V1Pod): V1Pod[] {
+    return [...this.#known.values()]
+      .filter(({ wanted, worker }) => wanted.metadata.uid !== pod.metadata.uid && !worker.isDone)
+      .map(({ worker }) => worker.pod)
+  }
+
+  #begin(pod: V1Pod, isStaticPod: boolean, rejection: Waiting | undefined): void {
+    const { runtime, surroundings = noSurroundings, probes, clock, logger, node } = this.#options
+    const { uid = '' } = pod.metadata
+    if (rejection !== undefined) this.#events.warning(Pod, pod, rejection.reason, rejection.message)
+    const allotted = allottedBefore(pod)
+    const worker = new PodWorker(allotted, {
+      ...{ runtime, surroundings, probes, hooks: this.#hooks, clock, logger, events: this.#events, hostIps: node.addresses },
+      ...(rejection === undefined ? {} : { rejection }),
+      report: (current, status, isOverNow) => this.#hears(current, status, isOverNow),
+      onGone: () => this.#forgets(uid),
+    })
+    const known = { worker, wanted: pod, isStatic: isStaticPod }
+    this.#known.set(uid, known)
+    if (allotted === pod) worker.look()
+    else this.#allot(known)
+  }
+
+  #hears(pod: V1Pod, status: V1PodStatus, isOverNow: boolean): void {
+    this.#statuses.tell(pod, status, isOverNow)
+    if (isOverNow && this.#pendingResizes.size > 0) this.#retryResizes()
+  }
+
+  #forgets(uid: string): void {
+    const known = this.#known.get(uid)
+    this.#known.delete(uid)
+    this.#pendingResizes.delete(uid)
+    if (known === undefined) return
+    const successor = known.isStatic ? this.#successors.get(nameOf(known.wanted)) : undefined
+    if (successor !== undefined) {
+      this.#successors.delete(nameOf(successor))
+      this.#statuses.forget(uid)
+      void this.#admit(successor, true)
+    }
+    this.#retryResizes()
+  }
+
+  /** Gives a pod the resources it asks for now, where there is room; else it keeps what it has, and waits. */
+  #allot(known: Known): void {
+    const { wanted, worker } = known
+    const { uid = '', generation = 0 } = wanted.metadata
+    const kept = withResourcesOf(wanted, worker.pod)
+    const wasPending = this.#pendingResizes.delete(uid)
+    if (kept === wanted || isOver(wanted.status)) {
+      worker.update(wanted)
+      return
+    }
+    const { allocatable } = this.#registration.description
+    const lacking = lackingResource(wanted, { allocatable, others: this.#othersThan(wanted) })
+    if (lacking === undefined) {
+      worker.update(wanted)
+      worker.resizeBegins()
+      this.#events.normal(Pod, wanted, 'ResizeStarted', resizeMessage('Pod resize started', wanted, generation))
+      return
+    }
+    const pending: PendingResize = { reason: 'Deferred', message: lacking.message, generation }
+    const isNew = !wasPending || worker.pod.metadata.generation !== generation
+    this.#pendingResizes.add(uid)
+    worker.update(kept, pending)
+    if (isNew) {
+      this.#events.warning(Pod, wanted, 'ResizeDeferred', resizeMessage('Pod resize Deferred', wanted, generation, lacking.message))
+    }
+  }
+
+  /** Those that ask for less first, then the more important ones. */
+  #retryResizes(): void {
+    const pending = [...this.#pendingResizes].flatMap((uid) => this.#known.get(uid) ?? [])
+    for (const known of pending.sort(byUrgency)) this.#allot(known)
+  }
+}
+
+const wasJudged = ({ metadata, status }: V1Pod): boolean =>
+  status?.startTime !== undefined || metadata.deletionTimestamp !== undefined || isOver(status)
+const nameOf = ({ metadata }: V1Pod): string => `${metadata.namespace}/${metadata.name}`
+const hasSameName = (one: V1Pod, other: V1Pod): boolean => nameOf(one) === nameOf(other)
+const isOver = (status: V1PodStatus | undefined): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed'
+
+function byUrgency(one: Known, other: Known): number {
+  const rank = ({ wanted, worker }: Known) => {
+    const asks = podRequests(wanted.spec)
+    const has = podRequests(worker.pod.spec)
+    const isMore = ['cpu', 'memory'].some((name) => (asks[name]?.toNumber() ?? 0) > (has[name]?.toNumber() ?? 0))
+    return [isMore ? 1 : 0, -(wanted.spec.priority ?? 0), podQosClass(wanted) === 'Guaranteed' ? 0 : 1]
+  }
+  const [left, right] = [rank(one), rank(other)]
+  return left.map((value, index) => value - (right[index] ?? 0)).find((difference) => difference !== 0) ?? 0
 }

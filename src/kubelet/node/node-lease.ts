@@ -1,7 +1,6 @@
 /** The sign of life of a node: a lease that is renewed every ten seconds. */
 import { Lease } from '#api/coordination/v1/lease.ts'
 import type { V1Lease } from '#api/coordination/v1/types.gen.ts'
-import type { V1Node } from '#api/core/v1/types.gen.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '#api/meta/server-response.ts'
 import { formatMicroTime } from '#api/meta/time.ts'
 import type { Clock, Timer } from '#base/clock.ts'
@@ -9,7 +8,7 @@ import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
 
-export type NodeLeaseOptions = { client: Client; clock: Clock; random: Random; logger: Logger; node: V1Node }
+export type NodeLeaseOptions = { client: Client; clock: Clock; random: Random; logger: Logger; node: string; nodeUid(): string }
 
 const namespace = 'kube-node-lease'
 const durationSeconds = 40
@@ -42,15 +41,14 @@ export class NodeLease {
       await this.#write()
     } catch (error) {
       this.#lease = undefined
-      logger.debug('a node lease could not be renewed', { node: node.metadata?.name, error: String(error) })
+      logger.debug('a node lease could not be renewed', { node, error: String(error) })
     }
     if (this.#isStopped) return
     this.#timer = clock.after(renewMs * (1 + jitter * random.float()), () => void this.#renew())
   }
 
   async #write(): Promise<void> {
-    const { client, clock, node } = this.#options
-    const { name = '', uid = '' } = node.metadata ?? {}
+    const { client, clock, node: name, nodeUid } = this.#options
     const renewTime = formatMicroTime(clock.nowMicros())
     for (let attempt = 0; attempt < 3; attempt++) {
       try {
@@ -63,7 +61,7 @@ export class NodeLease {
         if (isConflict(error)) continue
         if (!isNotFound(error)) throw error
       }
-      const ownerReferences = [{ apiVersion: 'v1', kind: 'Node', name, uid }]
+      const ownerReferences = [{ apiVersion: 'v1', kind: 'Node', name, uid: nodeUid() }]
       const spec = { holderIdentity: name, leaseDurationSeconds: durationSeconds, renewTime }
       try {
         this.#lease = await client.create(Lease, { metadata: { name, namespace, ownerReferences }, spec })

@@ -1,8 +1,19 @@
 /** What a node says of itself. */
-import type { V1Node, V1NodeCondition, V1NodeStatus, V1NodeSystemInfo, V1Taint } from '#api/core/v1/types.gen.ts'
+import type {
+  V1ContainerImage,
+  V1Node,
+  V1NodeCondition,
+  V1NodeFeatures,
+  V1NodeRuntimeHandler,
+  V1NodeStatus,
+  V1NodeSystemInfo,
+  V1Taint,
+} from '#api/core/v1/types.gen.ts'
 
 export type NodeDescription = {
   name: string
+  /** Another name than the node's, where the machine has one. */
+  hostname?: string
   addresses: readonly string[]
   capacity: Record<string, string>
   /** Capacity less what the system keeps for itself. */
@@ -11,62 +22,118 @@ export type NodeDescription = {
     machineId: string
     operatingSystem: string
     architecture: string
+    /** The machine's id where absent. */
+    systemUuid?: string
+    bootId?: string
+    swapBytes?: number
   }
   labels?: Record<string, string>
+  annotations?: Record<string, string>
   taints?: readonly V1Taint[]
+  /** How a cloud knows the machine. */
+  providerId?: string
   /** Where its own server listens; absent when it has none. */
   port?: number
+  /** The largest ones; absent where nobody has counted. */
+  images?: readonly V1ContainerImage[]
+  features?: V1NodeFeatures
+  runtimeHandlers?: readonly V1NodeRuntimeHandler[]
+  declaredFeatures?: readonly string[]
 }
 
-export function nodeObject({ name, info, labels = {}, taints = [] }: NodeDescription): V1Node {
+/** What pods may ask of every node this program runs, by the names under which nodes declare it. */
+export const agentFeatures: readonly string[] = ['InPlacePodVerticalScalingInitContainers', 'RestartAllContainersOnContainerExits']
+
+/** Why the node is not ready; empty when it is. */
+export type NodeProblems = readonly string[]
+
+export function nodeObject({
+  name,
+  hostname = name,
+  info,
+  labels = {},
+  annotations = {},
+  taints = [],
+  providerId,
+}: NodeDescription): V1Node {
   const { operatingSystem, architecture } = info
   return {
     metadata: {
       name,
       labels: {
-        'kubernetes.io/hostname': name,
+        'kubernetes.io/hostname': hostname,
         'kubernetes.io/os': operatingSystem,
         'kubernetes.io/arch': architecture,
         'beta.kubernetes.io/os': operatingSystem,
         'beta.kubernetes.io/arch': architecture,
         ...labels,
       },
-      annotations: { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true' },
+      annotations: { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true', ...annotations },
     },
-    spec: taints.length > 0 ? { taints: [...taints] } : {},
+    spec: { ...(taints.length > 0 ? { taints: [...taints] } : {}), ...(providerId ? { providerID: providerId } : {}) },
   }
 }
 
-export function nodeStatus(description: NodeDescription, previous: V1NodeStatus, nowText: string): V1NodeStatus {
-  const { name, addresses, capacity, allocatable, info, port } = description
-  const { machineId, ...system } = info
+export function nodeStatus(
+  description: NodeDescription,
+  previous: V1NodeStatus,
+  nowText: string,
+  problems: NodeProblems = [],
+): V1NodeStatus {
+  const { name, hostname = name, addresses, info, port, images, features, runtimeHandlers, declaredFeatures } = description
+  const { machineId, systemUuid = machineId, bootId = machineId, swapBytes, ...system } = info
   return {
     ...previous,
-    capacity,
-    allocatable,
-    conditions: [...foreignConditions(previous), ...healthyConditions(previous, nowText)],
-    addresses: [...addresses.map((address) => ({ type: 'InternalIP', address })), { type: 'Hostname', address: name }],
+    // Resources that others have announced on the node stay.
+    capacity: { ...extended(previous.capacity), ...description.capacity },
+    allocatable: { ...extended(previous.allocatable), ...description.allocatable },
+    conditions: [...foreignConditions(previous), ...ownConditions(previous, nowText, problems)],
+    addresses: [...addresses.map((address) => ({ type: 'InternalIP', address })), { type: 'Hostname', address: hostname }],
     ...(port === undefined ? {} : { daemonEndpoints: { kubeletEndpoint: { Port: port } } }),
-    nodeInfo: { machineID: machineId, systemUUID: machineId, bootID: machineId, kubeProxyVersion: '', ...system },
+    nodeInfo: {
+      ...{ machineID: machineId, systemUUID: systemUuid, bootID: bootId, kubeProxyVersion: '', ...system },
+      ...(swapBytes ? { swap: { capacity: swapBytes } } : {}),
+    },
+    ...(images === undefined ? {} : { images: [...images] }),
+    ...(features === undefined ? {} : { features }),
+    ...(runtimeHandlers === undefined ? {} : { runtimeHandlers: [...runtimeHandlers] }),
+    ...(declaredFeatures === undefined ? {} : { declaredFeatures: [...declaredFeatures] }),
   }
 }
 
-const verdicts = [
+const extended = (resources: Record<string, string> = {}): Record<string, string> =>
+  Object.fromEntries(Object.entries(resources).filter(([name]) => name.includes('/')))
+
+const wellBeing = [
   { type: 'MemoryPressure', status: 'False', reason: 'KubeletHasSufficientMemory', message: 'kubelet has sufficient memory available' },
   { type: 'DiskPressure', status: 'False', reason: 'KubeletHasNoDiskPressure', message: 'kubelet has no disk pressure' },
   { type: 'PIDPressure', status: 'False', reason: 'KubeletHasSufficientPID', message: 'kubelet has sufficient PID available' },
-  // Last, as readers of old expect it.
-  { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' },
 ] as const
 
-function healthyConditions({ conditions = [] }: V1NodeStatus, nowText: string): V1NodeCondition[] {
-  return verdicts.map((verdict) => {
+function ownConditions({ conditions = [] }: V1NodeStatus, nowText: string, problems: NodeProblems): V1NodeCondition[] {
+  const ready =
+    problems.length === 0
+      ? { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' }
+      : {
+          type: 'Ready',
+          status: 'False',
+          reason: 'KubeletNotReady',
+          message: problems.length === 1 ? problems[0] : `[${problems.join(', ')}]`,
+        }
+  // Ready last, as readers of old expect it.
+  return [...wellBeing, ready].map((verdict) => {
     const before = conditions.find(({ type }) => type === verdict.type)
     const isSame = before?.status === verdict.status && before.lastTransitionTime
     return { ...verdict, lastHeartbeatTime: nowText, lastTransitionTime: isSame ? before.lastTransitionTime : nowText }
   }) as V1NodeCondition[]
 }
 
+/** Everything but the time of the report. */
+export const withoutHeartbeats = ({ conditions = [], ...status }: V1NodeStatus) => ({
+  ...status,
+  conditions: conditions.map(({ lastHeartbeatTime: _, ...condition }) => condition),
+})
+
 function foreignConditions({ conditions = [] }: V1NodeStatus): V1NodeCondition[] {
-  return conditions.filter(({ type }) => !verdicts.some((verdict) => verdict.type === type))
+  return conditions.filter(({ type }) => type !== 'Ready' && !wellBeing.some((verdict) => verdict.type === type))
 }

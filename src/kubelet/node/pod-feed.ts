@@ -1,11 +1,10 @@
-/** One watch of pods for all the nodes of a process. */
 import { Pod } from '#api/core/v1/pod/pod.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { Informer, type InformerOptions } from '#client/informer/informer.ts'
+import type { PodListener, PodSource } from '#kubelet/sources/pod-source.ts'
 
-export type PodListener = { onPod(pod: V1Pod): void; onPodGone(pod: V1Pod): void }
-
-export class PodFeed {
+/** One watch of pods, for all the nodes of a process or for one alone. */
+export class PodFeed implements PodSource {
   readonly #informer: Informer<V1Pod>
   readonly #listeners = new Map<string, PodListener>()
 
@@ -17,6 +16,11 @@ export class PodFeed {
       onUpdate: (pod) => this.#listenerOf(pod)?.onPod(pod),
       onDelete: (pod) => this.#listenerOf(pod)?.onPodGone(pod),
     })
+  }
+
+  /** A node by itself may see no pods but its own. */
+  static ofNode(node: string, options: Omit<InformerOptions<V1Pod>, 'kind' | 'fieldSelector'>): PodFeed {
+    return new PodFeed({ ...options, fieldSelector: `spec.nodeName=${node}` })
   }
 
   /** Resolves when the present pods are known. */
@@ -37,7 +41,6 @@ export class PodFeed {
     return this.#informer.byIndex('node', node)
   }
 
-  /** Tells of the node's pods, those that are there first. */
   follow(node: string, listener: PodListener): Disposable {
     this.#listeners.set(node, listener)
     for (const pod of this.podsOn(node)) listener.onPod(pod)

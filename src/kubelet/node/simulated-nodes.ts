@@ -4,7 +4,7 @@ import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
 import { NodeAgent } from '#kubelet/node/node-agent.ts'
-import type { NodeDescription } from '#kubelet/node/node-object.ts'
+import { agentFeatures, type NodeDescription } from '#kubelet/node/node-object.ts'
 import { PodFeed } from '#kubelet/node/pod-feed.ts'
 import { AddressRange } from '#kubelet/runtimes/simulated/address-range.ts'
 import { SimulatedRuntime } from '#kubelet/runtimes/simulated/simulated-runtime.ts'
@@ -110,5 +110,7 @@ function describe(name: string, index: number, kubeletVersion: string, container
       ...{ operatingSystem: 'linux', architecture: 'amd64' },
     },
     labels: { 'typernetes.dev/simulated': 'true' },
+    features: { supplementalGroupsPolicy: true },
+    declaredFeatures: agentFeatures,
   }
 }

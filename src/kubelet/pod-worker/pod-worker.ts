@@ -81,6 +81,11 @@ export class PodWorker {
     return this.#pod
   }
 
+  /** What was told last. */
+  get status(): V1PodStatus | undefined {
+    return this.#status
+  }
+
   /** Nothing of it takes up resources any more. */
   get isDone(): boolean {
     return isFinished(this.#status) || isFinished(this.#pod.status)

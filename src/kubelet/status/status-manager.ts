@@ -6,9 +6,11 @@ import { isConflict, isNotFound } from '#api/meta/server-response.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import type { Client } from '#client/client.ts'
+import { isOlderVersion } from '#client/resource-version.ts'
 import { exponentialRateLimiter } from '#client/work-queue/rate-limiter.ts'
 import { WorkQueue } from '#client/work-queue/work-queue.ts'
 import { ownConditions } from '#kubelet/pod-worker/pod-conditions.ts'
+import { mirrorAnnotation } from '#kubelet/sources/pod-source.ts'
 
 export type StatusManagerOptions = {
   client: Client
@@ -24,6 +26,8 @@ type Told = {
   status: V1PodStatus
   /** Its containers have ended after it was deleted: the object may go. */
   mayGo: boolean
+  /** The version of the object after the status was written last. */
+  writtenVersion?: string
 }
 
 const writers = 4
@@ -48,8 +52,22 @@ export class StatusManager {
     const mayGo = isOver && deletionTimestamp !== undefined
     const before = this.#told.get(uid)
     if (before !== undefined && before.mayGo === mayGo && isDeepStrictEqual(before.status, status)) return
-    this.#told.set(uid, { namespace, name, status, mayGo })
+    const { writtenVersion } = before ?? {}
+    this.#told.set(uid, { namespace, name, status, mayGo, ...(writtenVersion === undefined ? {} : { writtenVersion }) })
     this.#queue.add(uid)
+  }
+
+  /** The object as the API has it now: others may have overwritten what was told. */
+  compare(pod: V1Pod): void {
+    const { uid = '', resourceVersion = '' } = pod.metadata
+    const told = this.#told.get(uid)
+    if (told?.writtenVersion === undefined || isOlderVersion(resourceVersion, told.writtenVersion)) return
+    if (!isDeepStrictEqual(mergedStatus(pod.status ?? {}, told.status), pod.status)) this.#queue.add(uid)
+  }
+
+  /** What was told last is told again: there was no object to hold it, and now there is. */
+  again(uid: string): void {
+    if (this.#told.has(uid)) this.#queue.add(uid)
   }
 
   /** The API has the pod no more. */
@@ -84,17 +102,20 @@ export class StatusManager {
     }
   }
 
-  async #bring(uid: string, { namespace, name, status, mayGo }: Told): Promise<void> {
+  async #bring(uid: string, told: Told): Promise<void> {
     const { client, knownPod } = this.#options
+    const { namespace, name, status, mayGo } = told
     try {
       const known = knownPod(namespace, name)
-      const written = known?.metadata.uid === uid ? await this.#update(known, status).catch(outdated) : undefined
+      let written = known !== undefined && isOf(uid, known) ? await this.#update(known, status).catch(outdated) : undefined
       if (written === undefined) {
         const pod = await client.get(Pod, namespace, name)
         // Another pod of the same name: ours is gone.
-        if (pod.metadata.uid !== uid) return
-        await this.#update(pod, status)
+        if (!isOf(uid, pod)) return
+        written = await this.#update(pod, status)
       }
+      const latest = this.#told.get(uid)
+      if (latest !== undefined && written.metadata.resourceVersion) latest.writtenVersion = written.metadata.resourceVersion
       if (mayGo) await client.delete(Pod, { namespace, name }, { gracePeriodSeconds: 0, uid })
     } catch (error) {
       if (!isNotFound(error)) throw error
@@ -107,6 +128,9 @@ export class StatusManager {
     return this.#options.client.updateStatus(Pod, { ...pod, status: next })
   }
 }
+
+/** Static pods are told of through their mirrors. */
+const isOf = (uid: string, { metadata }: V1Pod): boolean => metadata.uid === uid || metadata.annotations?.[mirrorAnnotation] === uid
 
 function outdated(error: unknown): undefined {
   if (!isConflict(error)) throw error

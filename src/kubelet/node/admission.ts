@@ -1,0 +1,131 @@
+/** Whether a node takes a pod that was bound to it: the last word is the node's. */
+import { podRequests } from '#api/core/v1/resources.ts'
+import type { V1Node, V1NodeSelectorRequirement, V1Pod, V1PodSpec, V1Taint, V1Toleration } from '#api/core/v1/types.gen.ts'
+import { milliValueOf, wholeValueOf } from '#api/meta/quantity.ts'
+import type { Waiting } from '#kubelet/pod-worker/pod-steps.ts'
+
+export type Admission = {
+  node: V1Node
+  operatingSystem: string
+  allocatable: Readonly<Record<string, string>>
+  /** The pods that are here and take up something, this one left out. */
+  others: readonly V1Pod[]
+  isStatic: boolean
+}
+
+/** Why the node does not take the pod; undefined when it does. */
+export function rejectionOf(pod: V1Pod, admission: Admission): Waiting | undefined {
+  const { node, operatingSystem, isStatic } = admission
+  const { spec, metadata } = pod
+  const label = metadata.labels?.['kubernetes.io/os']
+  if (label !== undefined && label !== operatingSystem) {
+    const message = "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"
+    return { reason: 'PodOSSelectorNodeLabelDoesNotMatch', message }
+  }
+  if (spec.os && spec.os.name !== operatingSystem) {
+    return { reason: 'PodOSNotSupported', message: "Failed to admit pod as the OS field doesn't match node OS" }
+  }
+  if (spec.securityContext?.supplementalGroupsPolicy === 'Strict' && !node.status?.features?.supplementalGroupsPolicy) {
+    const message = 'SupplementalGroupsPolicy=Strict is not supported in this node'
+    return { reason: 'SupplementalGroupsPolicyNotSupported', message }
+  }
+  const lacking = lackingResource(pod, admission)
+  if (lacking !== undefined) return lacking
+  if (!fitsLabels(spec, node)) return failed('NodeAffinity', "node(s) didn't match Pod's node affinity/selector")
+  if (hasTakenPort(pod, admission.others)) return failed('NodePorts', "node(s) didn't have free ports for the requested pod ports")
+  if (!isStatic && node.spec?.taints?.some((taint) => taint.effect === 'NoExecute' && !isTolerated(taint, spec.tolerations))) {
+    return failed('TaintToleration', "node(s) had taints that the pod didn't tolerate")
+  }
+  return undefined
+}
+
+/** What the node object may have changed meanwhile: worth a second look at it. */
+export const dependsOnNode = ({ reason }: Waiting): boolean => reason === 'NodeAffinity' || reason === 'TaintToleration'
+
+const failed = (predicate: string, why: string): Waiting => ({ reason: predicate, message: `Predicate ${predicate} failed: ${why}` })
+
+/** The first resource of which there is too little. Those the node does not know of are none of its business. */
+export function lackingResource(pod: V1Pod, { allocatable, others }: Pick<Admission, 'allocatable' | 'others'>): Waiting | undefined {
+  const capacityOfPods = wholeValueOf(allocatable['pods'])
+  if (others.length + 1 > capacityOfPods) return outOf('pods', 1, others.length, capacityOfPods)
+  const wanted = podRequests(pod.spec)
+  for (const name of Object.keys(wanted)) {
+    const capacityText = allocatable[name]
+    const amount = (of: V1Pod) => (name === 'cpu' ? podRequests(of.spec)[name]?.milliValue() : podRequests(of.spec)[name]?.value()) ?? 0
+    const requested = amount(pod)
+    if (capacityText === undefined || requested === 0) continue
+    const capacity = name === 'cpu' ? milliValueOf(capacityText) : wholeValueOf(capacityText)
+    const used = others.reduce((sum, other) => sum + amount(other), 0)
+    if (requested > capacity - used) return outOf(name, requested, used, capacity)
+  }
+  return undefined
+}
+
+const outOf = (resource: string, requested: number, used: number, capacity: number): Waiting => ({
+  reason: `OutOf${resource}`,
+  message: `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${capacity}`,
+})
+
+function fitsLabels({ nodeSelector = {}, affinity }: V1PodSpec, { metadata }: V1Node): boolean {
+  const { labels = {}, name } = metadata ?? {}
+  if (!Object.entries(nodeSelector).every(([key, value]) => labels[key] === value)) return false
+  const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
+  if (!required) return true
+  return required.nodeSelectorTerms.some(({ matchExpressions = [], matchFields = [] }) => {
+    if (matchExpressions.length + matchFields.length === 0) return false
+    const fieldOf = (key: string) => (key === 'metadata.name' ? name : undefined)
+    return matchExpressions.every((each) => meets(each, labels[each.key])) && matchFields.every((each) => meets(each, fieldOf(each.key)))
+  })
+}
+
+function meets({ operator, values = [] }: V1NodeSelectorRequirement, value: string | undefined): boolean {
+  switch (operator) {
+    case 'In':
+      return value !== undefined && values.includes(value)
+    case 'NotIn':
+      return value === undefined || !values.includes(value)
+    case 'Exists':
+      return value !== undefined
+    case 'DoesNotExist':
+      return value === undefined
+    case 'Gt':
+      return isNumber(value) && Number(value) > Number(values[0])
+    case 'Lt':
+      return isNumber(value) && Number(value) < Number(values[0])
+    default:
+      return false
+  }
+}
+
+function isTolerated(taint: V1Taint, tolerations: readonly V1Toleration[] = []): boolean {
+  return tolerations.some(({ key, operator = 'Equal', value = '', effect }) => {
+    if ((effect && effect !== taint.effect) || (key && key !== taint.key)) return false
+    const { value: taintValue = '' } = taint
+    if (operator === 'Exists') return true
+    if (operator === 'Equal') return Boolean(key) && value === taintValue
+    if (!isNumber(value) || !isNumber(taintValue)) return false
+    return operator === 'Gt' ? Number(taintValue) > Number(value) : operator === 'Lt' && Number(taintValue) < Number(value)
+  })
+}
+
+const isNumber = (text: string | undefined): text is string => text !== undefined && /^-?\d+$/.test(text)
+
+function hasTakenPort(pod: V1Pod, others: readonly V1Pod[]): boolean {
+  const wanted = hostPorts(pod)
+  if (wanted.length === 0) return false
+  const taken = others.flatMap(hostPorts)
+  return wanted.some((port) =>
+    taken.some((other) => port.number === other.number && port.protocol === other.protocol && overlap(port, other)),
+  )
+}
+
+const overlap = (one: { ip: string }, other: { ip: string }): boolean => one.ip === other.ip || one.ip === anyIp || other.ip === anyIp
+
+const anyIp = '0.0.0.0'
+
+function hostPorts({ spec }: V1Pod) {
+  const containers = [...spec.containers, ...(spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always')]
+  return containers.flatMap(({ ports = [] }) =>
+    ports.flatMap(({ hostPort, protocol = 'TCP', hostIP }) => (hostPort ? [{ number: hostPort, protocol, ip: hostIP || anyIp }] : [])),
+  )
+}

@@ -1,0 +1,49 @@
+/** What of the resources a pod asks for the node has allotted to it: all at its start, later changes when there is room. */
+import type { V1Container, V1ContainerStatus, V1Pod, V1ResourceRequirements } from '#api/core/v1/types.gen.ts'
+import { haveSameResources } from '#kubelet/pod-worker/resizes.ts'
+
+/** The pod with the resources that `allotted` has; the pod itself where these are the same. */
+export function withResourcesOf(pod: V1Pod, allotted: V1Pod): V1Pod {
+  if (pod.spec === allotted.spec) return pod
+  const before = new Map(containersOf(allotted).map(({ name, resources }) => [name, resources]))
+  return withResources(pod, ({ name, resources }) => (before.has(name) ? before.get(name) : resources))
+}
+
+/** What an agent before this one had allotted, as far as the pod's status tells. */
+export function allottedBefore(pod: V1Pod): V1Pod {
+  const { status, metadata } = pod
+  const isSettled =
+    status?.observedGeneration === metadata.generation && !status?.conditions?.some(({ type }) => type === 'PodResizePending')
+  if (isSettled) return pod
+  const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
+  return withResources(pod, ({ name, resources }) => {
+    const told = statuses.find((each) => each.name === name && each.containerID)
+    return told === undefined ? resources : resourcesIn(told)
+  })
+}
+
+function resourcesIn({ allocatedResources, resources }: V1ContainerStatus): V1ResourceRequirements | undefined {
+  if (!allocatedResources && !resources?.limits) return resources
+  return {
+    ...(allocatedResources ? { requests: allocatedResources } : {}),
+    ...(resources?.limits ? { limits: resources.limits } : {}),
+  }
+}
+
+function withResources(pod: V1Pod, of: (container: V1Container) => V1ResourceRequirements | undefined): V1Pod {
+  const changed = (container: V1Container): V1Container => {
+    const resources = of(container)
+    if (haveSameResources(resources, container.resources)) return container
+    const { resources: _, ...rest } = container
+    return resources === undefined ? rest : { ...rest, resources }
+  }
+  const containers = pod.spec.containers.map(changed)
+  const initContainers = pod.spec.initContainers?.map(changed)
+  const isSame =
+    containers.every((container, index) => container === pod.spec.containers[index]) &&
+    (initContainers ?? []).every((container, index) => container === pod.spec.initContainers?.[index])
+  if (isSame) return pod
+  return { ...pod, spec: { ...pod.spec, containers, ...(initContainers ? { initContainers } : {}) } }
+}
+
+const containersOf = ({ spec }: V1Pod): V1Container[] => [...spec.containers, ...(spec.initContainers ?? [])]

@@ -1,0 +1,65 @@
+/** The machine this runs on, as a node. */
+import { milliValueOf, wholeValueOf } from '#api/meta/quantity.ts'
+import type { Host, HostFacts } from '#base/host.ts'
+import { agentFeatures, type NodeDescription } from '#kubelet/node/node-object.ts'
+
+export type MachineOptions = Pick<
+  NodeDescription,
+  'name' | 'hostname' | 'addresses' | 'labels' | 'annotations' | 'taints' | 'providerId' | 'port' | 'declaredFeatures' | 'images'
+> & {
+  host: Host
+  /** Where pods have their files. */
+  rootDirectory: string
+  runtimeVersion: string
+  version: string
+  maxPods: number
+  /** What is kept from pods, several times over where several keep: for the system, for the node's own programs. */
+  reserved?: readonly Readonly<Record<string, string>>[]
+}
+
+/** Kept free: below, a node would have to throw pods out. */
+const keptFree = { memoryBytes: 100 << 20, storageShare: 0.1 }
+
+export async function describeMachine(options: MachineOptions): Promise<NodeDescription> {
+  const { host, rootDirectory, runtimeVersion, version, maxPods, reserved = [], ...node } = options
+  const facts = await host.facts()
+  const { total } = await host.storageBytes(rootDirectory)
+  const { kernelVersion, osImage, operatingSystem, architecture, machineId, systemUuid, bootId, swapBytes } = facts
+  const hugeBytes = [...facts.hugePages].reduce((sum, [kibibytes, count]) => sum + kibibytes * 1024 * count, 0)
+  const kept = (name: string) => reserved.reduce((sum, list) => sum + wholeValueOf(list[name]), 0)
+  const keptCpuMillis = reserved.reduce((sum, list) => sum + milliValueOf(list['cpu']), 0)
+  const memoryBytes = facts.memoryBytes - kept('memory') - keptFree.memoryBytes - hugeBytes
+  const storageBytes = Math.floor(total * (1 - keptFree.storageShare)) - kept('ephemeral-storage')
+  return {
+    declaredFeatures: agentFeatures,
+    ...node,
+    capacity: {
+      ...{ cpu: String(facts.cores), memory: `${Math.floor(facts.memoryBytes / 1024)}Ki` },
+      ...{ 'ephemeral-storage': `${Math.floor(total / 1024)}Ki`, pods: String(maxPods), ...hugePagesOf(facts) },
+    },
+    allocatable: {
+      cpu: keptCpuMillis === 0 ? String(facts.cores) : `${Math.max(0, facts.cores * 1000 - keptCpuMillis)}m`,
+      memory: `${Math.max(0, Math.floor(memoryBytes / 1024))}Ki`,
+      ...{ 'ephemeral-storage': String(Math.max(0, storageBytes)), pods: String(maxPods), ...hugePagesOf(facts) },
+    },
+    info: {
+      ...{ machineId, systemUuid, bootId, kernelVersion, osImage, operatingSystem, architecture },
+      ...{ containerRuntimeVersion: runtimeVersion, kubeletVersion: version, ...(swapBytes > 0 ? { swapBytes } : {}) },
+    },
+  }
+}
+
+function hugePagesOf({ hugePages }: HostFacts): Record<string, string> {
+  return Object.fromEntries(
+    [...hugePages].map(([kibibytes, count]) => {
+      const name =
+        kibibytes >= 1 << 20
+          ? `hugepages-${kibibytes >> 20}Gi`
+          : kibibytes >= 1024
+            ? `hugepages-${kibibytes >> 10}Mi`
+            : `hugepages-${kibibytes}Ki`
+      const mebibytes = (kibibytes * count) / 1024
+      return [name, count === 0 ? '0' : `${mebibytes}Mi`]
+    }),
+  )
+}

@@ -1,0 +1,192 @@
+import { isDeepStrictEqual } from 'node:util'
+import { Node } from '#api/core/v1/node/node.ts'
+import type { V1Node, V1NodeStatus } from '#api/core/v1/types.gen.ts'
+import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
+import { formatTime } from '#api/meta/time.ts'
+import type { Clock, Timer } from '#base/clock.ts'
+import type { Logger } from '#base/log.ts'
+import type { Random } from '#base/random.ts'
+import type { Client } from '#client/client.ts'
+import type { EventRecorder } from '#client/events/event-recorder.ts'
+import { retryOnConflict } from '#client/retry.ts'
+import { type NodeDescription, type NodeProblems, nodeObject, nodeStatus, withoutHeartbeats } from '#kubelet/node/node-object.ts'
+import { RuntimeWatch } from '#kubelet/node/runtime-watch.ts'
+import type { Runtime } from '#kubelet/runtimes/runtime.ts'
+
+export type NodeRegistrationOptions = {
+  client: Client
+  clock: Clock
+  random: Random
+  logger: Logger
+  events: EventRecorder
+  node: NodeDescription
+  /** Looks at the machine again; absent where it never changes. */
+  describe?: () => Promise<NodeDescription>
+  runtime: Pick<Runtime, 'health'>
+  /** The node is made in the API where it is missing. */
+  makesNode?: boolean
+  /** Goes on trying when the API server does not answer, instead of giving up. */
+  isPatient?: boolean
+}
+
+const heartbeatMs = 300_000
+const checkMs = 10_000
+const firstRetryMs = 100
+const longestRetryMs = 7000
+
+/** The node's object in the API: made, told how the node is when that changes, and now and then that it still lives. */
+export class NodeRegistration {
+  readonly #options: NodeRegistrationOptions
+  readonly #runtime: RuntimeWatch | undefined
+  #node: V1Node | undefined
+  #description: NodeDescription
+  #told: ReturnType<typeof withoutHeartbeats> | undefined
+  #toldMs = 0
+  #timer: Timer | undefined
+  #isStopped = false
+
+  constructor(options: NodeRegistrationOptions) {
+    this.#options = options
+    this.#description = options.node
+    if (options.runtime.health !== undefined) this.#runtime = new RuntimeWatch(options.runtime, options.clock)
+  }
+
+  /** As it was last seen. */
+  get node(): V1Node | undefined {
+    return this.#node
+  }
+  get description(): NodeDescription {
+    return this.#description
+  }
+
+  /** Resolves when the node is registered, and its status told. */
+  async start(): Promise<V1Node> {
+    const { isPatient, clock, random, logger } = this.#options
+    await this.#runtime?.check()
+    for (let delayMs = firstRetryMs; ; delayMs = Math.min(longestRetryMs, delayMs * 2)) {
+      try {
+        const node = await this.#register()
+        // Nodes that start together shall not report together for ever after.
+        this.#checkAfter(this.#mayChange ? checkMs : heartbeatMs * (0.5 + random.float() / 2))
+        return node
+      } catch (error) {
+        if (!isPatient || this.#isStopped) throw error
+        logger.warn('the node could not be registered', { error: String(error) })
+        await clock.sleep(delayMs)
+      }
+    }
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#timer?.cancel()
+  }
+
+  /** Asks the API for the node as it is now. */
+  async refetch(): Promise<V1Node> {
+    this.#node = await this.#options.client.get(Node, '', this.#options.node.name)
+    return this.#node
+  }
+
+  get #mayChange(): boolean {
+    return this.#options.describe !== undefined || this.#runtime !== undefined
+  }
+
+  async #register(): Promise<V1Node> {
+    const { client, node, makesNode = true } = this.#options
+    const wanted = nodeObject(this.#description)
+    if (makesNode) {
+      try {
+        await client.create(Node, wanted)
+      } catch (error) {
+        if (!isAlreadyExists(error)) throw error
+        const { labels, annotations } = wanted.metadata ?? {}
+        await client.patch(Node, { name: node.name }, { metadata: { labels, annotations } }, { type: 'merge' })
+      }
+    }
+    return this.#report()
+  }
+
+  #report(): Promise<V1Node> {
+    const { client, clock, node } = this.#options
+    return retryOnConflict(clock, async () => {
+      const present = await client.get(Node, '', node.name)
+      const status = this.#statusAfter(present.status ?? {})
+      this.#tellOfChanges(present.status ?? {}, status)
+      this.#node = await client.updateStatus(Node, { ...present, status })
+      this.#told = withoutHeartbeats(status)
+      this.#toldMs = clock.now()
+      return this.#node
+    })
+  }
+
+  #statusAfter(previous: V1NodeStatus): V1NodeStatus {
+    const { features, handlers } = this.#runtime?.latest ?? {}
+    const description = {
+      ...this.#description,
+      ...(features === undefined ? {} : { features }),
+      ...(handlers === undefined ? {} : { runtimeHandlers: handlers }),
+    }
+    return nodeStatus(description, previous, formatTime(this.#options.clock.now()), this.#problems)
+  }
+
+  get #problems(): NodeProblems {
+    return this.#runtime?.problems ?? []
+  }
+
+  #checkAfter(delayMs: number): void {
+    if (this.#isStopped) return
+    const { clock, logger, node } = this.#options
+    this.#timer = clock.after(delayMs, () => {
+      this.#check()
+        .catch((error: unknown) => {
+          // A node that was deleted by hand comes back.
+          if (isNotFound(error)) return this.#register()
+          throw error
+        })
+        .then(
+          () => this.#checkAfter(this.#mayChange ? checkMs : heartbeatMs),
+          (error: unknown) => {
+            logger.warn('the status of a node could not be written', { node: node.name, error: String(error) })
+            this.#checkAfter(checkMs)
+          },
+        )
+    })
+  }
+
+  /** Reports when something has changed, or it is time to. */
+  async #check(): Promise<void> {
+    const { describe, clock, logger } = this.#options
+    await this.#runtime?.check()
+    if (describe !== undefined) {
+      try {
+        this.#description = await describe()
+      } catch (error) {
+        logger.warn('the machine could not be looked at', { error: String(error) })
+      }
+    }
+    const isDue = clock.now() - this.#toldMs >= heartbeatMs
+    if (!isDue && this.#mayChange) {
+      const seen = await this.refetch()
+      if (isDeepStrictEqual(withoutHeartbeats(this.#statusAfter(seen.status ?? {})), this.#told)) return
+    }
+    await this.#report()
+  }
+
+  #tellOfChanges({ conditions = [], nodeInfo }: V1NodeStatus, next: V1NodeStatus): void {
+    if (!this.#mayChange) return
+    const { events, node } = this.#options
+    const reference = { kind: 'Node', name: node.name, uid: node.name, apiVersion: 'v1' }
+    const statusOf = (list: V1NodeStatus['conditions']) => list?.find(({ type }) => type === 'Ready')?.status
+    const before = statusOf(conditions)
+    const ready = statusOf(next.conditions)
+    if (before !== undefined && before !== ready) {
+      const reason = ready === 'True' ? 'NodeReady' : 'NodeNotReady'
+      events.recordFor(reference, 'Normal', reason, `Node ${node.name} status is now: ${reason}`)
+    }
+    const { bootId } = this.#description.info
+    if (nodeInfo?.bootID && bootId !== undefined && nodeInfo.bootID !== bootId) {
+      events.recordFor(reference, 'Warning', 'Rebooted', `Node ${node.name} has been rebooted, boot id: ${bootId}`)
+    }
+  }
+}

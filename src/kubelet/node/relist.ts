@@ -1,0 +1,94 @@
+import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import type { Clock, Timer } from '#base/clock.ts'
+import type { Logger } from '#base/log.ts'
+import type { PodSurroundings } from '#kubelet/pod-worker/pod-surroundings.ts'
+import type { Runtime } from '#kubelet/runtimes/runtime.ts'
+
+export type RelistOptions = {
+  runtime: Runtime
+  surroundings: PodSurroundings
+  clock: Clock
+  logger: Logger
+  everyMs: number
+  isKnown(podUid: string): boolean
+  known(): Iterable<string>
+  look(podUid: string): void
+}
+
+/** Time for containers to end of which nobody knows how long they may take. */
+const orphanGraceMs = 2000
+
+/**
+ * Compares what the runtime has with what was looked at, since events may be lost, and ends what belongs to no pod any more: pods
+ * that were deleted while no agent ran.
+ */
+export class Relist implements Disposable {
+  readonly #options: RelistOptions
+  #seen: ReadonlyMap<string, string> = new Map()
+  readonly #orphans = new Set<string>()
+  #timer: Timer | undefined
+  #isStopped = false
+
+  constructor(options: RelistOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    void this.#relist()
+  }
+
+  [Symbol.dispose](): void {
+    this.#isStopped = true
+    this.#timer?.cancel()
+  }
+
+  async #relist(): Promise<void> {
+    const { clock, logger, everyMs } = this.#options
+    try {
+      await this.#compare()
+    } catch (error) {
+      logger.debug('the runtime could not be asked what there is', { error: String(error) })
+    }
+    if (!this.#isStopped) this.#timer = clock.after(everyMs, () => void this.#relist())
+  }
+
+  async #compare(): Promise<void> {
+    const { runtime, known, look } = this.#options
+    const snapshot = await runtime.snapshot?.()
+    const present = snapshot === undefined ? await runtime.podUids() : [...snapshot.keys()]
+    if (this.#isStopped) return
+    if (snapshot === undefined) {
+      for (const uid of known()) look(uid)
+    } else {
+      const before = this.#seen
+      this.#seen = snapshot
+      for (const uid of known()) if (before.get(uid) !== snapshot.get(uid)) look(uid)
+    }
+    for (const uid of present) this.#endIfOrphan(uid)
+  }
+
+  #endIfOrphan(uid: string): void {
+    if (this.#options.isKnown(uid) || this.#orphans.has(uid)) return
+    this.#orphans.add(uid)
+    this.#end(uid)
+      .catch((error: unknown) => this.#options.logger.warn('a pod nobody wants could not be ended', { uid, error: String(error) }))
+      .finally(() => this.#orphans.delete(uid))
+  }
+
+  async #end(uid: string): Promise<void> {
+    const { runtime, surroundings, isKnown, logger } = this.#options
+    logger.info('a pod that nobody wants any more is ended', { uid })
+    const { containers, sandboxes } = await runtime.observe(uid)
+    const running = containers.filter(({ state }) => state === 'running')
+    await Promise.all(running.map(({ id }) => runtime.stopContainer(id, orphanGraceMs)))
+    for (const { id } of sandboxes) await runtime.stopSandbox(id)
+    // Somebody may want it after all by now.
+    if (isKnown(uid)) return
+    for (const { id } of containers) await runtime.removeContainer(id)
+    for (const { id } of sandboxes) await runtime.removeSandbox(id)
+    await surroundings.cleanUp(orphan(uid))
+  }
+}
+
+/** All that is known of it. */
+const orphan = (uid: string): V1Pod => ({ metadata: { uid, name: '', namespace: '' }, spec: { containers: [] } })
