@@ -41,7 +41,8 @@ type PodEntry = {
   /** Ends when all that was begun for the pod's volumes has ended: one thing at a time. */
   last: Promise<unknown>
   isRefreshDue: boolean
-  rotation?: Timer
+  /** For tokens that end, and for what could not be brought up to date. */
+  nextRefresh?: Timer
   /** Called when an object the pod uses has changed. */
   wake?: () => void
 }
@@ -50,6 +51,7 @@ type Problem = { volume: string; error: unknown }
 
 const firstRetryMs = 500
 const longestRetryMs = 122_000
+const syncPeriodMs = 60_000
 /** Who authorizes may see a pod later than its node does. */
 const patience = { tries: 5, firstMs: 50 }
 
@@ -105,22 +107,20 @@ export class PodVolumes {
 
   /**
    * Brings volumes that show objects up to date with them and with the pod, those as well that an earlier run of the agent has set up.
-   * Never rejects: what fails is told in events, and stays as it was.
+   * Never rejects: what fails is told in events, stays as it was, and is tried again later.
    */
   async refresh(pod: V1Pod): Promise<void> {
+    const before = this.#pods.get(podUid(pod))
+    const isSame = before !== undefined && before.ready.size > 0 && showsTheSame(before.pod, pod)
     const entry = this.#entryOf(pod)
-    const problems = await this.#inTurn(entry, async () => {
-      entry.isRefreshDue = false
-      return this.#setUpEach(entry, await this.#mirrorsThere(entry))
-    })
-    this.#tellOf(problems, entry.pod)
+    if (!isSame) await this.#refresh(entry)
   }
 
   /** Nothing is watched for the pod any more. What is on disk stays; resolves when nobody changes it any more. */
   async forget(uid: string): Promise<void> {
     const entry = this.#pods.get(uid)
     this.#pods.delete(uid)
-    entry?.rotation?.cancel()
+    entry?.nextRefresh?.cancel()
     const { configMaps, secrets, tokens } = this.#tools
     configMaps.use(uid, '', new Set())
     secrets.use(uid, '', new Set())
@@ -130,7 +130,7 @@ export class PodVolumes {
 
   stop(): void {
     this.#isStopped = true
-    for (const { rotation } of this.#pods.values()) rotation?.cancel()
+    for (const { nextRefresh } of this.#pods.values()) nextRefresh?.cancel()
     this.#tools.configMaps.stop()
     this.#tools.secrets.stop()
     this.#tools.trustBundles.stop()
@@ -151,6 +151,15 @@ export class PodVolumes {
     this.#tools.configMaps.use(uid, namespace, shownConfigMaps(volumes))
     this.#tools.secrets.use(uid, namespace, shownSecrets(volumes))
     return entry
+  }
+
+  async #refresh(entry: PodEntry): Promise<void> {
+    const problems = await this.#inTurn(entry, async () => {
+      entry.isRefreshDue = false
+      return this.#setUpEach(entry, await this.#mirrorsThere(entry))
+    })
+    this.#tellOf(problems, entry.pod)
+    if (problems.length > 0) this.#planRefresh(entry, this.#options.clock.now() + syncPeriodMs)
   }
 
   #setUpMissing(entry: PodEntry): Promise<Problem[]> {
@@ -185,7 +194,7 @@ export class PodVolumes {
         problems.push({ volume: volume.name, error })
       }
     }
-    this.#planRotation(entry)
+    this.#planRefresh(entry, this.#tools.tokens.nextRotationMs(podUid(entry.pod)))
     return problems
   }
 
@@ -203,7 +212,7 @@ export class PodVolumes {
     if (entry.isRefreshDue || entry.ready.size === 0) return
     entry.isRefreshDue = true
     this.#options.clock.soon(() => {
-      if (!this.#isGone(entry)) void this.refresh(entry.pod)
+      if (!this.#isGone(entry)) void this.#refresh(entry)
     })
   }
 
@@ -211,12 +220,11 @@ export class PodVolumes {
     for (const [uid, { pod }] of this.#pods) if (showsTrustBundles(usedVolumes(pod))) this.#objectChanged(uid)
   }
 
-  #planRotation(entry: PodEntry): void {
+  #planRefresh(entry: PodEntry, atMs: number | undefined): void {
     const { clock } = this.#options
-    entry.rotation?.cancel()
-    const atMs = this.#tools.tokens.nextRotationMs(podUid(entry.pod))
+    entry.nextRefresh?.cancel()
     if (atMs === undefined || this.#isGone(entry)) return
-    entry.rotation = clock.after(Math.max(0, atMs - clock.now()), () => void this.refresh(entry.pod))
+    entry.nextRefresh = clock.after(Math.max(0, atMs - clock.now()), () => void this.#refresh(entry))
   }
 
   #isGone(entry: PodEntry): boolean {
@@ -250,5 +258,14 @@ function unknownKind({ name, ...source }: V1Volume): StartFailure {
 }
 
 const isRefusal = (error: unknown): boolean => isForbidden(error) || (error instanceof Error && isForbidden(error.cause))
+
+/** Whether all that volumes can show of the pods themselves is the same. */
+const showsTheSame = (left: V1Pod, right: V1Pod): boolean =>
+  left === right || JSON.stringify(shownOf(left)) === JSON.stringify(shownOf(right))
+
+const shownOf = ({ metadata, spec }: V1Pod): unknown => [
+  ...[metadata.labels, metadata.annotations, spec.resources, spec.ephemeralContainers?.length],
+  ...[...spec.containers, ...(spec.initContainers ?? [])].map(({ resources }) => resources),
+]
 
 const pluginOf = (volume: V1Volume): VolumePlugin | undefined => volumePlugins.find(({ source }) => volume[source] !== undefined)
