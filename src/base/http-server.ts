@@ -30,7 +30,7 @@ export type HttpExchange = {
   readonly rawHeaders: readonly string[]
   readonly connection: HttpConnection
   readonly httpVersion: '1.1' | '2'
-  /** Resolves with the whole body; rejects with `BodyTooLargeError`, or when the client went away. */
+  /** Resolves with the whole body; rejects with `BodyTooLargeError`, or with `ClientGoneError`. */
   readBody(limitBytes: number): Promise<Buffer>
   /** The body as it comes, in place of `readBody`; the client is held back while nobody asks for more. Throws when it goes away. */
   bodyPieces(): AsyncIterable<Uint8Array>
@@ -72,6 +72,11 @@ export type HttpResponseStream = {
 
 export class BodyTooLargeError extends Error {
   override name = 'BodyTooLargeError'
+}
+
+/** The client left before it had said everything. */
+export class ClientGoneError extends Error {
+  override name = 'ClientGoneError'
 }
 
 export type TlsMaterial = {
@@ -411,9 +416,9 @@ function collect(source: http2.ServerHttp2Stream | IncomingMessage, limitBytes: 
       hasEnded = true
       resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
     })
-    source.on('error', reject)
+    source.on('error', (error) => reject(new ClientGoneError('the client went away', { cause: error })))
     source.on('close', () => {
-      if (!hasEnded) reject(new Error('the client went away'))
+      if (!hasEnded) reject(new ClientGoneError('the client went away'))
     })
   })
 }

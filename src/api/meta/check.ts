@@ -1,4 +1,5 @@
 /** Collects what is wrong with an object, field by field, in upstream's words and order. */
+import { jsonText } from '#api/codec/json.ts'
 
 export type FieldErrorType =
   | 'FieldValueNotFound'
@@ -143,7 +144,7 @@ function shown(value: unknown): string {
 
 /** As Go's json.Marshal: keys of maps sorted is the caller's business; <, > and & are escaped. */
 function goJson(value: unknown): string {
-  return JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return jsonText(value).replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /** Go's strconv.Quote. */

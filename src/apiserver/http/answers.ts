@@ -1,5 +1,5 @@
 /** Objects, lists and events as the bytes of an answer, in the form the client negotiated. */
-import { canonicalize, encodeJson } from '#api/codec/json.ts'
+import { canonicalize, encodeJson, jsonText } from '#api/codec/json.ts'
 import { encodeProtobuf, encodeProtobufEvent } from '#api/codec/protobuf.ts'
 import { encodeYaml } from '#api/codec/yaml.ts'
 import { notAcceptable, notAcceptableForm } from '#api/meta/status-error.ts'
@@ -19,11 +19,11 @@ export type TableOptions = { nowMs: number; include: IncludeObject }
 export function encodeValue(value: KubernetesObject, form: Form, schema: string | undefined): Uint8Array {
   if (form.media === 'protobuf' && schema !== undefined) return encodeProtobuf(value, schema)
   if (form.media === 'yaml') return encodeYaml(value)
-  return jsonText(value, form)
+  return jsonBytes(value, form)
 }
 
-function jsonText(value: unknown, form: Form): Uint8Array {
-  return Buffer.from(form.isPretty ? JSON.stringify(value, undefined, 2) : JSON.stringify(value))
+function jsonBytes(value: unknown, form: Form): Uint8Array {
+  return Buffer.from(jsonText(value, form.isPretty ? 2 : undefined))
 }
 
 export function contentTypeOf(form: Form): string {
@@ -146,7 +146,7 @@ export function eventEncoder(resource: ServedResource, form: Form, table: () => 
   const encode = (type: string, value: KubernetesObject, schemaName: string): Uint8Array =>
     form.media === 'protobuf'
       ? encodeProtobufEvent(type, value, schemaName)
-      : Buffer.from(`{"type":"${type}","object":${JSON.stringify(value)}}\n`)
+      : Buffer.from(`{"type":"${type}","object":${jsonText(value)}}\n`)
   return {
     // The first table of a stream carries the columns, so its bytes are one client's own.
     key:

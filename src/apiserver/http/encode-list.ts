@@ -2,6 +2,7 @@
  * Lists as the bytes of an answer, in pieces. Making one takes a millisecond or so at most; an empty one says that some work is done,
  * so that whoever takes them can give others their turn.
  */
+import { jsonText } from '#api/codec/json.ts'
 import { encodeProtobufMessage } from '#api/codec/protobuf.ts'
 import { protobufListPieces } from '#api/codec/protobuf-list.ts'
 import { takeChunk } from '#apiserver/http/chunks.ts'
@@ -61,7 +62,7 @@ export function* textListPieces(
     const item = shown(items[index] as CachedObject)
     if (index > 0) text += isPretty ? ',\n    ' : ','
     // Text in JSON has no newlines of its own.
-    text += isPretty ? JSON.stringify(item, undefined, 2).replaceAll('\n', '\n    ') : JSON.stringify(item)
+    text += isPretty ? jsonText(item, 2).replaceAll('\n', '\n    ') : jsonText(item)
     if (text.length < textPieceChars) continue
     yield Buffer.from(text)
     text = ''
@@ -71,7 +72,7 @@ export function* textListPieces(
 
 function emptyFrame(head: ListHead, name: string, isPretty: boolean): { start: string; end: string } {
   const whole = { ...head, [name]: [] }
-  return { start: isPretty ? JSON.stringify(whole, undefined, 2) : JSON.stringify(whole), end: '' }
+  return { start: jsonText(whole, isPretty ? 2 : undefined), end: '' }
 }
 
 /** Protobuf tells the length of a list before its items: all of them are made first. */

@@ -1,5 +1,6 @@
 /** The way of a request: who, may they, what, and the answer. */
-import { internalError, requestEntityTooLarge, StatusError, unauthorized } from '#api/meta/status-error.ts'
+import { DecodeError } from '#api/codec/decode-error.ts'
+import { badRequest, internalError, requestEntityTooLarge, StatusError, unauthorized } from '#api/meta/status-error.ts'
 import { type Authenticator, type AuthResult, Unauthenticated, type UserInfo } from '#apiserver/authn/authenticator.ts'
 import { impersonate, isImpersonated } from '#apiserver/authn/impersonation.ts'
 import type { Attributes, Authorizer, Verdict } from '#apiserver/authz/authorizer.ts'
@@ -14,7 +15,7 @@ import { type RecordServices, RequestRecord } from '#apiserver/http/request-reco
 import { selectorAttributes } from '#apiserver/http/selector-attributes.ts'
 import { TrackedExchange } from '#apiserver/http/tracked-exchange.ts'
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
-import { BodyTooLargeError, type HttpExchange, type HttpHeaders } from '#base/http-server.ts'
+import { BodyTooLargeError, ClientGoneError, type HttpExchange, type HttpHeaders } from '#base/http-server.ts'
 import type { Logger } from '#base/log.ts'
 
 /** Answers one kind of request; it has been authenticated and authorized. */
@@ -133,7 +134,7 @@ const noQuery = new URLSearchParams()
 /** Sends what went wrong as a Status, in the form the client takes, or as JSON where it takes none. */
 export function respondError(context: RequestContext, thrown: unknown, logger: Logger, record?: RequestRecord): void {
   const expected = statusErrorOf(thrown)
-  if (expected === undefined) {
+  if (expected === undefined && !(thrown instanceof ClientGoneError)) {
     logger.error('a request failed', { error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) })
     record?.panicked(thrown)
   }
@@ -166,6 +167,7 @@ function statusErrorOf(thrown: unknown): StatusError | undefined {
   if (thrown instanceof StatusError) return thrown
   if (thrown instanceof Forbidden) return denied(thrown)
   if (thrown instanceof Unauthenticated) return unauthorized()
+  if (thrown instanceof DecodeError) return badRequest(thrown.message)
   if (thrown instanceof BodyTooLargeError) return requestEntityTooLarge(`limit is 3145728`)
   return undefined
 }

@@ -1,5 +1,6 @@
 /** Patching: JSON patch, merge patch, strategic merge patch, and server-side apply. */
 
+import { jsonText } from '#api/codec/json.ts'
 import { quoted } from '#api/meta/check.ts'
 import { applyPatch, type PatchKind, unknownOperationFields } from '#api/meta/patch/apply-patch.ts'
 import { goPrint } from '#api/meta/patch/go-print.ts'
@@ -96,7 +97,7 @@ function patched(
   const { patch, strictErrors = [] } = parsed ?? {}
   const schema = definition.schema === '' ? undefined : schemaOf(definition.schema)
   const result: Record<string, unknown> = applyPatch(kind, resource.fromStored(prev), patch, schema)
-  const shown = () => (kind === 'strategic' ? goPrint(patch) : JSON.stringify(result))
+  const shown = () => (kind === 'strategic' ? goPrint(patch) : jsonText(result))
   const refuse = (why: string) =>
     invalid({ group: '', kind: '' }, '', [{ type: 'FieldValueInvalid', field: 'patch', body: `Invalid value: ${quoted(shown())}: ${why}` }])
   const decoded = decodePatched(result, definition)

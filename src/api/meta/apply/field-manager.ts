@@ -150,8 +150,9 @@ export class FieldManager {
   }
 
   #apply(live: JsonObject, config: JsonObject, stored: ManagedEntries, { manager, time, force = false }: ApplyOptions): KubernetesObject {
-    const tracked = stored.size > 0 ? stored : this.#track(this.#empty, live, stored, 'before-first-apply', time)
+    const tracked = stored.size > 0 ? stored : this.#trackedBefore(live, stored, time)
     this.#requireFitting(config)
+    this.#requireReadable(live, 'failed to create typed live object (', ')')
     const entry = this.#entry(manager, 'Apply')
     const identity = identityOf(entry)
     const current = currentEntries(tracked, live, this.#context)
@@ -166,6 +167,18 @@ export class FieldManager {
     const written = writtenEntries(entries)
     if (written !== undefined && result.metadata !== undefined) result.metadata.managedFields = written
     return result
+  }
+
+  /** Owners for what was there before anybody applied. */
+  #trackedBefore(live: JsonObject, stored: ManagedEntries, time: string): ManagedEntries {
+    this.#requireReadable(live, 'failed to create manager for existing fields: failed to convert new object (', ') to smd typed')
+    return this.#track(this.#empty, live, stored, 'before-first-apply', time)
+  }
+
+  /** Objects may have been stored whose items lack their keys: nothing can be merged into those. */
+  #requireReadable(live: JsonObject, before: string, after: string): void {
+    const errors = typeErrors(live, this.#context.type, { duplicates: true })
+    if (errors !== undefined) throw new PatchError('internal', `${before}${this.#subject(live)}${after}: ${errors}`)
   }
 
   #settled<T>(action: () => T): T {
@@ -211,9 +224,13 @@ export class FieldManager {
     }
     const errors = typeErrors(config, this.#context.type)
     if (errors === undefined) return
+    throw new PatchError('internal', `failed to create typed patch object (${this.#subject(config)}): ${errors}`)
+  }
+
+  #subject(object: JsonObject): string {
+    const metadata = isObject(object['metadata']) ? object['metadata'] : {}
     const [namespace, name] = [textOf(metadata['namespace']), textOf(metadata['name'])]
-    const subject = `${namespace}/${name}; ${groupVersion(this.#apiVersion)}, Kind=${this.#kind}`
-    throw new PatchError('internal', `failed to create typed patch object (${subject}): ${errors}`)
+    return `${namespace}/${name}; ${groupVersion(this.#apiVersion)}, Kind=${this.#kind}`
   }
 }
 
