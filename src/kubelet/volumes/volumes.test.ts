@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { ConfigMap } from '#api/core/v1/config-map.ts'
 import { Secret } from '#api/core/v1/secret/secret.ts'
 import type { V1Pod, V1PodSpec, V1Volume } from '#api/core/v1/types.gen.ts'
-import { cannotMount, TestNode } from '#kubelet/surroundings/surroundings.testing.ts'
+import { cannotMount, TestNode } from '../../../test/support/test-node.ts'
 
 const skip = cannotMount
 const base64 = (text: string) => Buffer.from(text).toString('base64')

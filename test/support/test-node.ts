@@ -11,7 +11,7 @@ import { Client } from '#client/client.ts'
 import { Informer } from '#client/informer/informer.ts'
 import type { ContainerPlan, SandboxPlan } from '#kubelet/runtimes/plans.ts'
 import { NodeSurroundings, type NodeSurroundingsOptions } from '#kubelet/surroundings/node-surroundings.ts'
-import { FakeCluster } from '../../../test/support/fake-cluster.ts'
+import { FakeCluster } from './fake-cluster.ts'
 
 /** For the `skip` of tests: why this machine cannot mount, if so. */
 export const cannotMount: string | false = await (async () => {
@@ -21,7 +21,7 @@ export const cannotMount: string | false = await (async () => {
     await nodeMounts.unmount(directory)
     return false
   } catch (error) {
-    return `nothing can be mounted here: ${error}`
+    return `nothing can be mounted here: ${String(error).split('\n')[0]}`
   } finally {
     await nodeFiles.remove(directory)
   }
