@@ -35,6 +35,8 @@ export type NodeAgentOptions = {
   surroundings?: PodSurroundings
   probes: PodProbes
   hooks?: HookRunner
+  /** One of its own where absent. */
+  events?: EventRecorder
   /** The API's pods; started before the agent is. */
   pods: PodSource
   /** Started before the agent is. */
@@ -72,7 +74,7 @@ export class NodeAgent {
     this.#options = options
     const { client, clock, random, logger, pods, node, runtime, describe, makesNode, isPatient, staticPods } = options
     this.#statuses = new StatusManager({ client, clock, logger, knownPod: (namespace, name) => pods.get(namespace, name) })
-    this.#events = new EventRecorder({ client, clock, logger, component: 'kubelet', host: node.name })
+    this.#events = options.events ?? new EventRecorder({ client, clock, logger, component: 'kubelet', host: node.name })
     this.#hooks = options.hooks ?? hookRunner({ runtime, clock })
     this.#registration = new NodeRegistration({
       ...{ client, clock, random, logger, events: this.#events, node, runtime },

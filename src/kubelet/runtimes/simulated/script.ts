@@ -1,6 +1,8 @@
 /** What a simulated container does, as its pod's annotations say. */
 import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Container, V1Pod } from '#api/core/v1/types.gen.ts'
+import { type Curve, curveOf } from '#kubelet/runtimes/simulated/curve.ts'
+import { durationMs, scriptDomain } from '#kubelet/runtimes/simulated/script-words.ts'
 
 export type ContainerScript = {
   startAfterMs: number
@@ -12,12 +14,23 @@ export type ContainerScript = {
   stopAfterMs: number
   /** Its code when it was asked to end, and did in time. */
   stopExitCode: number
+  /** The code of every command that is run in it. */
+  execExitCode?: number
+  /** What probes find out and when, from the start; oldest first. */
+  probes?: ProbeTurn[]
+  log?: { lines: string[]; everyMs?: number }
+  cpu?: Curve
+  memory?: Curve
 }
 
-const domain = 'sim.typernetes.dev'
+export type ProbeTurn = { afterMs: number; kind: 'liveness' | 'readiness' | 'startup'; passes: boolean }
+
 const defaultStartMs = 50
 const defaultInitWorkMs = 100
 const defaultJobWorkMs = 1000
+
+/** What nobody has said otherwise: shared, since most containers are like that. */
+const usual: ContainerScript = { startAfterMs: defaultStartMs, readyAfterMs: 0, exitCode: 0, stopAfterMs: 0, stopExitCode: 0 }
 
 /**
  * `sim.typernetes.dev/exit-after: 5s` speaks of every app container, `NAME.sim.typernetes.dev/exit-after` of one container, which
@@ -26,14 +39,20 @@ const defaultJobWorkMs = 1000
 export function scriptOf(pod: V1Pod, container: V1Container, attempt: number): ContainerScript {
   const annotations = pod.metadata.annotations ?? {}
   const isInit = (pod.spec.initContainers ?? []).some(({ name }) => name === container.name)
+  const workMs = usualExitMs(pod, container, isInit)
+  if (workMs === undefined && !Object.keys(annotations).some((key) => key.includes(scriptDomain))) return usual
   const said = (what: string): string | undefined =>
-    annotations[`${container.name}.${domain}/${what}`] ?? (isInit ? undefined : annotations[`${domain}/${what}`])
+    annotations[`${container.name}.${scriptDomain}/${what}`] ?? (isInit ? undefined : annotations[`${scriptDomain}/${what}`])
   const durationSaid = (what: string): number | undefined => {
     const text = said(what)
     return text === undefined || text === 'never' ? undefined : durationMs(what, text)
   }
   const codes = (said('exit-code') ?? '0').split(',')
-  const exitAfterMs = durationSaid('exit-after') ?? (said('exit-after') === 'never' ? undefined : usualExitMs(pod, container, isInit))
+  const exitAfterMs = durationSaid('exit-after') ?? (said('exit-after') === 'never' ? undefined : workMs)
+  const execCode = said('exec-exit-code')
+  const probes = probesIn(said)
+  const log = logIn(said)
+  const [cpu, memory] = [said('cpu'), said('memory')]
   return {
     startAfterMs: durationSaid('start-after') ?? defaultStartMs,
     readyAfterMs: durationSaid('ready-after') ?? 0,
@@ -41,6 +60,11 @@ export function scriptOf(pod: V1Pod, container: V1Container, attempt: number): C
     exitCode: exitCode('exit-code', codes[Math.min(attempt, codes.length - 1)] ?? '0'),
     stopAfterMs: durationSaid('stop-after') ?? 0,
     stopExitCode: exitCode('stop-exit-code', said('stop-exit-code') ?? '0'),
+    ...(execCode === undefined ? {} : { execExitCode: exitCode('exec-exit-code', execCode) }),
+    ...(probes.length > 0 ? { probes } : {}),
+    ...(log === undefined ? {} : { log }),
+    ...(cpu === undefined ? {} : { cpu: curveOf('cpu', cpu) }),
+    ...(memory === undefined ? {} : { memory: curveOf('memory', memory) }),
   }
 }
 
@@ -51,18 +75,28 @@ function usualExitMs({ metadata, spec }: V1Pod, container: V1Container, isInit: 
   return isJobs && spec.restartPolicy !== 'Always' ? defaultJobWorkMs : undefined
 }
 
-const unitMs: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
-
-function durationMs(what: string, text: string): number {
-  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)]
-  if (text !== '0' && (text === '' || parts.map(([part]) => part).join('') !== text)) {
-    throw new Error(`annotation ${domain}/${what}: ${text} is no length of time such as 500ms, 30s or 1m30s`)
+/** `liveness: fail-after 10s`, `readiness: fail-after 10s, pass-after 30s`, `startup: pass-after 5s`. */
+function probesIn(said: (what: string) => string | undefined): ProbeTurn[] {
+  const turns: ProbeTurn[] = []
+  for (const kind of ['liveness', 'readiness', 'startup'] as const) {
+    for (const text of said(kind)?.split(',') ?? []) {
+      const [, verb, time] = /^\s*(fail|pass)(?:-after\s+(\S+))?\s*$/.exec(text) ?? []
+      if (verb === undefined) throw new Error(`annotation ${scriptDomain}/${kind}: ${text} is not like fail-after 10s or pass-after 5s`)
+      turns.push({ kind, passes: verb === 'pass', afterMs: time === undefined ? 0 : durationMs(kind, time) })
+    }
   }
-  return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * (unitMs[unit ?? ''] ?? 0), 0)
+  return turns.sort((one, other) => one.afterMs - other.afterMs)
+}
+
+function logIn(said: (what: string) => string | undefined): ContainerScript['log'] {
+  const text = said('log')
+  if (text === undefined) return undefined
+  const every = said('log-every')
+  return { lines: text.split('\n'), ...(every === undefined ? {} : { everyMs: Math.max(1, durationMs('log-every', every)) }) }
 }
 
 function exitCode(what: string, text: string): number {
   const code = Number(text)
-  if (!Number.isInteger(code) || code < 0 || code > 255) throw new Error(`annotation ${domain}/${what}: ${text} is no exit code`)
+  if (!Number.isInteger(code) || code < 0 || code > 255) throw new Error(`annotation ${scriptDomain}/${what}: ${text} is no exit code`)
   return code
 }

@@ -1,10 +1,12 @@
 import type { V1Container, V1ContainerStatus, V1Pod } from '#api/core/v1/types.gen.ts'
+import { parseQuantity } from '#api/meta/quantity.ts'
 import { parseTime } from '#api/meta/time.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import type { Random } from '#base/random.ts'
 import type {
   CreateContainerRequest,
   ExecResult,
+  LogLine,
   ObservedContainer,
   ObservedPod,
   ObservedSandbox,
@@ -13,6 +15,7 @@ import type {
   RuntimeEvent,
 } from '#kubelet/runtimes/runtime.ts'
 import type { AddressRange } from '#kubelet/runtimes/simulated/address-range.ts'
+import { firstAbove, valueAt } from '#kubelet/runtimes/simulated/curve.ts'
 import { type ContainerScript, scriptOf } from '#kubelet/runtimes/simulated/script.ts'
 
 export type SimulatedRuntimeOptions = { clock: Clock; random: Random; addresses: AddressRange }
@@ -21,11 +24,17 @@ type SimulatedContainer = ObservedContainer & {
   podUid: string
   script: ContainerScript
   isReady: boolean
+  /** Its startup is taken to be done unless its script says otherwise. */
+  isStarted: boolean
+  failed?: 'liveness' | 'startup'
   /** When it is killed, once it was asked to end. */
   killAtMs?: number
-  timers: Set<Timer>
-  ended: PromiseWithResolvers<void>
+  timers?: Set<Timer>
+  /** Resolves with its end; there only while somebody waits for it. */
+  ended?: PromiseWithResolvers<void>
 }
+
+const mostLogLines = 1000
 
 type SimulatedSandbox = ObservedSandbox & { podUid: string }
 
@@ -71,8 +80,9 @@ export class SimulatedRuntime implements Runtime, ProbeResults {
     const script = scriptOf(pod, container, attempt)
     const id = this.#id()
     this.#addContainer({
-      ...{ id, name, attempt, state: 'created', image, imageId: image, createdMs: this.#options.clock.now() },
-      ...{ podUid: pod.metadata.uid ?? '', script, isReady: false, timers: new Set(), ended: Promise.withResolvers() },
+      ...{ id, name, attempt, state: 'created', image, imageId: image, specImage: image, createdMs: this.#options.clock.now() },
+      ...{ podUid: pod.metadata.uid ?? '', script, isReady: false, isStarted: false },
+      ...(container.resources === undefined ? {} : { resources: container.resources }),
     })
     return id
   }
@@ -99,6 +109,7 @@ export class SimulatedRuntime implements Runtime, ProbeResults {
       container.killAtMs = nowMs + graceMs
       if (stopAfterMs > graceMs || !isFirst) this.#later(container, graceMs, () => this.#end(container, 137))
     }
+    container.ended ??= Promise.withResolvers()
     await container.ended.promise
   }
 
@@ -114,12 +125,43 @@ export class SimulatedRuntime implements Runtime, ProbeResults {
     const container = this.#containers.get(containerId)
     if (container?.state !== 'running') throw new Error(`container ${containerId} is not running`)
     container.resources = resources
+    this.#limitMemory(container)
+    this.#tell(container.podUid)
   }
 
-  /** Nothing runs there: every command succeeds. */
+  /** Nothing runs there: every command succeeds unless the script says otherwise. */
   async exec(containerId: string): Promise<ExecResult> {
-    if (this.#containers.get(containerId)?.state !== 'running') throw new Error(`container ${containerId} is not running`)
-    return { exitCode: 0, stdout: '', stderr: '' }
+    const container = this.#containers.get(containerId)
+    if (container?.state !== 'running') throw new Error(`container ${containerId} is not running`)
+    return { exitCode: container.script.execExitCode ?? 0, stdout: '', stderr: '' }
+  }
+
+  /** What the script says it writes: made up when it is asked for. */
+  logLines(containerId: string): readonly LogLine[] {
+    const { script, startedMs, finishedMs } = this.#containers.get(containerId) ?? {}
+    if (script?.log === undefined || startedMs === undefined) return []
+    const { lines, everyMs } = script.log
+    const line = (text: string, timeMs: number): LogLine => ({ timeMs, stream: 'stdout', text })
+    if (everyMs === undefined) return lines.map((text) => line(text, startedMs))
+    const count = Math.floor(((finishedMs ?? this.#options.clock.now()) - startedMs) / everyMs) + 1
+    const kept = Math.min(count, mostLogLines)
+    return Array.from({ length: kept }, (_, index) => {
+      const turn = count - kept + index
+      return line(lines[turn % lines.length] ?? '', startedMs + turn * everyMs)
+    })
+  }
+
+  /** What the container uses now: cores and bytes, as its script says; what it has asked for otherwise. */
+  usage(containerId: string): { cpu: number; memoryBytes: number } | undefined {
+    const container = this.#containers.get(containerId)
+    if (container?.state !== 'running') return undefined
+    const { script, resources } = container
+    const ageMs = this.#options.clock.now() - (container.startedMs ?? 0)
+    const asked = (name: string) => parseQuantity(resources?.requests?.[name] ?? '0').toNumber()
+    return {
+      cpu: script.cpu === undefined ? asked('cpu') : valueAt(script.cpu, ageMs),
+      memoryBytes: Math.round(script.memory === undefined ? asked('memory') : valueAt(script.memory, ageMs)),
+    }
   }
 
   async observe(podUid: string): Promise<ObservedPod> {
@@ -128,6 +170,15 @@ export class SimulatedRuntime implements Runtime, ProbeResults {
       sandboxes: sandboxes.flatMap((id) => this.#sandboxes.get(id) ?? []).map((sandbox) => ({ ...sandbox })),
       containers: containers.flatMap((id) => this.#containers.get(id) ?? []).map((container) => ({ ...container })),
     }
+  }
+
+  async snapshot(): Promise<ReadonlyMap<string, string>> {
+    const states = new Map<string, string>()
+    for (const [uid, { sandboxes, containers }] of this.#pods) {
+      const ofSandboxes = sandboxes.map((id) => `${id} ${this.#sandboxes.get(id)?.isReady}`)
+      states.set(uid, [...ofSandboxes, ...containers.map((id) => `${id} ${this.#containers.get(id)?.state}`)].join(','))
+    }
+    return states
   }
 
   async podUids(): Promise<string[]> {
@@ -139,11 +190,19 @@ export class SimulatedRuntime implements Runtime, ProbeResults {
     return { [Symbol.dispose]: () => this.#listeners.delete(listener) }
   }
 
-  isStarted({ state }: ObservedContainer): boolean {
-    return state === 'running'
+  isStarted({ id, state }: ObservedContainer): boolean {
+    return state === 'running' && (this.#containers.get(id)?.isStarted ?? false)
   }
   isReady({ id }: ObservedContainer): boolean {
     return this.#containers.get(id)?.isReady ?? false
+  }
+  failed({ id }: ObservedContainer): 'liveness' | 'startup' | undefined {
+    return this.#containers.get(id)?.failed
+  }
+
+  /** Ends the sandbox as if by itself, and what ran in it. */
+  killSandbox(podUid: string): void {
+    for (const id of this.#pods.get(podUid)?.sandboxes ?? []) void this.stopSandbox(id)
   }
 
   /** Ends the container as if by itself. */
@@ -158,29 +217,33 @@ export class SimulatedRuntime implements Runtime, ProbeResults {
   restore(pod: V1Pod): void {
     const { metadata, spec, status } = pod
     const { uid = '' } = metadata
-    const known = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].filter(({ containerID }) => containerID)
+    const { initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = [] } = status ?? {}
+    const told = [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses]
+    const known = told.filter(({ containerID }) => containerID)
     if (known.length === 0 || this.#pods.has(uid)) return
     const ips = spec.hostNetwork ? [] : (status?.podIPs ?? []).flatMap(({ ip }) => ip ?? [])
     for (const ip of ips) this.#options.addresses.keep(ip)
     this.#addSandbox(uid, ips)
-    for (const container of [...(spec.initContainers ?? []), ...spec.containers]) {
+    for (const container of [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])]) {
       const last = known.find(({ name }) => name === container.name)
       if (last !== undefined) this.#restoreContainer(pod, container, last)
     }
   }
 
   stop(): void {
-    for (const { timers } of this.#containers.values()) for (const timer of timers) timer.cancel()
+    for (const { timers } of this.#containers.values()) for (const timer of timers ?? []) timer.cancel()
   }
 
-  #restoreContainer(pod: V1Pod, { image = '', ...container }: V1Container, last: V1ContainerStatus): void {
+  #restoreContainer(pod: V1Pod, container: V1Container, last: V1ContainerStatus): void {
+    const { image = '', resources = last.resources } = container
     const { running, terminated = last.lastState?.terminated } = last.state ?? {}
     const startedAt = running?.startedAt ?? terminated?.startedAt
     const startedMs = startedAt ? parseTime(startedAt) : this.#options.clock.now()
     const restored: SimulatedContainer = {
-      ...{ id: last.containerID ?? this.#id(), name: last.name, attempt: last.restartCount, image, imageId: last.imageID },
+      ...{ id: last.containerID ?? this.#id(), name: last.name, attempt: last.restartCount, image: last.image, imageId: last.imageID },
       ...{ state: running ? 'running' : 'exited', createdMs: startedMs, startedMs, podUid: pod.metadata.uid ?? '' },
-      ...{ script: scriptOf(pod, container, last.restartCount), isReady: last.ready, timers: new Set(), ended: Promise.withResolvers() },
+      ...{ script: scriptOf(pod, container, last.restartCount), isReady: last.ready, isStarted: running !== undefined, specImage: image },
+      ...(resources === undefined ? {} : { resources }),
     }
     this.#addContainer(restored)
     if (running) {
@@ -190,42 +253,67 @@ export class SimulatedRuntime implements Runtime, ProbeResults {
     restored.finishedMs = terminated?.finishedAt ? parseTime(terminated.finishedAt) : startedMs
     restored.exitCode = terminated?.exitCode ?? 137
     if (terminated?.reason) restored.reason = terminated.reason
-    restored.ended.resolve()
   }
 
   #run(container: SimulatedContainer): void {
-    const { exitAfterMs, exitCode, readyAfterMs } = container.script
+    const { exitAfterMs, exitCode, readyAfterMs, probes = [] } = container.script
     const ageMs = this.#options.clock.now() - (container.startedMs ?? 0)
-    if (readyAfterMs > ageMs) {
-      container.isReady = false
-      this.#later(container, readyAfterMs - ageMs, () => {
-        container.isReady = true
-        this.#tell(container.podUid)
-      })
-    } else {
-      container.isReady = true
+    const at = (afterMs: number, act: () => void) => {
+      if (afterMs <= ageMs) act()
+      else this.#later(container, afterMs - ageMs, act)
     }
+    container.isReady = false
+    container.isStarted = !probes.some(({ kind }) => kind === 'startup')
+    at(readyAfterMs, () => {
+      container.isReady = container.isStarted
+      if (readyAfterMs > ageMs) this.#tell(container.podUid)
+    })
+    for (const { afterMs, kind, passes } of probes) {
+      at(afterMs, () => {
+        if (kind === 'startup') container.isStarted = passes
+        if (kind === 'readiness') container.isReady = passes
+        else if (!passes) container.failed = kind
+        else if (kind === 'startup') container.isReady = true
+        if (afterMs > ageMs) this.#tell(container.podUid)
+      })
+    }
+    this.#limitMemory(container)
     if (exitAfterMs !== undefined) this.#later(container, Math.max(0, exitAfterMs - ageMs), () => this.#end(container, exitCode))
   }
 
-  #end(container: SimulatedContainer, exitCode: number): void {
+  /** A container that comes to use more memory than it may is killed then. */
+  #limitMemory(container: SimulatedContainer): void {
+    const { memory } = container.script
+    const limit = container.resources?.limits?.['memory']
+    const aboveMs = memory === undefined || limit === undefined ? undefined : firstAbove(memory, parseQuantity(limit).toNumber())
+    if (aboveMs === undefined) return
+    const { startedMs = 0, id } = container
+    this.#later(container, Math.max(0, startedMs + aboveMs - this.#options.clock.now()), () => {
+      // It may have been given more meanwhile.
+      const isAbove = container.resources?.limits?.['memory'] === limit && this.#containers.get(id) === container
+      if (isAbove) this.#end(container, 137, 'OOMKilled')
+    })
+  }
+
+  #end(container: SimulatedContainer, exitCode: number, reason = exitCode === 0 ? 'Completed' : 'Error'): void {
     if (container.state !== 'running') return
-    for (const timer of container.timers) timer.cancel()
-    container.timers.clear()
+    for (const timer of container.timers ?? []) timer.cancel()
+    delete container.timers
     container.state = 'exited'
     container.isReady = false
     container.exitCode = exitCode
     container.finishedMs = this.#options.clock.now()
-    container.reason = exitCode === 0 ? 'Completed' : 'Error'
-    container.ended.resolve()
+    container.reason = reason
+    container.ended?.resolve()
     this.#tell(container.podUid)
   }
 
   #later(container: SimulatedContainer, delayMs: number, act: () => void): void {
     const timer = this.#options.clock.after(delayMs, () => {
-      container.timers.delete(timer)
+      container.timers?.delete(timer)
       act()
     })
+    container.timers ??= new Set()
     container.timers.add(timer)
   }
 
