@@ -3,7 +3,7 @@
  * `npm run soak -- 100 7 300` does it from the seed 7, and sends malformed requests for 300 seconds instead of 60.
  */
 import { crashRun } from '../test/contracts/store-crash/crash-run.ts'
-import { fuzz, handlesAtRest, openHandles } from '../test/fuzz/fuzz-run.ts'
+import { fuzz, handlesAtRest, openHandles } from '../test/e2e/fuzz/fuzz-run.ts'
 import { startCluster } from '../test/support/running-cluster.ts'
 
 const kills = Number(process.argv[2] ?? 1000)

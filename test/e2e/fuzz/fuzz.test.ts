@@ -1,7 +1,7 @@
 /** `FUZZ_SECONDS` and `FUZZ_SEED` make it longer, or another one. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startCluster } from '../support/running-cluster.ts'
+import { startCluster } from '../../support/running-cluster.ts'
 import { fuzz, handlesAtRest, openHandles } from './fuzz-run.ts'
 
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261)

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { type ClientHttp2Session, connect, constants } from 'node:http2'
 import { connect as connectTls } from 'node:tls'
 import { type Random, seededRandom } from '#base/random.ts'
-import type { RunningCluster } from '../support/running-cluster.ts'
+import type { RunningCluster } from '../../support/running-cluster.ts'
 import { type MalformedRequest, MalformedRequests } from './malformed-requests.ts'
 import { tornConnection } from './torn-connections.ts'
 
