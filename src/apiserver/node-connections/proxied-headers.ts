@@ -28,15 +28,10 @@ export function isUpgradeRequest({ headers }: Pick<HttpExchange, 'headers'>): bo
   return /\bupgrade\b/i.test(headers.connection ?? '')
 }
 
-/** The client's headers as another server is sent them; an upgrade that was asked for is asked for again. */
+/** The client's headers as another server is sent them, repeated ones repeated; an upgrade that was asked for is asked for again. */
 export function passedHeaders(exchange: HttpExchange): Record<string, string | string[]> {
-  const { headers, connection } = exchange
-  const dropped = namedByConnection(headers.connection)
-  const passed: Record<string, string | string[]> = {}
-  for (const [name, value] of Object.entries(headers)) {
-    if (value === undefined || ofOneHop.has(name) || dropped.has(name) || ofTheClient.test(name)) continue
-    passed[name] = value
-  }
+  const { headers, rawHeaders, connection } = exchange
+  const passed = gathered(rawHeaders, headers.connection, (name) => ofTheClient.test(name))
   const host = headers.host ?? (headers[':authority'] as string | undefined)
   if (host !== undefined) passed['host'] = host
   const before = headers['x-forwarded-for']
@@ -53,24 +48,28 @@ export function passedHeaders(exchange: HttpExchange): Record<string, string | s
 
 /** The other server's headers as the client is sent them. */
 export function answeredHeaders(rawHeaders: readonly string[], connection: string | undefined): HttpHeaders {
-  const dropped = namedByConnection(connection)
-  const answered: HttpHeaders = {}
+  return gathered(rawHeaders, connection, () => false)
+}
+
+function gathered(
+  rawHeaders: readonly string[],
+  connection: string | undefined,
+  isDropped: (name: string) => boolean,
+): Record<string, string | string[]> {
+  const ofConnection = new Set((connection ?? '').split(',').map((name) => name.trim().toLowerCase()))
+  const passed: Record<string, string | string[]> = {}
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = (rawHeaders[index] ?? '').toLowerCase()
     const value = rawHeaders[index + 1] ?? ''
-    if (ofOneHop.has(name) || dropped.has(name)) continue
-    const known = answered[name]
-    answered[name] = known === undefined ? value : [known, value].flat()
+    if (ofOneHop.has(name) || ofConnection.has(name) || isDropped(name)) continue
+    const known = passed[name]
+    passed[name] = known === undefined ? value : [known, value].flat()
   }
-  return answered
+  return passed
 }
 
 /** Pages of pods are shown under this server's own name: whom they trust is not whom it trusts. */
 export function withoutCrossOrigin(headers: HttpHeaders): HttpHeaders {
   for (const name of crossOrigin) delete headers[name]
   return headers
-}
-
-function namedByConnection(connection: string | undefined): ReadonlySet<string> {
-  return new Set((connection ?? '').split(',').map((name) => name.trim().toLowerCase()))
 }

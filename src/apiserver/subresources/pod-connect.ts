@@ -17,9 +17,13 @@ import { sendPieces } from '#apiserver/node-connections/send-answer.ts'
 import { type Admission, judged } from '#apiserver/subresources/judged.ts'
 
 /** A pod that is not bound has no logs, which is no error. */
-export async function podLog(context: RequestContext, resource: ServedResource, nodes: NodeConnections): Promise<void> {
+export async function podLog(
+  context: RequestContext,
+  resource: ServedResource,
+  { nodes, splitsStreams }: { nodes: NodeConnections; splitsStreams: boolean },
+): Promise<void> {
   const { name, namespace } = context.info
-  validateLogOptions(context, name)
+  validateLogOptions(context, name, splitsStreams)
   const pod = (await resource.registry.get(namespace, name)).object as V1Pod
   const container = containerOf(pod, context.query.get('container') ?? '')
   if (!pod.spec.nodeName) {
@@ -28,7 +32,7 @@ export async function podLog(context: RequestContext, resource: ServedResource, 
   }
   const node = await nodes.connectionTo(pod.spec.nodeName)
   const backend = isSet(context.query, 'insecureSkipTLSVerifyBackend') ? node.unverified : node.backend
-  const target = `/containerLogs/${namespace}/${name}/${container}?${logQuery(context.query)}`
+  const target = `/containerLogs/${namespace}/${name}/${container}?${logQuery(context.query, splitsStreams)}`
   const answer = await backend.send({ method: 'GET', target, headers: {}, signal: clientSignal(context) }).catch((error: Error) => {
     throw unknownFailure(`Get "${backend.scheme}://${backend.host}${target}": ${error.message}`)
   })
@@ -39,11 +43,11 @@ export async function podLog(context: RequestContext, resource: ServedResource, 
 const passedFlags = ['follow', 'previous', 'timestamps']
 const passedNumbers = ['sinceSeconds', 'sinceTime', 'tailLines', 'limitBytes']
 
-function logQuery(query: URLSearchParams): string {
+function logQuery(query: URLSearchParams, splitsStreams: boolean): string {
   const passed = new URLSearchParams()
   for (const name of passedFlags) if (isSet(query, name)) passed.set(name, 'true')
   for (const name of passedNumbers) if (query.get(name)) passed.set(name, query.get(name) ?? '')
-  passed.set('stream', query.get('stream') || 'All')
+  if (splitsStreams) passed.set('stream', query.get('stream') || 'All')
   passed.sort()
   return passed.toString()
 }
@@ -151,7 +155,7 @@ export function containerOf(pod: V1Pod, asked: string): string {
   return asked
 }
 
-function validateLogOptions({ query }: RequestContext, name: string): void {
+function validateLogOptions({ query }: RequestContext, name: string, splitsStreams: boolean): void {
   const check = new Check()
   const number = (key: string) => (query.get(key) === null ? undefined : wholeNumber(query.get(key) ?? ''))
   const [tailLines, limitBytes, sinceSeconds] = [number('tailLines'), number('limitBytes'), number('sinceSeconds')]
@@ -159,5 +163,13 @@ function validateLogOptions({ query }: RequestContext, name: string): void {
   if (limitBytes !== undefined && limitBytes < 1) check.at('limitBytes').invalid(limitBytes, 'must be greater than 0')
   if (sinceSeconds !== undefined && query.has('sinceTime')) check.forbidden('at most one of `sinceTime` or `sinceSeconds` may be specified')
   else if (sinceSeconds !== undefined && sinceSeconds < 1) check.at('sinceSeconds').invalid(sinceSeconds, 'must be greater than 0')
+  const stream = query.get('stream')
+  if (stream !== null && !splitsStreams) check.at('stream').forbidden('may not be specified')
+  else if (stream !== null && !logStreams.includes(stream)) check.at('stream').notSupported(stream, logStreams)
+  if (splitsStreams && stream !== null && stream !== 'All' && tailLines !== undefined) {
+    check.forbidden('`tailLines` and specific `stream` are mutually exclusive for now')
+  }
   if (check.failed) throw invalid({ group: '', kind: 'PodLogOptions' }, name, check.errors)
 }
+
+const logStreams: readonly string[] = ['All', 'Stderr', 'Stdout']

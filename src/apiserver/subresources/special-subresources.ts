@@ -59,13 +59,14 @@ export function specialSubresources(
     methods: ['GET', 'POST'],
     handle: (context, resource) => podStream(context, resource, { authorizer: judge, admission, nodes }),
   }
+  const splitsStreams = isEnabled('PodLogsQuerySplitStreams')
   const proxied = { cluster, nodes, random, admission }
   return new Map<string, SpecialSubresource>([
     ['apps/deployments/rollback', rollback],
     ['extensions/deployments/rollback', rollback],
     ['/pods/binding', { methods: ['POST'], handle: (context) => bind(context, { registries, services, admission }) }],
     ['/pods/eviction', { methods: ['POST'], handle: (context, resource) => evict(context, resource, { registries, services, admission }) }],
-    ['/pods/log', { methods: ['GET'], handle: (context, resource) => podLog(context, resource, nodes) }],
+    ['/pods/log', { methods: ['GET'], handle: (context, resource) => podLog(context, resource, { nodes, splitsStreams }) }],
     ['/pods/exec', stream],
     ['/pods/attach', stream],
     ['/pods/portforward', stream],
