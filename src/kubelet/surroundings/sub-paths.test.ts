@@ -90,7 +90,7 @@ const hostile: [what: string, subPath: string, prepare: (volume: string, secret:
     (volume, secret) => fs.symlink(join(secret, 'none'), join(volume, 'a')),
     'failed to create subPath directory',
   ],
-  ['a link to itself', 'a/b', (volume) => fs.symlink('a', join(volume, 'a')), 'failed to create subPath directory'],
+  ['a link to itself', 'a/b', (volume) => fs.symlink('a', join(volume, 'a')), 'failed to prepare subPath'],
   ["the node's memory", 'mem', (volume) => fs.symlink('/proc/self/root/etc', join(volume, 'mem')), 'failed to prepare subPath'],
 ]
 

@@ -28,7 +28,12 @@ export type SubPath = { volumePath: string; subPath: string; target: string }
 
 /** Directories have the volume's own mode, so that who may use it may use them. */
 export async function makeSubPath(files: Files, { volumePath, subPath }: Pick<SubPath, 'volumePath' | 'subPath'>): Promise<void> {
-  if ((await files.statTarget(join(volumePath, subPath))) !== undefined) return
+  // What cannot be looked at is there, and whoever mounts it is told why not.
+  const isThere = await files.statTarget(join(volumePath, subPath)).then(
+    (stat) => stat !== undefined,
+    () => true,
+  )
+  if (isThere) return
   const stat = await files.statTarget(volumePath)
   await files.makeDirectoriesBelow(volumePath, subPath, stat?.mode ?? 0o750)
 }
