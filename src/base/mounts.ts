@@ -7,6 +7,8 @@ export type Mounts = {
   below(directory: string): Promise<string[]>
   /** A file system in memory; half of the machine's memory may go into it unless a size is given. */
   mountMemory(path: string, options?: { sizeBytes?: number }): Promise<void>
+  /** A file system of large pages of memory, of which the machine has set some aside. */
+  mountHugePages(path: string, options: { pageSizeBytes: number }): Promise<void>
   /** `path` shows what is at `source`. Neither is looked up in a way that follows what others may have changed. */
   bind(source: string, path: string): Promise<void>
   /** Takes off what was mounted there last. */
@@ -48,6 +50,8 @@ export const nodeMounts: Mounts = {
     }
     await mount(size)
   },
+  mountHugePages: (path, { pageSizeBytes }) =>
+    run('mount', ['--no-mtab', '--no-canonicalize', '-t', 'hugetlbfs', '-o', `pagesize=${pageSizeBytes}`, 'nodev', path]),
   bind: (source, path) => run('mount', ['--no-mtab', '--no-canonicalize', '--bind', source, path]),
   unmount: (path) => run('umount', ['--no-mtab', '--no-canonicalize', path]),
 }

@@ -109,7 +109,7 @@ export class NodeSurroundings implements PodSurroundings {
     await this.#volumes.setUp(pod, signal)
     await files.makeDirectory(this.#directories.containerLogs(pod, container.name), { mode: 0o755 })
     try {
-      return { imageRef, ...(await this.#planOf(pod, container, context.ips)) }
+      return { imageRef, ...(await this.#planOf(pod, container, context.ips, signal)) }
     } catch (error) {
       throw new StartFailure('CreateContainerConfigError', messageOf(error))
     }
@@ -146,9 +146,9 @@ export class NodeSurroundings implements PodSurroundings {
     return this.#volumes.settled()
   }
 
-  async #planOf(pod: V1Pod, container: V1Container, ips: readonly string[]): Promise<Omit<ContainerPlan, 'imageRef'>> {
+  async #planOf(pod: V1Pod, container: V1Container, ips: readonly string[], signal: AbortSignal): Promise<Omit<ContainerPlan, 'imageRef'>> {
     const { logger, supportsRecursiveReadOnly = false } = this.#options
-    const variables = await this.#variables(pod, container, ips)
+    const variables = await this.#variables(pod, container, ips, signal)
     const mounts = await volumeMounts(pod, container, variables, { volumes: this.#volumes, logger, supportsRecursiveReadOnly })
     const mountsHosts = container.volumeMounts?.some(({ mountPath }) => mountPath === '/etc/hosts') ?? false
     if (!mountsHosts && (ips.length > 0 || pod.spec.hostNetwork)) mounts.push(await this.#hostsMount(pod, ips))
@@ -168,11 +168,11 @@ export class NodeSurroundings implements PodSurroundings {
     }
   }
 
-  async #variables(pod: V1Pod, container: V1Container, podIps: readonly string[]): Promise<Map<string, string>> {
+  async #variables(pod: V1Pod, container: V1Container, podIps: readonly string[], signal: AbortSignal): Promise<Map<string, string>> {
     const { services, hostIps, allocatable } = this.#options
     // Static pods may be what the API itself runs in.
     const isStatic = ['file', 'http'].includes(pod.metadata.annotations?.[staticPod] ?? 'api')
-    if (!isStatic && !services.hasSynced) await services.synced
+    if (!isStatic && !services.hasSynced) await Promise.race([services.synced, aborted(signal)])
     const { configMaps, secrets } = this.#volumes.tools
     return containerVariables(pod, container, {
       ...{ podIps, hostIps, services: services.list(), allocatable: allocatable() },
@@ -236,6 +236,12 @@ export class NodeSurroundings implements PodSurroundings {
     }
   }
 }
+
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason)
+    else signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
 
 const isFinished = ({ status }: V1Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed'
 

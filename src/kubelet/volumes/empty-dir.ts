@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { V1Pod, V1Volume } from '#api/core/v1/types.gen.ts'
 import { giveToFsGroup } from '#kubelet/volumes/fs-group.ts'
+import { isHugePageMedium, pageSizeBytes } from '#kubelet/volumes/huge-pages.ts'
 import { isMountPoint, type MemoryOptions, makeWritableDirectory, memoryOptions } from '#kubelet/volumes/mirrored-volume.ts'
 import { podUid, type VolumePlugin, type VolumeTools } from '#kubelet/volumes/volume-plugin.ts'
 
@@ -31,7 +32,7 @@ export const emptyDirVolume: VolumePlugin = {
 
 function memoryOf({ emptyDir: { medium = '', sizeLimit } = {} }: V1Volume, pod: V1Pod, tools: VolumeTools): MemoryOptions | undefined {
   if (medium === '') return undefined
-  if (medium.startsWith('HugePages')) throw new Error(`storage medium "${medium}" is not supported by this node`)
+  if (isHugePageMedium(medium)) return { pageSizeBytes: pageSizeBytes(medium, pod) }
   if (medium !== 'Memory') throw new Error(`unknown storage medium "${medium}"`)
   return memoryOptions(pod, sizeLimit, tools)
 }

@@ -31,7 +31,7 @@ export function mirroredVolume({ source, name, medium, content }: MirroredVolume
   }
 }
 
-export type MemoryOptions = { sizeBytes?: number }
+export type MemoryOptions = { sizeBytes?: number } | { pageSizeBytes: number }
 
 export function memoryOptions(pod: V1Pod, sizeLimit: string | undefined, { allocatable }: Pick<VolumeTools, 'allocatable'>): MemoryOptions {
   const sizeBytes = memorySizeBytes(pod, sizeLimit, allocatable())
@@ -50,7 +50,9 @@ export async function makeWritableDirectory(
   const stat = await files.stat(directory)
   // The process's mask has narrowed it; a bit that a group was given by stays.
   if (((stat?.mode ?? 0) & 0o777) !== 0o777) await files.setMode(directory, (stat?.mode ?? 0) | 0o777)
-  if (memory !== undefined) await mounts.mountMemory(directory, memory)
+  if (memory === undefined) return
+  if ('pageSizeBytes' in memory) await mounts.mountHugePages(directory, memory)
+  else await mounts.mountMemory(directory, memory)
 }
 
 /** A file system in memory has a device number of its own. */
