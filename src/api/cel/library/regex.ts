@@ -1,0 +1,54 @@
+/** Regular expressions as RE2 has them: no pattern takes more than linear time. */
+import { RE2JS } from 're2js'
+import { int, listOf, string } from '#api/cel/types/cel-type.ts'
+import { declare, type FunctionDeclaration, member } from '#api/cel/types/declarations.ts'
+import { ArrayList, CelError } from '#api/cel/values/value.ts'
+
+const kept = new Map<string, RE2JS>()
+const maxKept = 500
+
+export function regexOf(pattern: string): RE2JS {
+  const known = kept.get(pattern)
+  if (known !== undefined) return known
+  let regex: RE2JS
+  try {
+    regex = RE2JS.compile(pattern)
+  } catch (error) {
+    throw new CelError(regexComplaint(pattern, error))
+  }
+  if (kept.size >= maxKept) kept.clear()
+  kept.set(pattern, regex)
+  return regex
+}
+
+/** Go's words: what is wrong, and with which part of the pattern. */
+export function regexComplaint(pattern: string, error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  return message.startsWith('error parsing regexp') ? message : `error parsing regexp: ${message || pattern}`
+}
+
+function findAll(text: string, pattern: string, limit: bigint): ArrayList {
+  const matcher = regexOf(pattern).matcher(text)
+  const found: string[] = []
+  while ((limit < 0n || BigInt(found.length) < limit) && matcher.find()) found.push(matcher.group() ?? '')
+  return new ArrayList(found)
+}
+
+const strings = listOf(string)
+
+export const regexLibrary: readonly FunctionDeclaration[] = [
+  declare(
+    'find',
+    member('string_find_string', [string, string], string, (text, pattern) => {
+      const matcher = regexOf(pattern as string).matcher(text as string)
+      return matcher.find() ? (matcher.group() ?? '') : ''
+    }),
+  ),
+  declare(
+    'findAll',
+    member('string_find_all_string', [string, string], strings, (text, pattern) => findAll(text as string, pattern as string, -1n)),
+    member('string_find_all_string_int', [string, string, int], strings, (text, pattern, limit) =>
+      findAll(text as string, pattern as string, limit as bigint),
+    ),
+  ),
+]

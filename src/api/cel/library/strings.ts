@@ -1,0 +1,177 @@
+/** More that strings can do. Positions count code points. */
+import { formatted } from '#api/cel/library/string-format.ts'
+import { keyText } from '#api/cel/standard/collections.ts'
+import { dyn, int, listOf, string } from '#api/cel/types/cel-type.ts'
+import { declare, type FunctionDeclaration, member, plain } from '#api/cel/types/declarations.ts'
+import { ArrayList, CelError, type CelList } from '#api/cel/values/value.ts'
+
+const outOfRange = (index: bigint) => new CelError(`index out of range: ${index}`)
+
+function charAt(text: string, index: bigint): string {
+  const points = [...text]
+  if (index < 0n || index > BigInt(points.length)) throw outOfRange(index)
+  return points[Number(index)] ?? ''
+}
+
+function indexOf(text: string, part: string, from: bigint): bigint {
+  if (part === '') return from
+  if (from < 0n) throw outOfRange(from)
+  const points = [...text]
+  const wanted = [...part]
+  for (let at = Number(from); at <= points.length - wanted.length; at++) if (isAt(points, wanted, at)) return BigInt(at)
+  return -1n
+}
+
+function lastIndexOf(text: string, part: string, from: bigint | undefined): bigint {
+  const points = [...text]
+  if (part === '') return from ?? BigInt(points.length)
+  const wanted = [...part]
+  if (from === undefined && points.length < wanted.length) return -1n
+  const start = from ?? BigInt(points.length - 1)
+  if (start < 0n) throw outOfRange(start)
+  if (start >= BigInt(points.length)) return -1n
+  for (let at = Math.min(Number(start), points.length - wanted.length); at >= 0; at--) if (isAt(points, wanted, at)) return BigInt(at)
+  return -1n
+}
+
+const isAt = (points: readonly string[], wanted: readonly string[], at: number): boolean =>
+  wanted.every((point, index) => points[at + index] === point)
+
+function replaced(text: string, old: string, by: string, limit: bigint): string {
+  if (limit === 0n) return text
+  if (limit < 0n && old !== '') return text.replaceAll(old, () => by)
+  const parts = old === '' ? ['', ...text] : text.split(old)
+  let result = parts[0] ?? ''
+  let count = 0n
+  if (old === '') {
+    result = ''
+    const points = [...text]
+    for (let index = 0; index <= points.length; index++) {
+      if (limit < 0n || count++ < limit) result += by
+      result += points[index] ?? ''
+    }
+    return result
+  }
+  for (const part of parts.slice(1)) result += (count++ < limit ? by : old) + part
+  return result
+}
+
+function split(text: string, separator: string, limit: bigint): ArrayList {
+  if (limit === 0n) return new ArrayList([])
+  const parts = separator === '' ? [...text] : text.split(separator)
+  if (limit < 0n || BigInt(parts.length) <= limit) return new ArrayList(parts)
+  const kept = parts.slice(0, Number(limit) - 1)
+  return new ArrayList([...kept, parts.slice(Number(limit) - 1).join(separator)])
+}
+
+function substring(text: string, start: bigint, end: bigint | undefined): string {
+  const points = [...text]
+  const size = BigInt(points.length)
+  const stop = end ?? size
+  if (end !== undefined && start > stop) throw new CelError(`invalid substring range. start: ${start}, end: ${stop}`)
+  if (start < 0n || start > size) throw outOfRange(start)
+  if (stop < 0n || stop > size) throw outOfRange(stop)
+  return points.slice(Number(start), Number(stop)).join('')
+}
+
+/** What Unicode calls white space, which is not quite what JavaScript does. */
+const trimmed = (text: string): string => text.replace(/^[\p{White_Space}]+|[\p{White_Space}]+$/gu, '')
+
+function join(list: CelList, separator: string): string {
+  const texts: string[] = []
+  for (const element of list) {
+    if (typeof element !== 'string') throw new CelError(`join: invalid input: ${keyText(element)}`)
+    texts.push(element)
+  }
+  return texts.join(separator)
+}
+
+const quotes: Readonly<Record<string, string>> = {
+  '\u0007': '\\a',
+  '\b': '\\b',
+  '\f': '\\f',
+  '\n': '\\n',
+  '\r': '\\r',
+  '\t': '\\t',
+  '\v': '\\v',
+  '\\': '\\\\',
+  '"': '\\"',
+}
+const quoted = (text: string): string => `"${[...text.toWellFormed()].map((char) => quotes[char] ?? char).join('')}"`
+
+const strings = listOf(string)
+
+export const stringsLibrary: readonly FunctionDeclaration[] = [
+  declare(
+    'charAt',
+    member('string_char_at_int', [string, int], string, (text, index) => charAt(text as string, index as bigint)),
+  ),
+  declare(
+    'indexOf',
+    member('string_index_of_string', [string, string], int, (text, part) => indexOf(text as string, part as string, 0n)),
+    member('string_index_of_string_int', [string, string, int], int, (text, part, from) =>
+      indexOf(text as string, part as string, from as bigint),
+    ),
+  ),
+  declare(
+    'lastIndexOf',
+    member('string_last_index_of_string', [string, string], int, (text, part) => lastIndexOf(text as string, part as string, undefined)),
+    member('string_last_index_of_string_int', [string, string, int], int, (text, part, from) =>
+      lastIndexOf(text as string, part as string, from as bigint),
+    ),
+  ),
+  declare(
+    'lowerAscii',
+    member('string_lower_ascii', [string], string, (text) => (text as string).replace(/[A-Z]/g, (char) => char.toLowerCase())),
+  ),
+  declare(
+    'upperAscii',
+    member('string_upper_ascii', [string], string, (text) => (text as string).replace(/[a-z]/g, (char) => char.toUpperCase())),
+  ),
+  declare(
+    'replace',
+    member('string_replace_string_string', [string, string, string], string, (text, old, by) =>
+      replaced(text as string, old as string, by as string, -1n),
+    ),
+    member('string_replace_string_string_int', [string, string, string, int], string, (text, old, by, limit) =>
+      replaced(text as string, old as string, by as string, limit as bigint),
+    ),
+  ),
+  declare(
+    'split',
+    member('string_split_string', [string, string], strings, (text, separator) => split(text as string, separator as string, -1n)),
+    member('string_split_string_int', [string, string, int], strings, (text, separator, limit) =>
+      split(text as string, separator as string, limit as bigint),
+    ),
+  ),
+  declare(
+    'substring',
+    member('string_substring_int', [string, int], string, (text, start) => substring(text as string, start as bigint, undefined)),
+    member('string_substring_int_int', [string, int, int], string, (text, start, end) =>
+      substring(text as string, start as bigint, end as bigint),
+    ),
+  ),
+  declare(
+    'trim',
+    member('string_trim', [string], string, (text) => trimmed(text as string)),
+  ),
+  declare(
+    'format',
+    member('string_format', [string, listOf(dyn)], string, (format, args) => formatted(format as string, args as CelList)),
+  ),
+  declare(
+    'strings.quote',
+    plain('strings_quote', [string], string, (text) => quoted(text as string)),
+  ),
+  declare(
+    'join',
+    member('list_join', [strings], string, (list) => join(list as CelList, '')),
+    member('list_join_string', [strings, string], string, (list, separator) => join(list as CelList, separator as string)),
+  ),
+]
+
+/** Came after the version of the library that Kubernetes has. */
+export const stringReverse: FunctionDeclaration = declare(
+  'reverse',
+  member('string_reverse', [string], string, (text) => [...(text as string)].reverse().join('')),
+)
