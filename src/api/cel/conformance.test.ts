@@ -43,7 +43,29 @@ function wantedOf({ original }: ConformanceCase): string | undefined {
 }
 
 /** How many of the cases that are not about messages hold, and how many do not. */
-const baseline: Readonly<Record<string, readonly [held: number, missed: number]>> = {}
+const baseline: Readonly<Record<string, readonly [held: number, missed: number]>> = {
+  basic: [39, 0],
+  bindings_ext: [5, 0],
+  comparisons: [313, 0],
+  conversions: [108, 0],
+  // Fields in backquotes are not switched on.
+  fields: [49, 6],
+  fp_math: [29, 0],
+  integer_math: [61, 0],
+  lists: [39, 0],
+  logic: [21, 0],
+  macros2: [46, 0],
+  macros: [44, 0],
+  namespace: [2, 0],
+  optionals: [59, 0],
+  parse: [176, 0],
+  plumbing: [4, 0],
+  string: [51, 0],
+  // Kubernetes has an older version, which formats numbers and lists in another way.
+  string_ext: [146, 19],
+  timestamps: [75, 0],
+  type_deductions: [25, 1],
+}
 
 test("CEL's conformance cases hold, but for what Kubernetes leaves out", async (t) => {
   const suites = await casesOf('conformance')
