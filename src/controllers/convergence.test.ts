@@ -79,7 +79,12 @@ for (const seed of seeds) {
       (job.status?.succeeded ?? 0) >= 4 && (job.status?.succeeded ?? 0) <= finished,
       `seed ${seed}: ${job.status?.succeeded} of ${finished}`,
     )
-    assert.ok(pods.every(({ metadata }) => !metadata.finalizers?.length && !metadata.deletionTimestamp))
+    const stuck = pods.filter(({ metadata }) => metadata.finalizers?.length || metadata.deletionTimestamp)
+    assert.deepEqual(
+      stuck.map(({ metadata, status }) => ({ ...metadata, managedFields: [], phase: status?.phase })),
+      [],
+      `seed ${seed}: pods that do not end`,
+    )
     const slices = await cluster.list(EndpointSlice, namespace)
     const addresses = slices.flatMap(({ endpoints }) => endpoints ?? []).flatMap((endpoint) => endpoint.addresses)
     assert.deepEqual(

@@ -85,6 +85,12 @@ async function runIfDue(cronJob: V1CronJob, status: V1CronJobStatus, context: Re
   if (zoneProblem !== undefined)
     return events.warning(CronJob, cronJob, 'UnknownTimeZone', `invalid timeZone: "${spec.timeZone}": ${zoneProblem}`)
   if (spec.suspend) return
+  if (spec.schedule.includes('TZ')) {
+    const message =
+      `CRON_TZ or TZ used in schedule "${spec.schedule}" is not officially supported, ` +
+      'see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details'
+    events.warning(CronJob, cronJob, 'UnsupportedSchedule', message)
+  }
   let schedule: CronSchedule
   try {
     schedule = parseCronSchedule(spec.schedule)
@@ -95,7 +101,8 @@ async function runIfDue(cronJob: V1CronJob, status: V1CronJobStatus, context: Re
     const leftMs = untilNextMs(cronJob, schedule, nowMs)
     if (leftMs !== undefined) requeueAfter(leftMs)
   }
-  const { scheduledMs, isTooMany } = dueTime(cronJob, schedule, nowMs)
+  const { scheduledMs, isTooMany, problem } = dueTime(cronJob, schedule, nowMs)
+  if (problem !== undefined) return events.warning(CronJob, cronJob, 'InvalidSchedule', `invalid schedule: ${spec.schedule} : ${problem}`)
   if (isTooMany) {
     const message = 'too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew'
     events.warning(CronJob, cronJob, 'TooManyMissedTimes', message)
@@ -114,8 +121,13 @@ async function runIfDue(cronJob: V1CronJob, status: V1CronJobStatus, context: Re
     return later()
   }
   if (spec.concurrencyPolicy === 'Replace') {
-    for (const { name: running = '', namespace = '' } of status.active ?? [])
-      await deleteJob(cronJob, { namespace, name: running }, context)
+    for (const { name: running = '', namespace = '' } of status.active ?? []) {
+      const job = await context.client.get(Job, namespace, running).catch((error: unknown) => {
+        events.warning(CronJob, cronJob, 'FailedGet', `Get job: ${messageOf(error)}`)
+        throw error
+      })
+      await deleteJob(cronJob, job.metadata, context)
+    }
     delete status.active
   }
   await start(cronJob, status, name, scheduledMs, context)

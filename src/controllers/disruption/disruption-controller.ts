@@ -11,7 +11,10 @@ import type { V1Condition } from '#api/meta/v1/types.gen.ts'
 import { PodDisruptionBudget } from '#api/policy/v1/pod-disruption-budget.ts'
 import type { V1PodDisruptionBudget, V1PodDisruptionBudgetStatus } from '#api/policy/v1/types.gen.ts'
 import { expectedPods } from '#controllers/disruption/expected-pods.ts'
+import { staleDisruptions } from '#controllers/disruption/stale-disruptions.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
+import type { Controller } from '#controllers/runtime/environment.ts'
+import { togetherAs } from '#controllers/runtime/together-as.ts'
 import { on } from '#controllers/runtime/triggers.ts'
 import { messageOf } from '#controllers/workload/pod-writes.ts'
 import { isDeleting, isReady } from '#controllers/workload/pods.ts'
@@ -19,11 +22,11 @@ import { isDeleting, isReady } from '#controllers/workload/pods.ts'
 /** How long an evicted pod is taken for gone before it must be. */
 const deletionPatienceMs = 120_000
 
+const names = { name: 'disruption-controller', alias: 'disruption', serviceAccount: 'disruption-controller' }
+
 /** Tells how many pods may be evicted. */
-export const disruptionController = defineController({
-  name: 'disruption-controller',
-  alias: 'disruption',
-  serviceAccount: 'disruption-controller',
+const budgets = defineController({
+  ...names,
   eventComponent: 'controllermanager',
   for: PodDisruptionBudget,
   concurrency: 1,
@@ -40,6 +43,7 @@ export const disruptionController = defineController({
   async reconcile(budget, context) {
     const { events, cache } = context
     const pods = cache.list(Pod, budget.metadata.namespace ?? '').filter((pod) => selects(budget, pod))
+    tellOfOthers(budget, pods, context)
     if (pods.length === 0) events.normal(PodDisruptionBudget, budget, 'NoPods', 'No matching pods found')
     try {
       const { count, desiredHealthy, unmanaged } = expectedPods(budget, pods, cache)
@@ -65,6 +69,19 @@ export const disruptionController = defineController({
     }
   },
 })
+
+/** Eviction refuses pods of several budgets; whoever is first in the list counts them. */
+function tellOfOthers(budget: V1PodDisruptionBudget, pods: readonly V1Pod[], { cache, events }: ReconcileContext): void {
+  const all = cache.list(PodDisruptionBudget, budget.metadata.namespace ?? '')
+  if (all.length < 2) return
+  for (const pod of pods) {
+    const [first, second] = all.filter((each) => selects(each, pod))
+    if (first !== budget || second === undefined) continue
+    const { namespace, name } = pod.metadata
+    const message = `Pod "${namespace}"/"${name}" matches multiple PodDisruptionBudgets.  Chose "${first.metadata.name}" arbitrarily.`
+    events.warning(Pod, pod, 'MultiplePodDisruptionBudgets', message)
+  }
+}
 
 function selects({ spec }: V1PodDisruptionBudget, { metadata }: V1Pod): boolean {
   return spec?.selector !== undefined && labelSelectorFrom(spec.selector).matches(metadata.labels)
@@ -122,3 +139,5 @@ async function write(
   }
   if (!semanticEqual(next, budget.status)) await client.updateStatus(PodDisruptionBudget, { ...budget, status: next })
 }
+
+export const disruptionController: Controller = togetherAs(names, [budgets, staleDisruptions])

@@ -45,8 +45,12 @@ export const jobController = defineController({
 
   async reconcile(cached, context) {
     if (cached.spec === undefined || (cached.spec.managedBy ?? ourName) !== ourName) return
-    await releaseStrays(cached.metadata.namespace ?? '', cached.metadata.name ?? '', cached.metadata.uid, context)
+    const { namespace = '', name = '', uid } = cached.metadata
+    // A pod that came to light after the job had ended counts for nobody, and must not wait for being counted.
+    await releaseStrays(namespace, name, isJobFinished(cached) ? undefined : uid, context)
     if (isJobFinished(cached)) return
+    if (!['NonIndexed', 'Indexed'].includes(cached.spec.completionMode ?? 'NonIndexed'))
+      return context.events.warning(Job, cached, 'UnknownCompletionMode', 'Skipped Job sync because completion mode is unknown')
     const job = deepCopy(cached)
     const nowMs = context.clock.now()
     const status: V1JobStatus = job.status ?? {}

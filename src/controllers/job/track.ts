@@ -51,8 +51,12 @@ export async function track(
   }
   if (!semanticEqual(next, job.status)) job = await client.updateStatus(Job, { ...job, status: next })
   if (final !== undefined) {
-    if (final.type === 'Complete') events.normal(Job, job, 'Completed', 'Job completed')
-    else events.warning(Job, job, final.reason ?? '', final.message ?? '')
+    if (final.type === 'Complete') {
+      const { completions } = job.spec ?? {}
+      if (completions !== undefined && (job.status?.succeeded ?? 0) > completions)
+        events.warning(Job, job, 'TooManySucceededPods', 'Too many succeeded pods running after completion count reached')
+      events.normal(Job, job, 'Completed', 'Job completed')
+    } else events.warning(Job, job, final.reason ?? '', final.message ?? '')
   }
   if (failed !== undefined) throw failed.reason
 }

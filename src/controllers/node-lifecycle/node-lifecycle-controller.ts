@@ -15,10 +15,11 @@ import {
   wantedNoScheduleKeys,
   writeTaints,
 } from '#controllers/node-lifecycle/taints.ts'
-import { evictionRates, zoneOf, zoneStates } from '#controllers/node-lifecycle/zones.ts'
+import { areAllDown, evictionRates, zoneOf, zoneStates } from '#controllers/node-lifecycle/zones.ts'
 import { defineController } from '#controllers/runtime/define-controller.ts'
 import { defineLoop, type LoopContext } from '#controllers/runtime/define-loop.ts'
 import type { Controller } from '#controllers/runtime/environment.ts'
+import { togetherAs } from '#controllers/runtime/together-as.ts'
 import { podCondition } from '#controllers/workload/pods.ts'
 import { sortedJson } from '#controllers/workload/sorted-json.ts'
 
@@ -83,7 +84,9 @@ const monitor = defineLoop({
         }
         wasReady.set(nodeName, isReady)
       }
-      const rates = evictionRates(zoneStates(nodes, settings), settings)
+      const zones = zoneStates(nodes, settings)
+      if (areAllDown(zones)) return spareAll(nodes, context)
+      const rates = evictionRates(zones, settings)
       for (const node of nodes) await driveAway(node, rates.get(zoneOf(node)) ?? 0, bucketOf, context)
     }
   },
@@ -138,6 +141,17 @@ async function markPodsNotReady(nodeName: string, { cache, client, clock, events
   }
 }
 
+/** Takes back what would drive pods away. */
+async function spareAll(nodes: readonly V1Node[], { client, clock }: LoopContext): Promise<void> {
+  for (const node of nodes) {
+    if (presentNoExecuteKeys(node).length === 0) continue
+    const wanted = (each: V1Node) => ({ noSchedule: wantedNoScheduleKeys(each), noExecute: undefined })
+    await writeTaints(client, clock, node.metadata.name ?? '', wanted).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error
+    })
+  }
+}
+
 /** Taints the node so that its pods leave, when its zone has a turn left; a node that is well loses the taint in any case. */
 async function driveAway(
   node: V1Node,
@@ -158,20 +172,4 @@ async function driveAway(
   })
 }
 
-export const nodeLifecycleController: Controller = {
-  ...names,
-  async start(environment) {
-    const parts = [await noScheduleTaints.start(environment), await monitor.start(environment)]
-    return {
-      begin() {
-        for (const part of parts) part.begin()
-      },
-      get isIdle() {
-        return parts.every(({ isIdle }) => isIdle)
-      },
-      async stop() {
-        await Promise.all(parts.map((part) => part.stop()))
-      },
-    }
-  },
-}
+export const nodeLifecycleController: Controller = togetherAs(names, [noScheduleTaints, monitor])

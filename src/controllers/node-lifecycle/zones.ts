@@ -33,15 +33,17 @@ export function zoneStates(
   )
 }
 
-/**
- * Nodes a second that may be cleared in each zone. When every zone is down nobody is: then it is more likely that we are cut off
- * than that all nodes are gone.
- */
+/** Then it is more likely that we are cut off than that all nodes are gone. */
+export function areAllDown(zones: ReadonlyMap<string, { state: ZoneState }>): boolean {
+  return [...zones.values()].every(({ state }) => state === 'FullDisruption')
+}
+
+/** Nodes a second that may be cleared in each zone. */
 export function evictionRates(
   zones: ReadonlyMap<string, { state: ZoneState; size: number }>,
   settings: ControllerSettings,
 ): Map<string, number> {
-  const isAllDown = [...zones.values()].every(({ state }) => state === 'FullDisruption')
+  const isAllDown = areAllDown(zones)
   return new Map(
     [...zones].map(([name, { state, size }]) => {
       if (isAllDown) return [name, 0]

@@ -13,23 +13,28 @@ import { messageOf } from '#controllers/workload/pod-writes.ts'
 import { isDeleting } from '#controllers/workload/pods.ts'
 
 /** Makes those that are missing. False when one is going away: its pod must wait for the next one of that name. */
-export async function ensureClaims(set: V1StatefulSet, ordinal: number, { cache, client, events }: ReconcileContext): Promise<boolean> {
+export async function ensureClaims(
+  set: V1StatefulSet,
+  ordinal: number,
+  pod: V1Pod | undefined,
+  { cache, client, events }: ReconcileContext,
+): Promise<boolean> {
   for (const claim of claimsOf(set, ordinal)) {
     const { namespace = '', name = '' } = claim.metadata
     const existing = cache.get(PersistentVolumeClaim, namespace, name)
     if (existing !== undefined) {
-      if (isDeleting(existing)) return false
+      if (isDeleting(existing) || isStale(existing, set, ordinal, pod?.metadata.uid)) return false
       continue
     }
     const reference = wantedOwner(set, undefined)
     const draft = reference === undefined ? claim : { ...claim, metadata: { ...claim.metadata, ownerReferences: [reference] } }
-    const what = `create Claim ${name} Pod ${set.metadata.name}-${ordinal} in StatefulSet ${set.metadata.name}`
+    const whose = `Pod ${set.metadata.name}-${ordinal} in StatefulSet ${set.metadata.name}`
     try {
       await client.create(PersistentVolumeClaim, draft)
-      events.normal(StatefulSet, set, 'SuccessfulCreate', `${what} success`)
+      events.normal(StatefulSet, set, 'SuccessfulCreate', `Create Claim ${name} ${whose} success`)
     } catch (error) {
       if (isAlreadyExists(error)) continue
-      events.warning(StatefulSet, set, 'FailedCreate', `${what} failed error: ${messageOf(error)}`)
+      events.warning(StatefulSet, set, 'FailedCreate', `Create Claim ${name} for ${whose} failed error: ${messageOf(error)}`)
       throw error
     }
   }
@@ -43,18 +48,41 @@ export async function retainClaims(
   condemned: V1Pod | undefined,
   context: ReconcileContext,
 ): Promise<void> {
-  const { cache, client } = context
+  const { cache, client, events } = context
   for (const { metadata } of claimsOf(set, ordinal)) {
     const claim = cache.get(PersistentVolumeClaim, metadata.namespace ?? '', metadata.name ?? '')
     if (claim === undefined || isDeleting(claim)) continue
     const wanted = wantedOwner(set, condemned)
     const others = otherOwners(claim, set, ordinal)
-    const next = wanted === undefined ? others : [...others, wanted]
+    const isForeign = hasRetentionPolicy(set) && others.some(({ controller }) => controller)
+    if (isForeign) {
+      const message =
+        `PersistentVolumeClaim ${metadata.name} has a conflicting OwnerReference that acts as a manging controller, ` +
+        'the retention policy is ignored for this claim'
+      events.warning(StatefulSet, set, 'ConflictingController', message)
+    }
+    const next = wanted === undefined || isForeign ? others : [...others, wanted]
     const isSame =
       next.length === (claim.metadata.ownerReferences ?? []).length &&
       next.every(({ uid }) => claim.metadata.ownerReferences?.some((reference) => reference.uid === uid))
     if (!isSame) await client.update(PersistentVolumeClaim, { ...claim, metadata: { ...claim.metadata, ownerReferences: next } })
   }
+}
+
+function hasRetentionPolicy({ spec }: V1StatefulSet): boolean {
+  const { whenDeleted, whenScaled } = spec?.persistentVolumeClaimRetentionPolicy ?? {}
+  return whenDeleted === 'Delete' || whenScaled === 'Delete'
+}
+
+/** It goes with a pod that was scaled away, and must not become the storage of the next one of that name. */
+function isStale(
+  { metadata }: V1PersistentVolumeClaim,
+  { spec, metadata: { name } }: V1StatefulSet,
+  ordinal: number,
+  uid: string | undefined,
+) {
+  if (spec?.persistentVolumeClaimRetentionPolicy?.whenScaled !== 'Delete') return false
+  return (metadata.ownerReferences ?? []).some((owner) => owner.kind === 'Pod' && owner.name === `${name}-${ordinal}` && owner.uid !== uid)
 }
 
 function wantedOwner(set: V1StatefulSet, condemned: V1Pod | undefined): V1OwnerReference | undefined {

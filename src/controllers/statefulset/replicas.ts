@@ -4,7 +4,7 @@ import type { V1ControllerRevision, V1StatefulSet } from '#api/apps/v1/types.gen
 import { Pod } from '#api/core/v1/pod/pod.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { scaledValue } from '#api/meta/int-or-string.ts'
-import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
+import { isAlreadyExists, isConflict, isNotFound } from '#api/meta/server-response.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { ensureClaims, retainClaims } from '#controllers/statefulset/claims.ts'
 import {
@@ -71,7 +71,7 @@ async function settle(
 ): Promise<boolean> {
   const { set } = view
   if (pod === undefined) {
-    if (!(await ensureClaims(set, ordinal, context))) {
+    if (!(await ensureClaims(set, ordinal, undefined, context))) {
       context.requeueAfter(1000)
       return false
     }
@@ -82,10 +82,10 @@ async function settle(
     if (!isDeleting(pod)) await deleteStatefulPod(set, pod, context)
     return false
   }
-  if (pod.status?.phase === 'Pending' && !isDeleting(pod)) await ensureClaims(set, ordinal, context)
+  if (pod.status?.phase === 'Pending' && !isDeleting(pod)) await ensureClaims(set, ordinal, pod, context)
   if (isOrdered && (isDeleting(pod) || !isGood(pod, set, context))) return false
   await retainClaims(set, ordinal, undefined, context)
-  if (!hasIdentity(pod, set, ordinal)) await context.client.update(Pod, withIdentity(pod, set, ordinal))
+  if (!hasIdentity(pod, set, ordinal)) await restoreIdentity(set, pod, ordinal, context)
   return true
 }
 
@@ -142,7 +142,7 @@ async function createStatefulPod(
   const keepsOld =
     updateStrategy?.type === 'RollingUpdate' && offset < (updateStrategy.rollingUpdate?.partition ?? set.status?.currentReplicas ?? 0)
   const pod = statefulPod(set, keepsOld ? currentRevision : updateRevision, ordinal)
-  const what = `create Pod ${pod.metadata.name} in StatefulSet ${set.metadata.name}`
+  const what = `Create Pod ${pod.metadata.name} in StatefulSet ${set.metadata.name}`
   try {
     await client.create(Pod, pod)
     events.normal(StatefulSet, set, 'SuccessfulCreate', `${what} successful`)
@@ -153,8 +153,20 @@ async function createStatefulPod(
   }
 }
 
+async function restoreIdentity(set: V1StatefulSet, pod: V1Pod, ordinal: number, { client, events }: ReconcileContext): Promise<void> {
+  const what = `Update Pod ${pod.metadata.name} in StatefulSet ${set.metadata.name}`
+  try {
+    await client.update(Pod, withIdentity(pod, set, ordinal))
+    events.normal(StatefulSet, set, 'SuccessfulUpdate', `${what} successful`)
+  } catch (error) {
+    // Somebody was faster; the next look sees what they did.
+    if (!isConflict(error)) events.warning(StatefulSet, set, 'FailedUpdate', `${what} failed error: ${messageOf(error)}`)
+    throw error
+  }
+}
+
 async function deleteStatefulPod(set: V1StatefulSet, { metadata }: V1Pod, { client, events }: ReconcileContext): Promise<void> {
-  const what = `delete Pod ${metadata.name} in StatefulSet ${set.metadata.name}`
+  const what = `Delete Pod ${metadata.name} in StatefulSet ${set.metadata.name}`
   try {
     await client.delete(Pod, metadata, metadata.uid === undefined ? {} : { uid: metadata.uid })
     events.normal(StatefulSet, set, 'SuccessfulDelete', `${what} successful`)

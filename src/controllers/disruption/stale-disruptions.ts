@@ -1,0 +1,42 @@
+import { Pod } from '#api/core/v1/pod/pod.ts'
+import type { V1Pod, V1PodCondition } from '#api/core/v1/types.gen.ts'
+import { formatTime, parseTime } from '#api/meta/time.ts'
+import { defineController } from '#controllers/runtime/define-controller.ts'
+import { isDeleting, isFinished, podCondition } from '#controllers/workload/pods.ts'
+
+/** How long a pod may be said to be about to go without going. */
+const patienceMs = 120_000
+
+/** Takes back what was said of pods that were to be disrupted and then were not. */
+export const staleDisruptions = defineController({
+  name: 'disruption-controller',
+  alias: 'disruption',
+  queueName: 'stale_pod_disruption',
+  serviceAccount: 'disruption-controller',
+  for: Pod,
+  concurrency: 1,
+  ignores: (pod) => staleCondition(pod) === undefined,
+
+  async reconcile(pod, { client, clock, requeueAfter }) {
+    const condition = staleCondition(pod)
+    if (condition === undefined) return
+    const leftMs = parseTime(condition.lastTransitionTime ?? '') + patienceMs - clock.now()
+    if (leftMs > 0) return requeueAfter(leftMs)
+    const { generation } = pod.metadata
+    const undone: V1PodCondition = {
+      type: 'DisruptionTarget',
+      status: 'False',
+      lastTransitionTime: formatTime(clock.now()),
+      ...(condition.observedGeneration === undefined || generation === undefined ? {} : { observedGeneration: generation }),
+    }
+    const conditions = (pod.status?.conditions ?? []).map((each) => (each.type === undone.type ? undone : each))
+    await client.updateStatus(Pod, { ...pod, status: { ...pod.status, conditions } })
+  },
+})
+
+/** What a node agent says takes as long as it takes. */
+function staleCondition(pod: V1Pod): V1PodCondition | undefined {
+  const condition = podCondition(pod, 'DisruptionTarget')
+  if (condition?.status !== 'True' || condition.reason === 'TerminationByKubelet') return undefined
+  return isDeleting(pod) || isFinished(pod) ? undefined : condition
+}
