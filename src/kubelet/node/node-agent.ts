@@ -123,6 +123,8 @@ export class NodeAgent {
       nodeUid: () => (this.node ?? node).metadata?.uid ?? '',
     })
     await this.#lease.start()
+    // What the API does not know is ended: it must have had its say.
+    await pods.ready
     if (this.#isStopped) return
     const present: V1Pod[] = []
     let take = (pod: V1Pod): void => void present.push(pod)
@@ -149,6 +151,11 @@ export class NodeAgent {
     this.#lease?.stop()
     for (const { worker } of this.#known.values()) worker.stop()
     this.#statuses.stop()
+  }
+
+  /** Looks at the node now instead of when it is time to. */
+  checkNode(): void {
+    this.#registration.checkNow()
   }
 
   /** Resolves when the events so far are written. */

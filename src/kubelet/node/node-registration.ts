@@ -82,6 +82,10 @@ export class NodeRegistration {
     this.#timer?.cancel()
   }
 
+  checkNow(): void {
+    this.#checkAfter(0)
+  }
+
   /** Asks the API for the node as it is now. */
   async refetch(): Promise<V1Node> {
     this.#node = await this.#options.client.get(Node, '', this.#options.node.name)
@@ -137,6 +141,7 @@ export class NodeRegistration {
   #checkAfter(delayMs: number): void {
     if (this.#isStopped) return
     const { clock, logger, node } = this.#options
+    this.#timer?.cancel()
     this.#timer = clock.after(delayMs, () => {
       this.#check()
         .catch((error: unknown) => {

@@ -8,6 +8,8 @@ export type PodSource = {
   /** Tells of the node's pods, those that are there first. */
   follow(node: string, listener: PodListener): Disposable
   get(namespace: string, name: string): V1Pod | undefined
+  /** Resolves when the present pods are known; absent where they are from the first. */
+  readonly ready?: Promise<void>
 }
 
 /** Where pods come from that the API did not make. A changed pod is another one: the old one goes, the new one comes. */

@@ -1,0 +1,236 @@
+/** A real node: every part of the agent put together over a container runtime. */
+import type { X509Certificate } from 'node:crypto'
+import { Node } from '#api/core/v1/node/node.ts'
+import { Service } from '#api/core/v1/service/service.ts'
+import type { V1Node } from '#api/core/v1/types.gen.ts'
+import { parseDurationMs } from '#api/meta/duration.ts'
+import type { Clock } from '#base/clock.ts'
+import { nodeDialer } from '#base/dialer.ts'
+import { type Files, hasCode } from '#base/files.ts'
+import { thisHost } from '#base/host.ts'
+import type { HttpClient } from '#base/http-client.ts'
+import type { TlsMaterial } from '#base/http-server.ts'
+import type { Logger } from '#base/log.ts'
+import type { Metrics } from '#base/metrics.ts'
+import { nodeMounts } from '#base/mounts.ts'
+import type { Random } from '#base/random.ts'
+import { nodeUpgradeClient } from '#base/upgrade-client.ts'
+import type { Client } from '#client/client.ts'
+import { EventRecorder } from '#client/events/event-recorder.ts'
+import { Informer } from '#client/informer/informer.ts'
+import { waitFor } from '#client/retry.ts'
+import { findCgroups } from '#kubelet/cgroups/cgroup-files.ts'
+import { PodCgroups } from '#kubelet/cgroups/pod-cgroups.ts'
+import type { KubeletConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
+import { hookRunner } from '#kubelet/hooks/hook-runner.ts'
+import { ImageManager } from '#kubelet/images/image-manager.ts'
+import { criImages } from '#kubelet/images/image-service.ts'
+import { pullSecretsOf } from '#kubelet/images/pull-secrets.ts'
+import { describeMachine } from '#kubelet/node/describe-machine.ts'
+import { NodeAgent } from '#kubelet/node/node-agent.ts'
+import { PodFeed } from '#kubelet/node/pod-feed.ts'
+import { grpcHealthCheck } from '#kubelet/probes/grpc-health.ts'
+import { ProbeManager } from '#kubelet/probes/probe-manager.ts'
+import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
+import { CriRuntime } from '#kubelet/runtimes/cri/cri-runtime.ts'
+import type { Runtime } from '#kubelet/runtimes/runtime.ts'
+import { KubeletServer } from '#kubelet/server/kubelet-server.ts'
+import { listenForNode, type NodeListeners, type NodePorts } from '#kubelet/server/listen-for-node.ts'
+import { PodDirectory } from '#kubelet/sources/pod-directory.ts'
+import type { StaticPodSource } from '#kubelet/sources/pod-source.ts'
+import { PodUrl } from '#kubelet/sources/pod-url.ts'
+import { NodeSurroundings } from '#kubelet/surroundings/node-surroundings.ts'
+
+export type NodeOptions = {
+  name: string
+  /** Speaks for the node. */
+  client: Client
+  configuration: KubeletConfiguration
+  /** The node's, the first one first. */
+  addresses: readonly string[]
+  labels: Record<string, string>
+  /** Where pods have their files. */
+  rootDirectory: string
+  /** The container runtime's. */
+  socket: string
+  /** What the agent says it is: `v1.36.4`. */
+  version: string
+  /** The agent's own server; absent where it has none. */
+  serving?: { tls: TlsMaterial; clientAuthorities(): readonly X509Certificate[]; takesAnyPort?: boolean }
+  /** Lays the network of pods once the node has its ranges of addresses; absent where that is somebody else's work. */
+  layNetwork?(podCidrs: readonly string[]): Promise<void>
+  /** The cgroup of all pods. */
+  podCgroup?: string
+  /** Goes on though the API server does not answer. */
+  isPatient?: boolean
+}
+
+export type NodeSeams = { clock: Clock; random: Random; logger: Logger; files: Files; metrics: Metrics; http(): HttpClient }
+
+export type RunningNode = {
+  readonly agent: NodeAgent
+  /** Where its server listens; undefined where it has none. */
+  readonly port: number | undefined
+  setTls(tls: TlsMaterial): void
+  /** Leaves the pods running. */
+  stop(): Promise<void>
+}
+
+/** What events miss is found this late at the latest. */
+const relistMs = 60_000
+const refreshMs = 60_000
+const networkPatienceMs = [20, 50, 100, 200, 400, 800, 1600, 3200]
+
+/** Resolves when the node is registered. What was begun is undone when it fails. */
+export async function startNode(options: NodeOptions, seams: NodeSeams): Promise<RunningNode> {
+  const { name, client, configuration, addresses, socket, rootDirectory, version, serving, isPatient = false } = options
+  const { clock, random, logger, files } = seams
+  await using begun = new AsyncDisposableStack()
+  const cri = begun.use(await CriClient.connect(socket))
+  const facts = await thisHost.facts()
+  const cgroups = configuration.cgroupsPerQOS ? await findCgroups(files) : undefined
+  const root = options.podCgroup ?? `${configuration.cgroupRoot.replace(/^\/|\/$/g, '')}/kubepods`.replace(/^\//, '')
+  const runtime = await CriRuntime.start({
+    ...{ client: cri, clock, logger, files },
+    capacity: { memoryBytes: facts.memoryBytes, hugePageSizes: hugePageSizes(facts.hugePages.keys()) },
+    security: {
+      seccompDirectory: `${rootDirectory}/seccomp`,
+      defaultSeccomp: configuration.seccompDefault ? 'RuntimeDefault' : 'Unconfined',
+    },
+    ...(cgroups === undefined ? {} : { cgroups: new PodCgroups({ cgroups, logger, root }) }),
+  })
+  begun.defer(() => runtime.stop())
+  const events = new EventRecorder({ client, clock, logger, component: 'kubelet', host: name })
+  const services = new Informer({ client, clock, random, logger, kind: Service })
+  services.start()
+  begun.defer(() => services.stop())
+  const images = new ImageManager({
+    ...{ images: criImages(cri), secrets: pullSecretsOf(client), clock },
+    ...(configuration.serializeImagePulls ? {} : { maxParallelPulls: Number.POSITIVE_INFINITY }),
+  })
+  let agent: NodeAgent | undefined
+  const surroundings = await NodeSurroundings.open({
+    ...{ client, clock, random, logger, events, files, mounts: nodeMounts, images, services, rootDirectory },
+    logDirectory: configuration.podLogsDir,
+    dns: { clusterDns: configuration.clusterDNS, clusterDomain: configuration.clusterDomain, resolvConf: configuration.resolvConf },
+    hostIps: addresses,
+    allocatable: () => agent?.node?.status?.allocatable ?? {},
+  })
+  begun.defer(() => surroundings.stop())
+  const recordFor: EventRecorder['recordFor'] = (...event) => events.recordFor(...event)
+  const probes = new ProbeManager({ runtime, clock, random, dialer: nodeDialer, checkHealth: grpcHealthCheck, recordFor })
+  const feed = PodFeed.ofNode(name, { client, clock, random, logger })
+  begun.defer(() => feed.stop())
+  const present = feed.start().then(async () => {
+    const others = [...(await runtime.podUids()), ...(agent?.pods ?? []).map(({ metadata }) => metadata.uid ?? '')]
+    await surroundings.resume(feed.podsOn(name), others)
+  })
+  present.catch(() => {})
+  const server = new KubeletServer({
+    ...{ nodeName: name, client, clock, files, logger, runtime, metrics: seams.metrics, configuration: () => configuration },
+    findPod: (namespace, pod) => agent?.pods.find(({ metadata }) => metadata.name === pod && metadata.namespace === namespace),
+    allPods: () => agent?.pods ?? [],
+    upgrades: begun.use(nodeUpgradeClient()),
+    access: {
+      clientAuthorities: serving?.clientAuthorities ?? (() => []),
+      reviewsTokens: configuration.authentication.webhook.enabled,
+      allowsAnonymous: configuration.authentication.anonymous.enabled,
+      allowsEverything: configuration.authorization.mode === 'AlwaysAllow',
+      tokenLastsMs: parseDurationMs(configuration.authentication.webhook.cacheTTL),
+      allowedLastsMs: parseDurationMs(configuration.authorization.webhook.cacheAuthorizedTTL),
+      deniedLastsMs: parseDurationMs(configuration.authorization.webhook.cacheUnauthorizedTTL),
+    },
+    nodeLogDirectory: '/var/log',
+  })
+  const listeners = await listen(server, options, seams)
+  begun.defer(() => listeners.close())
+  const port = listeners.secure?.port
+  const describe = () =>
+    describeMachine({
+      ...{ name, addresses, labels: options.labels, host: thisHost, rootDirectory, runtimeVersion: runtime.version, version },
+      ...{ maxPods: configuration.maxPods, reserved: [configuration.systemReserved, configuration.kubeReserved] },
+      ...{ taints: configuration.registerWithTaints, providerId: configuration.providerID },
+      ...(port === undefined ? {} : { port }),
+    })
+  const staticPods = await staticSources(options, seams, begun)
+  agent = new NodeAgent({
+    ...{ client, clock, random, logger, events, runtime, surroundings, probes, node: await describe(), describe, isPatient },
+    ...{ hooks: hookRunner({ runtime, clock, dialer: nodeDialer }), makesNode: configuration.registerNode, relistMs, refreshMs },
+    pods: { follow: (...args) => feed.follow(...args), get: (...args) => feed.get(...args), ready: present },
+    staticPods,
+  })
+  const started = agent
+  begun.defer(() => started.stop())
+  await started.start()
+  const isOver = new AbortController()
+  begun.defer(() => isOver.abort())
+  if (options.layNetwork !== undefined) {
+    layNetwork(started, runtime, options, seams, isOver.signal).catch((error: unknown) => {
+      if (!isOver.signal.aborted) logger.error('the network of pods could not be laid', { error: String(error) })
+    })
+  }
+  const running = begun.move()
+  return { agent: started, port, setTls: (tls) => listeners.secure?.setTls(tls), stop: () => running.disposeAsync() }
+}
+
+async function listen(server: KubeletServer, { configuration, serving }: NodeOptions, { logger }: NodeSeams): Promise<NodeListeners> {
+  const { enableServer, address, port, healthzBindAddress, healthzPort, readOnlyPort } = configuration
+  const ports: NodePorts = {
+    ...(enableServer && serving ? { secure: { host: address, port, tls: serving.tls } } : {}),
+    ...(healthzPort > 0 ? { health: { host: healthzBindAddress, port: healthzPort } } : {}),
+    ...(readOnlyPort > 0 ? { readOnly: { host: address, port: readOnlyPort } } : {}),
+  }
+  try {
+    return await listenForNode(server, ports)
+  } catch (error) {
+    if (!serving?.takesAnyPort || !hasCode(error, 'EADDRINUSE')) throw error
+    logger.info('the usual ports of node agents are in use; others are taken')
+    const { secure } = ports
+    return listenForNode(server, secure === undefined ? {} : { secure: { ...secure, port: 0 } })
+  }
+}
+
+async function staticSources(
+  { name: node, configuration }: NodeOptions,
+  { files, clock, logger, http }: NodeSeams,
+  begun: AsyncDisposableStack,
+): Promise<StaticPodSource[]> {
+  const { staticPodPath, staticPodURL, staticPodURLHeader, fileCheckFrequency, httpCheckFrequency } = configuration
+  const sources: (PodDirectory | PodUrl)[] = []
+  if (staticPodPath !== '') {
+    sources.push(new PodDirectory({ path: staticPodPath, node, files, clock, logger, checkMs: parseDurationMs(fileCheckFrequency) }))
+  }
+  if (staticPodURL !== '') {
+    const asking = { http: begun.use(http()), headers: staticPodURLHeader, checkMs: parseDurationMs(httpCheckFrequency) }
+    sources.push(new PodUrl({ url: staticPodURL, node, clock, logger, ...asking }))
+  }
+  for (const source of sources) {
+    begun.defer(() => source.stop())
+    await source.start()
+  }
+  return sources
+}
+
+/** The node is ready once the runtime has seen its network, which is told at once. */
+async function layNetwork(
+  agent: NodeAgent,
+  runtime: Runtime,
+  { client, name, layNetwork: lay }: NodeOptions,
+  { clock }: NodeSeams,
+  signal: AbortSignal,
+): Promise<void> {
+  const hasRanges = (node: V1Node | undefined) => (node?.spec?.podCIDRs ?? []).length > 0
+  const node = await waitFor(client, Node, { name }, hasRanges, { clock, signal, timeoutMs: Number.MAX_SAFE_INTEGER })
+  await lay?.(node?.spec?.podCIDRs ?? [])
+  for (const pauseMs of networkPatienceMs) {
+    const { networkProblem } = (await runtime.health?.()) ?? {}
+    if (networkProblem === undefined) break
+    await clock.sleep(pauseMs, signal)
+  }
+  agent.checkNode()
+}
+
+/** As the kernel writes them, from KiB. */
+function hugePageSizes(sizes: Iterable<number>): string[] {
+  return [...sizes].map((kibibytes) => (kibibytes >= 1 << 20 ? `${kibibytes >> 20}GB` : `${kibibytes >> 10}MB`))
+}
