@@ -1,24 +1,46 @@
 /** Loaded into a process that is measured (`node --import`): tells the parent, when asked, what the process has used. */
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 
-export type Measured = { longestBlockMs: number; cpuSeconds: number; residentMb: number }
+export type Measured = {
+  /** The most processor time that the thread of the event loop took before it came to its timers again: a machine that is busy with others does not count. */
+  longestHoldMs: number
+  /** The same by the clock on the wall. */
+  longestDelayMs: number
+  cpuSeconds: number
+  residentMb: number
+}
 
-const delay = monitorEventLoopDelay({ resolution: 1 })
 let cpuBefore = process.cpuUsage()
+let longestHoldMs = 0
+let longestDelayMs = 0
+let looking: NodeJS.Timeout | undefined
+
+function look(): void {
+  longestHoldMs = 0
+  longestDelayMs = 0
+  let [heldMs, seenMs] = [threadMs(), performance.now()]
+  clearInterval(looking)
+  looking = setInterval(() => {
+    const [nextHeldMs, nextSeenMs] = [threadMs(), performance.now()]
+    longestHoldMs = Math.max(longestHoldMs, nextHeldMs - heldMs)
+    longestDelayMs = Math.max(longestDelayMs, nextSeenMs - seenMs)
+    heldMs = nextHeldMs
+    seenMs = nextSeenMs
+  }, 1)
+}
+
+function threadMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
+}
 
 process.on('message', (question: 'start' | 'report' | 'collect') => {
   if (question === 'collect') globalThis.gc?.()
   const { user, system } = process.cpuUsage(cpuBefore)
-  const answer: Measured = {
-    longestBlockMs: delay.count === 0 ? 0 : delay.max / 1e6,
-    cpuSeconds: (user + system) / 1e6,
-    residentMb: process.memoryUsage.rss() / 2 ** 20,
-  }
+  const cpuSeconds = (user + system) / 1e6
+  process.send?.({ longestHoldMs, longestDelayMs, cpuSeconds, residentMb: process.memoryUsage.rss() / 2 ** 20 } satisfies Measured)
   if (question === 'start') {
-    delay.enable()
-    delay.reset()
+    look()
     cpuBefore = process.cpuUsage()
-  } else delay.disable()
-  process.send?.(answer)
+  } else clearInterval(looking)
 })
 process.channel?.unref()
