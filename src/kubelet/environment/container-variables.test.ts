@@ -136,3 +136,8 @@ test('services of the namespace are told of where links are wanted', async () =>
     'WEB_PORT_80_TCP_ADDR',
   ])
 })
+
+test('a limit that is not set is the one of the whole pod, before what the node has', async () => {
+  const limited = { ...pod, spec: { ...pod.spec, resources: { limits: { memory: '2Gi' } } } }
+  assert.deepEqual(await variablesOf(amount('limits.memory', '1Gi'), limited), { V: '2' })
+})

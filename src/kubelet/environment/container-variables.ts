@@ -3,7 +3,7 @@ import { quoted } from '#api/meta/check.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { expandVariables } from '#kubelet/environment/expand-variables.ts'
 import { podVariable } from '#kubelet/environment/pod-fields.ts'
-import { containerResource, type Resources } from '#kubelet/environment/resource-fields.ts'
+import { containerResource, podDefaultLimits, type Resources } from '#kubelet/environment/resource-fields.ts'
 import { serviceVariables } from '#kubelet/environment/service-variables.ts'
 
 /** What variables are made from besides the pod's own text. */
@@ -55,7 +55,7 @@ async function resolved(
   const { namespace = '' } = pod.metadata
   if (fieldRef !== undefined) return podVariable(fieldRef, pod, sources)
   if (resourceFieldRef !== undefined) {
-    return containerResource(resourceFieldRef, pod, resourceFieldRef.containerName || container, sources.allocatable)
+    return containerResource(resourceFieldRef, pod, resourceFieldRef.containerName || container, podDefaultLimits(pod, sources.allocatable))
   }
   if (configMapKeyRef !== undefined) {
     const { name = '', key, optional = false } = configMapKeyRef

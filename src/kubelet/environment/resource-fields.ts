@@ -6,25 +6,29 @@ export type Resources = { [resource: string]: string }
 
 const limited = ['cpu', 'memory', 'ephemeral-storage']
 
-/** In units of the divisor, rounded up. A limit that is not set is the pod's, or else all that the node has. */
+/** In units of the divisor, rounded up. Limits that are not set are the default ones. */
 export function containerResource(
   { resource, divisor = '0' }: V1ResourceFieldSelector,
   pod: V1Pod,
   container: V1Container | string | undefined,
-  allocatable: Resources,
+  defaultLimits: Resources,
 ): string {
   const { resources = {} } = typeof container === 'object' ? container : containerNamed(pod, container ?? '')
   const [, kind = '', name = ''] = /^(limits|requests)\.(.+)$/.exec(resource) ?? []
   if (!limited.includes(name) && !name.startsWith('hugepages-')) throw new Error(`unsupported container resource : ${resource}`)
   const amount =
-    kind === 'limits'
-      ? [resources.limits?.[name], ...(limited.includes(name) ? [pod.spec.resources?.limits?.[name], allocatable[name]] : [])]
-      : [resources.requests?.[name]]
+    kind === 'limits' ? [resources.limits?.[name], ...(limited.includes(name) ? [defaultLimits[name]] : [])] : [resources.requests?.[name]]
   const given = amount.map(quantity).find((value) => value !== undefined && !value.isZero) ?? quantityOf(0)
   const asked = quantity(divisor)
   const unit = asked === undefined || asked.isZero ? quantityOf(1) : asked
   const [left, right] = name === 'cpu' ? [given.milliValue(), unit.milliValue()] : [given.value(), unit.value()]
   return String(Math.ceil(left / right))
+}
+
+/** The pod's own limits, and else all that the node has. */
+export function podDefaultLimits({ spec }: V1Pod, allocatable: Resources): Resources {
+  const { cpu, memory } = spec.resources?.limits ?? {}
+  return { ...allocatable, ...(cpu === undefined ? {} : { cpu }), ...(memory === undefined ? {} : { memory }) }
 }
 
 const quantity = (text: string | undefined): Quantity | undefined => (text === undefined ? undefined : parseQuantity(String(text)))

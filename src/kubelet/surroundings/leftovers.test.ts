@@ -94,6 +94,23 @@ test('a later run of the agent keeps the files of running pods up to date, and r
   assert.equal(await fs.readFile(settings, 'utf8'), 'three')
 })
 
+test('a pod of which nothing but its uid is known is taken down as well', { skip }, async () => {
+  await using node = await aNode()
+  const pod = await aPod(node, 'web')
+  await node.sandbox(pod)
+  await node.container(pod)
+  await fs.mkdir(join(node.root, 'logs', 'of-somebody-else'))
+  await node.now(
+    node.surroundings.cleanUp({ metadata: { uid: pod.metadata.uid ?? '', name: '', namespace: '' }, spec: { containers: [] } }),
+  )
+  assert.deepEqual(await fs.readdir(join(node.root, 'pods')), [])
+  assert.deepEqual(await fs.readdir(join(node.root, 'logs')), ['of-somebody-else'])
+  for (const uid of ['', '.', '..', '../host', 'a/b']) {
+    await node.now(node.surroundings.cleanUp({ metadata: { uid, name: '', namespace: '' }, spec: { containers: [] } }))
+  }
+  assert.deepEqual((await fs.readdir(node.root)).sort(), ['logs', 'pods'])
+})
+
 test('what cannot be taken off is not removed, and all is gone once it can', { skip }, async () => {
   const state = { isBusy: true }
   await using node = await TestNode.start({

@@ -17,6 +17,14 @@ export async function removePod({ files, mounts }: LeftoverTools, directories: P
   await files.remove(directory)
 }
 
+/** By its uid alone, since that may be all that is known of it. */
+export async function removeLogs({ files }: LeftoverTools, directories: PodDirectories, uid: string): Promise<void> {
+  if (!isPlainName(uid)) return
+  for (const name of await files.list(directories.logRoot)) {
+    if (uidOfLogs(name) === uid) await files.remove(join(directories.logRoot, name))
+  }
+}
+
 /** Of pods that are no more: their directories, and their logs. One that cannot be removed is left for the next start. */
 export async function removeOrphans(tools: LeftoverTools, directories: PodDirectories, isKnown: (uid: string) => boolean): Promise<void> {
   const { files, logger } = tools
@@ -27,10 +35,16 @@ export async function removeOrphans(tools: LeftoverTools, directories: PodDirect
     )
   }
   for (const name of await files.list(directories.logRoot)) {
-    const [namespace, pod, uid, ...rest] = name.split('_')
-    if (!namespace || !pod || !uid || rest.length > 0 || isKnown(uid)) continue
+    const uid = uidOfLogs(name)
+    if (uid === undefined || isKnown(uid)) continue
     await files.remove(join(directories.logRoot, name))
   }
+}
+
+/** `NAMESPACE_NAME_UID`; anything else in the directory is somebody else's. */
+function uidOfLogs(name: string): string | undefined {
+  const [namespace, pod, uid, ...rest] = name.split('_')
+  return namespace && pod && uid && rest.length === 0 ? uid : undefined
 }
 
 const isPlainName = (name: string): boolean => name !== '' && !name.includes('/') && name !== '.' && name !== '..'
