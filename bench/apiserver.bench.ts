@@ -60,7 +60,7 @@ type Server = AsyncDisposable & {
 async function startServer(dataDir: string): Promise<Server> {
   const port = await freePort()
   const flags = ['--token', token, '--runtime', 'none', '--controllers=', '--scheduler=false']
-  const args = ['up', '--api-port', String(port), '--data-dir', dataDir, ...flags]
+  const args = ['up', '--runtime', 'none', '--api-port', String(port), '--data-dir', dataDir, ...flags]
   const environment = { NODE_COMPILE_CACHE: join(import.meta.dirname, '..', '.cache', 'compiled') }
   const server = await startMeasured('bin/typernetes.js', args, { readyText: 'The cluster is ready', environment })
   const url = `https://127.0.0.1:${port}`

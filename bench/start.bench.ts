@@ -40,7 +40,7 @@ async function best(start: () => Promise<Start>): Promise<Start> {
 export default async function (bench: Bench): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'tn-bench-'))
   const up = async (...flags: string[]) =>
-    started([join(repository, 'bin/typernetes.js'), 'up', '--api-port', String(await freePort()), ...flags])
+    started([join(repository, 'bin/typernetes.js'), 'up', '--runtime', 'none', '--api-port', String(await freePort()), ...flags])
   const bare = await best(() => started(['--input-type=module', '-e', bareServer]))
   let count = 0
   const comparedWith = 'a bare node:http2 server'
@@ -51,7 +51,20 @@ export default async function (bench: Bench): Promise<void> {
   const alone = ['--controllers=', '--scheduler=false']
   for (const flags of [alone, []]) {
     const port = String(await freePort())
-    await started([join(repository, 'bin/typernetes.js'), 'up', '--api-port', port, '--data-dir', join(directory, 'warm'), ...flags], true)
+    await started(
+      [
+        join(repository, 'bin/typernetes.js'),
+        'up',
+        '--runtime',
+        'none',
+        '--api-port',
+        port,
+        '--data-dir',
+        join(directory, 'warm'),
+        ...flags,
+      ],
+      true,
+    )
   }
   report('API server, first start', await best(() => up('--data-dir', join(directory, `first-${count++}`), ...alone)))
   report('API server, second start', await best(() => up('--data-dir', join(directory, 'first-0'), ...alone)))

@@ -42,6 +42,7 @@ export const thisProcess = {
   executable: process.execPath,
   environment: process.env as Record<string, string | undefined>,
   nodeVersion: process.version,
+  isRoot: process.getuid?.() === 0,
   /** `linux/amd64`, as Go writes it. */
   platform: `${process.platform === 'win32' ? 'windows' : process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
   residentBytes: () => process.memoryUsage.rss(),

@@ -45,6 +45,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('#cmd/scheduler/command.ts')).schedulerCommand,
   },
   {
+    name: 'kubelet',
+    summary: 'run a node agent against an API server',
+    load: async () => (await import('#cmd/kubelet/command.ts')).kubeletCommand,
+  },
+  {
     name: 'schedule',
     summary: 'explain why a pod goes where it goes, or nowhere',
     load: async () => (await import('#cmd/scheduler/schedule-command.ts')).scheduleCommand,

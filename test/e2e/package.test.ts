@@ -34,7 +34,7 @@ test('the packed package installs and starts a cluster that answers /livez', { t
 
     const port = await freePort()
     const program = join(directory, 'node_modules', '.bin', 'typernetes')
-    const child = spawn(program, ['up', '--data-dir', join(directory, 'data'), '--api-port', String(port)], {
+    const child = spawn(program, ['up', '--data-dir', join(directory, 'data'), '--api-port', String(port), '--runtime', 'none'], {
       env,
       stdio: ['ignore', 'pipe', 'inherit'],
     })

@@ -21,7 +21,7 @@ const repository = join(import.meta.dirname, '..', '..')
 /** A start that takes longer hangs. */
 const startLimitMs = 60_000
 
-/** Starts `typernetes up` with these further flags and resolves once it is ready. Leaves no process behind when it fails. */
+/** Starts `typernetes up` with these further flags, without a real node unless they speak of one, and resolves once it is ready. Leaves no process behind when it fails. */
 export async function startCluster(
   flags: readonly string[] = [],
   directory = mkdtempSync(join(tmpdir(), 'tn test ')),
@@ -29,7 +29,7 @@ export async function startCluster(
 ): Promise<RunningCluster> {
   const port = fixedPort ?? (await freePort())
   const token = 'test-token'
-  const args = ['up', '--data-dir', join(directory, 'data'), '--api-port', String(port), '--token', token, ...flags]
+  const args = ['up', '--data-dir', join(directory, 'data'), '--api-port', String(port), '--token', token, '--runtime', 'none', ...flags]
   const child = spawn(process.execPath, [join(repository, 'src/cmd/main.ts'), ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   const exited = new Promise<number | null>((resolve) => child.on('exit', (code) => resolve(code)))

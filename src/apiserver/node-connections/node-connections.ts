@@ -19,6 +19,8 @@ export type NodeConnectionSettings = {
   kubeletCertificateAuthority?: string | string[]
   /** The types of a node's addresses, the best one first. */
   kubeletPreferredAddressTypes?: readonly string[]
+  /** Where the agent of a node on this machine listens, though the node's address is another; undefined for the others. */
+  hostOf?(nodeName: string): string | undefined
   /** Nodes in this process, which have no server that listens. Undefined for the others. */
   connectNode?(nodeName: string): ((exchange: HttpExchange) => void) | undefined
 }
@@ -36,7 +38,7 @@ export type NodeConnection = {
   readonly unverified: Backend
   /** It takes WebSockets, so that nobody has to translate for it. */
   readonly takesWebSockets: boolean
-  /** It is in this process: there is no address to be looked at. */
+  /** It is in this process: its address is no matter of what may be reached. */
   readonly isInProcess: boolean
 }
 
@@ -61,7 +63,8 @@ export class NodeConnections implements Disposable {
       const backend = inProcessBackend(handle, nodeName)
       return { hostname: nodeName, port, backend, unverified: backend, takesWebSockets: true, isInProcess: true }
     }
-    const hostname = preferredAddress(node, settings.kubeletPreferredAddressTypes ?? preferredAddressTypes)
+    const own = settings.hostOf?.(nodeName)
+    const hostname = own ?? preferredAddress(node, settings.kubeletPreferredAddressTypes ?? preferredAddressTypes)
     const { verified, unverified } = this.#nodeClients()
     const host = joinedHostPort(hostname, String(port))
     return {
@@ -70,7 +73,7 @@ export class NodeConnections implements Disposable {
       backend: socketBackend(verified, 'https', host),
       unverified: socketBackend(unverified, 'https', host),
       takesWebSockets: node.status?.declaredFeatures?.includes('ExtendWebSocketsToKubelet') ?? false,
-      isInProcess: false,
+      isInProcess: own !== undefined,
     }
   }
 

@@ -18,7 +18,11 @@ import type { UpOptions } from '#cmd/up/options.ts'
 import { kubernetesVersionInfo } from '#cmd/version.ts'
 import type { ControllerManager } from '#controllers/runtime/controller-manager.ts'
 import type { SimulatedNodes } from '#kubelet/node/simulated-nodes.ts'
+import type { RunningNode } from '#kubelet/run-node.ts'
 import type { Store } from '#store/store.ts'
+
+/** Where the agent of the cluster's own node is reached by the API server beside it. */
+export const ownNodeHost = '127.0.0.1'
 
 export type ClusterSeams = { clock: Clock; random: Random; files: Files; logger: Logger }
 
@@ -41,6 +45,8 @@ export async function addClusterComponents(
   let manager: ControllerManager | undefined
   let scheduler: { stop(): Promise<void> } | undefined
   let nodes: SimulatedNodes | undefined
+  let node: RunningNode | undefined
+  let ownNode: string | undefined
   const selected = options.controllers.length === 0 ? [] : (await import('#cmd/up/controllers.ts')).selectedControllers(options)
   const url = () => `https://${urlHost(options.listen)}:${running?.listener?.port ?? options.apiPort}`
 
@@ -105,6 +111,10 @@ export async function addClusterComponents(
         version: kubernetesVersionInfo(),
         sharesStore: options.store.startsWith('etcd'),
         hostName: thisMachine().hostname,
+        nodeConnections: {
+          // The agent of the cluster's own node listens where the API server does.
+          hostOf: (name) => (name === ownNode ? ownNodeHost : undefined),
+        },
         aggregatesClusterRoles: !selected.some(({ alias }) => alias === 'clusterrole-aggregation'),
       }).catch((error: unknown) => {
         throw explainedListenError(error, options)
@@ -171,9 +181,22 @@ export async function addClusterComponents(
       stop: async () => nodes?.stop(),
     })
   }
-  if (options.runtime !== 'sim' && options.runtime !== 'none' && options.nodes > 0) {
-    logger.info('no container runtime can be used, so the cluster has no real nodes; --sim-nodes adds simulated ones', {
-      runtime: options.runtime,
+  if (!['sim', 'none'].includes(options.runtime) && options.nodes > 0) {
+    lifecycle.add({
+      name: 'node',
+      async start() {
+        if (running === undefined || keys === undefined) throw new Error('the API server comes first')
+        const { chooseRuntime } = await import('#cmd/up/container-runtime.ts')
+        const choice = await chooseRuntime(options, { files })
+        if (choice.kind === 'none') {
+          logger.info(`the cluster has no real node; --sim-nodes adds simulated ones: ${choice.why}`)
+          return
+        }
+        const { startRealNode, ownNodeName } = await import('#cmd/up/real-node.ts')
+        node = await startRealNode(running, keys, options, choice, seams)
+        ownNode = ownNodeName()
+      },
+      stop: async () => node?.stop(),
     })
   }
   return {

@@ -17,9 +17,6 @@ import type { Controller } from '#controllers/runtime/environment.ts'
 import { selectControllers } from '#controllers/runtime/select-controllers.ts'
 import { defaultSettings } from '#controllers/runtime/settings.ts'
 
-/** Where pods get their addresses from, a piece for each node. */
-const podCidr = '10.244.0.0/16'
-
 export const selectedControllers = ({ controllers: list }: UpOptions): Controller[] => selectControllers(controllers, list)
 
 export async function startControllers(
@@ -48,7 +45,7 @@ export async function startControllers(
       rootCa: keys.authority('ca').certificatePem,
       signToken: (claims) => signJwt(claims, keys.serviceAccountKeys.privateKey),
       allocateNodeCidrs: true,
-      clusterCidrs: [podCidr],
+      clusterCidrs: options.clusterCidr,
       serviceCidrs: options.serviceClusterIpRange.split(','),
       isEnabled: (gate) => gates.isEnabled(gate),
     },

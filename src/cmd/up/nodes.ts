@@ -16,25 +16,31 @@ export type NodesOptions = {
   clearsNotReadyTaint: boolean
 }
 
+/** Speaks for a node. */
+export function clientOfNode(running: RunningApiServer, node: string): Client {
+  return clientOf(running, `system:node:${node}`, ['system:nodes'])
+}
+
+function clientOf({ server }: RunningApiServer, name: string, groups: readonly string[]): Client {
+  const connection = new TrustedConnection({ name, groups, extra: {} })
+  return new Client({
+    transport: inProcessTransport(inProcess(server.handler.handle, connection)),
+    userAgent: `kubelet/${kubernetesVersion}`,
+  })
+}
+
 /** Resolves when all nodes are Ready. */
 export async function startSimulatedNodes(
-  { server }: RunningApiServer,
+  running: RunningApiServer,
   { count, clearsNotReadyTaint }: NodesOptions,
   { clock, random, logger }: ClusterSeams,
   signal: AbortSignal,
 ): Promise<SimulatedNodes> {
-  const clientOf = (name: string, groups: readonly string[]) => {
-    const connection = new TrustedConnection({ name, groups, extra: {} })
-    return new Client({
-      transport: inProcessTransport(inProcess(server.handler.handle, connection)),
-      userAgent: `kubelet/${kubernetesVersion}`,
-    })
-  }
   // One watch serves all nodes; a node by itself may see no pods but its own.
-  const allNodes = clientOf('typernetes:nodes', ['system:masters'])
+  const allNodes = clientOf(running, 'typernetes:nodes', ['system:masters'])
   const nodes = new SimulatedNodes({
     ...{ count, client: allNodes, clock, random, logger: logger.with({ component: 'kubelet' }), version: kubernetesVersion },
-    clientOf: (node) => clientOf(`system:node:${node}`, ['system:nodes']),
+    clientOf: (node) => clientOfNode(running, node),
   })
   await nodes.start(signal)
   if (clearsNotReadyTaint) {

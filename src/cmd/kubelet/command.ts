@@ -1,0 +1,47 @@
+/** `typernetes kubelet`: a node agent alone, against any API server. */
+import { addOptions, type Command, defineOptions, list, onOff, optionValues, text, wholeNumber } from '#base/options.ts'
+
+const fromFile = { defaultText: "the file's" }
+
+/** Upstream's names. What the configuration file can say too has no default of its own here. */
+export const kubeletOptions = defineOptions({
+  kubeconfig: text('how the API server is reached', { placeholder: 'FILE', default: '' }),
+  hostnameOverride: text("the node's name", { placeholder: 'NAME', default: '', defaultText: "the machine's" }),
+  nodeIp: list("the node's addresses, at most one of each family", { placeholder: 'ADDRESSES', default: [] }),
+  nodeLabels: list('labels for the node when it registers (a=b,…)', { default: [] }),
+  registerNode: onOff('make the node in the API', { default: true, ...fromFile }),
+  registerWithTaints: list('taints for the node when it registers (key=value:effect,…)', { default: [] }),
+  providerId: text('how the cloud knows the machine', { placeholder: 'ID', default: '', ...fromFile }),
+  rootDir: text('where pods have their files', { placeholder: 'DIR', default: '/var/lib/kubelet' }),
+  certDir: text('where a serving certificate is kept if none is given', { placeholder: 'DIR', default: '', defaultText: 'ROOT-DIR/pki' }),
+  containerRuntimeEndpoint: text('the container runtime (unix:///…)', { placeholder: 'URL', default: '', ...fromFile }),
+  podManifestPath: text('run the pods whose files lie in this directory', { placeholder: 'DIR', default: '', ...fromFile }),
+  manifestUrl: text('run the pods that this URL gives', { placeholder: 'URL', default: '', ...fromFile }),
+  clusterDns: list('name servers for pods', { default: [], ...fromFile }),
+  clusterDomain: text('the domain of the cluster', { placeholder: 'DOMAIN', default: '', ...fromFile }),
+  resolvConf: text('where pods with the node’s own DNS get it from', { placeholder: 'FILE', default: '', ...fromFile }),
+  maxPods: wholeNumber('how many pods the node takes', { default: 110, ...fromFile }),
+  address: text('serve on this address', { placeholder: 'ADDR', default: '0.0.0.0', ...fromFile }),
+  port: wholeNumber('serve on this port', { default: 10_250, ...fromFile }),
+  readOnlyPort: wholeNumber('also serve to anybody on this port; 0 does not', { default: 0, ...fromFile }),
+  healthzPort: wholeNumber('say on this port of the loopback that all is well; 0 does not', { default: 10_248, ...fromFile }),
+  tlsCertFile: text('the certificate to serve with', { placeholder: 'FILE', default: '', ...fromFile }),
+  tlsPrivateKeyFile: text('the key of that certificate', { placeholder: 'FILE', default: '', ...fromFile }),
+  clientCaFile: text('believe client certificates of this authority', { placeholder: 'FILE', default: '', ...fromFile }),
+  anonymousAuth: onOff('let those in who say nothing of themselves', { default: false, ...fromFile }),
+  authenticationTokenWebhook: onOff('ask the API server about tokens', { default: true, ...fromFile }),
+  authorizationMode: text('who may do what', { default: 'Webhook', choices: ['AlwaysAllow', 'Webhook'], ...fromFile }),
+  cgroupRoot: text('make the cgroups of pods below this one', { placeholder: 'CGROUP', default: '', ...fromFile }),
+  seccompDefault: onOff("give pods the runtime's seccomp profile unless they say otherwise", { default: false, ...fromFile }),
+  logLevel: text('how much is logged', { placeholder: 'LEVEL', default: 'info', choices: ['debug', 'info', 'warn', 'error'] }),
+})
+
+export function kubeletCommand(command: Command): void {
+  addOptions(command, kubeletOptions)
+  command.action(async () => {
+    const { config } = command.opts()
+    const wasGiven = (key: string) => command.getOptionValueSource(key) !== 'default'
+    const { runKubeletCommand } = await import('#cmd/kubelet/kubelet.ts')
+    await runKubeletCommand(optionValues(command, kubeletOptions), typeof config === 'string' ? config : undefined, wasGiven)
+  })
+}

@@ -1,0 +1,70 @@
+import { X509Certificate } from 'node:crypto'
+import { join } from 'node:path'
+import { systemClock } from '#base/clock.ts'
+import { nodeFiles } from '#base/files.ts'
+import { nodeHttpClient } from '#base/http-client.ts'
+import { Lifecycle, processSignals, runUntilSignal } from '#base/lifecycle.ts'
+import type { LogLevel } from '#base/log.ts'
+import { thisMachine, thisProcess } from '#base/machine.ts'
+import { Metrics } from '#base/metrics.ts'
+import type { OptionValues } from '#base/options.ts'
+import { pinoLogger } from '#base/pino-logger.ts'
+import { systemRandom } from '#base/random.ts'
+import { openClient } from '#client/kubeconfig/open-client.ts'
+import type { kubeletOptions } from '#cmd/kubelet/command.ts'
+import { servingCertificate } from '#cmd/kubelet/serving-certificate.ts'
+import { parseLabels, withFlags } from '#cmd/kubelet/settings.ts'
+import { kubernetesVersion } from '#cmd/version.ts'
+import { readKubeletConfiguration } from '#kubelet/configuration/read-configuration.ts'
+import { type RunningNode, startNode } from '#kubelet/run-node.ts'
+
+/** Runs a node agent until a signal ends it; its pods run on. */
+export async function runKubeletCommand(
+  options: OptionValues<typeof kubeletOptions>,
+  configPath: string | undefined,
+  wasGiven: (key: string) => boolean,
+): Promise<void> {
+  if (!thisProcess.isRoot) throw new Error('a node agent must be run by root (sudo)')
+  const [clock, random, files] = [systemClock, systemRandom, nodeFiles]
+  const logger = pinoLogger({ level: options.logLevel as LogLevel })
+  const read = configPath === undefined ? undefined : await readKubeletConfiguration(await files.readText(configPath), configPath)
+  if (read !== undefined && read.unheeded.length > 0) logger.warn('settings that change nothing here', { settings: read.unheeded })
+  const configuration = withFlags(read?.configuration, options, wasGiven)
+  const name = (options.hostnameOverride || thisMachine().hostname).toLowerCase()
+  const addresses = options.nodeIp.length > 0 ? [...options.nodeIp] : thisMachine().addresses().slice(0, 1)
+  const client = await openClient({ kubeconfig: options.kubeconfig, userAgent: `kubelet/${kubernetesVersion}` })
+  const caFile = configuration.authentication.x509.clientCAFile ?? ''
+  const authorities = caFile === '' ? [] : certificatesIn(await files.readText(caFile))
+  const certificates = options.certDir || join(options.rootDir, 'pki')
+  const tls = await servingCertificate(configuration, { name, addresses, directory: certificates }, { clock, random, files })
+  const lifecycle = new Lifecycle({ clock, logger })
+  let node: RunningNode | undefined
+  lifecycle.add({
+    name: 'node',
+    async start() {
+      node = await startNode(
+        {
+          ...{ name, client, configuration, addresses, labels: parseLabels(options.nodeLabels), rootDirectory: options.rootDir },
+          ...{ socket: configuration.containerRuntimeEndpoint, version: kubernetesVersion, isPatient: true },
+          serving: {
+            tls: { ...tls, ...(authorities.length > 0 ? { clientCa: authorities.map(String) } : {}) },
+            clientAuthorities: () => authorities,
+          },
+        },
+        { clock, random, files, logger, metrics: new Metrics(), http: () => nodeHttpClient() },
+      )
+    },
+    async stop() {
+      await node?.stop()
+      client[Symbol.dispose]()
+    },
+  })
+  await runUntilSignal(lifecycle, processSignals, () => thisProcess.print(`The node ${name} is at work`))
+  // Streams to pods that are still open may not keep us waiting.
+  thisProcess.exit(0)
+}
+
+function certificatesIn(pem: string): X509Certificate[] {
+  const found = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+  return found.map((text) => new X509Certificate(text))
+}

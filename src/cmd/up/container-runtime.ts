@@ -1,0 +1,70 @@
+/** Which container runtime a cluster's own node uses: one that is there, or a private containerd. */
+import { delimiter, join } from 'node:path'
+import type { Files } from '#base/files.ts'
+import { thisMachine, thisProcess } from '#base/machine.ts'
+import type { UpOptions } from '#cmd/up/options.ts'
+import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
+import { cniBinDirectory, privateContainerdSocket } from '#kubelet/runtimes/cri/private-containerd.ts'
+
+export type RuntimeChoice =
+  | { kind: 'socket'; socket: string }
+  | { kind: 'private'; directory: string }
+  /** Why there is none, and what to do about it. */
+  | { kind: 'none'; why: string }
+
+const usualSockets = ['/run/containerd/containerd.sock', '/run/crio/crio.sock', '/var/run/cri-dockerd.sock']
+const neededPrograms = ['containerd', 'containerd-shim-runc-v2', 'ctr', 'runc', 'ip', 'iptables']
+/** The kernel takes no longer ones for sockets. */
+const longestSocketPath = 107
+
+/** Throws where a runtime was asked for by name and cannot be had. */
+export async function chooseRuntime(options: UpOptions, seams: { files: Files }): Promise<RuntimeChoice> {
+  const { runtime, criSocket } = options
+  if (runtime === 'embedded') throw new Error('there is no embedded runtime yet; --runtime cri runs pods with containerd')
+  if (criSocket !== '') return { kind: 'socket', socket: criSocket.replace(/^unix:\/\//, '') }
+  const choice = await findRuntime(options, seams)
+  if (choice.kind === 'none' && runtime === 'cri') throw new Error(`--runtime cri: ${choice.why}`)
+  return choice
+}
+
+async function findRuntime({ dataDir }: UpOptions, { files }: { files: Files }): Promise<RuntimeChoice> {
+  if (thisMachine().platform !== 'linux') return { kind: 'none', why: 'real containers need Linux' }
+  if (!thisProcess.isRoot) return { kind: 'none', why: 'real containers need root (sudo)' }
+  const directory = containerdDirectory(dataDir)
+  // What was ours before stays ours, whatever else has been installed since.
+  if ((await files.stat(join(directory, 'config.toml'))) === undefined) {
+    for (const socket of usualSockets) if (await speaksCri(socket, files)) return { kind: 'socket', socket }
+  }
+  const missing = await missingPrograms(files)
+  if (missing.length > 0) {
+    const what = `no container runtime was found (${usualSockets.join(', ')}), and for a private one there is no ${missing.join(', ')}`
+    return { kind: 'none', why: `${what}; on Debian: apt install containerd runc containernetworking-plugins iptables` }
+  }
+  if (privateContainerdSocket(directory).length > longestSocketPath) {
+    return { kind: 'none', why: `the path of the data directory (${dataDir}) is too long for a socket in it; choose another --data-dir` }
+  }
+  return { kind: 'private', directory }
+}
+
+/** Everything of the private containerd: images, containers, socket, log. */
+export const containerdDirectory = (dataDir: string): string => join(dataDir, 'containerd')
+
+async function missingPrograms(files: Files): Promise<string[]> {
+  const directories = [...(thisProcess.environment['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin']
+  const missing: string[] = []
+  for (const program of neededPrograms) {
+    const places = await Promise.all(directories.map((directory) => files.stat(join(directory, program))))
+    if (places.every((place) => place === undefined)) missing.push(program)
+  }
+  if ((await files.stat(join(await cniBinDirectory(files), 'bridge'))) === undefined) missing.push("CNI's bridge plugin")
+  return missing
+}
+
+async function speaksCri(socket: string, files: Files): Promise<boolean> {
+  if ((await files.stat(socket))?.kind !== 'socket') return false
+  using client = await CriClient.connect(socket)
+  return client.call('version', { version: '0.1.0' }, { timeoutMs: 2000 }).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,100 @@
+/** The node of a cluster in one process: this machine, its pods in real containers. */
+import { X509Certificate } from 'node:crypto'
+import { join } from 'node:path'
+import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
+import { nodeIdentities, nodeServingName } from '#apiserver/pki/identities.ts'
+import type { RunningApiServer } from '#apiserver/run-api-server.ts'
+import { nodeHttpClient } from '#base/http-client.ts'
+import { thisMachine, thisProcess } from '#base/machine.ts'
+import { Metrics } from '#base/metrics.ts'
+import { nodeProcesses } from '#base/processes.ts'
+import { type ClusterSeams, ownNodeHost } from '#cmd/up/cluster.ts'
+import { containerdDirectory, type RuntimeChoice } from '#cmd/up/container-runtime.ts'
+import { clientOfNode } from '#cmd/up/nodes.ts'
+import type { UpOptions } from '#cmd/up/options.ts'
+import { kubernetesVersion } from '#cmd/version.ts'
+import { defaultKubeletConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
+import { ensureSandboxImage } from '#kubelet/images/import-image.ts'
+import { sandboxImageName } from '#kubelet/images/sandbox-image.ts'
+import { type RunningNode, startNode } from '#kubelet/run-node.ts'
+import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
+import { startContainerd } from '#kubelet/runtimes/cri/private-containerd.ts'
+import { bridgeNameOf, layBridgeNetwork } from '#network/bridge-network.ts'
+
+const systemNetworks = '/etc/cni/net.d'
+
+/** As nodes are named: the machine's name, in small letters. */
+export const ownNodeName = (): string => thisMachine().hostname.toLowerCase()
+
+export async function startRealNode(
+  running: RunningApiServer,
+  keys: ClusterKeys,
+  options: UpOptions,
+  choice: Exclude<RuntimeChoice, { kind: 'none' }>,
+  seams: ClusterSeams,
+): Promise<RunningNode> {
+  const { clock, random, files } = seams
+  const logger = seams.logger.with({ component: 'kubelet' })
+  const name = ownNodeName()
+  const { addresses, first } = ownAddresses(options.listen)
+  const isPrivate = choice.kind === 'private'
+  const networks = isPrivate ? join(containerdDirectory(options.dataDir), 'networks') : systemNetworks
+  const socket = isPrivate ? await privateSocket(choice.directory, networks, { ...seams, logger }) : choice.socket
+  await keys.add(nodeIdentities(name, addresses))
+  const tls = () => {
+    const { certificatePem: cert, privateKeyPem: key } = keys.identity(nodeServingName(name))
+    return { cert, key, clientCa: keys.authority('ca').certificatePem }
+  }
+  let authorities = [new X509Certificate(keys.authority('ca').certificatePem)]
+  const isPublic = options.listen !== 'localhost' && !options.listen.startsWith('127.') && options.listen !== '::1'
+  const bridge = bridgeNameOf(options.dataDir)
+  const node = await startNode(
+    {
+      ...{ name, socket, version: kubernetesVersion, addresses: [first], labels: {} },
+      client: clientOfNode(running, name),
+      configuration: {
+        ...defaultKubeletConfiguration(),
+        // A cluster for this machine alone is not reached from others, its node agent neither.
+        address: isPublic ? '0.0.0.0' : ownNodeHost,
+        clusterDomain: 'cluster.local',
+        podLogsDir: join(options.dataDir, 'logs', 'pods'),
+        serializeImagePulls: false,
+      },
+      rootDirectory: join(options.dataDir, 'kubelet'),
+      serving: { tls: tls(), clientAuthorities: () => authorities, takesAnyPort: true },
+      ...(isPrivate ? { podCgroup: `kubepods-${bridge}` } : {}),
+      async layNetwork(podCidrs) {
+        const network = { name: bridge, bridge, podCidrs, dataDirectory: join(containerdDirectory(options.dataDir), 'addresses') }
+        await layBridgeNetwork(network, networks, files)
+      },
+    },
+    { clock, random, logger, files, metrics: new Metrics(), http: () => nodeHttpClient() },
+  )
+  const watch = keys.onChange((changed) => {
+    if (changed.includes('ca')) authorities = [new X509Certificate(keys.authority('ca').certificatePem)]
+    if (changed.includes('ca') || changed.includes(nodeServingName(name))) node.setTls(tls())
+  })
+  return {
+    ...node,
+    async stop() {
+      watch[Symbol.dispose]()
+      await node.stop()
+    },
+  }
+}
+
+async function privateSocket(directory: string, cniConfigDirectory: string, { files, clock, logger }: ClusterSeams): Promise<string> {
+  const seams = { files, clock, logger, processes: nodeProcesses }
+  const { socket } = await startContainerd({ directory, sandboxImage: sandboxImageName, cniConfigDirectory }, seams)
+  using client = await CriClient.connect(socket)
+  await ensureSandboxImage(client, socket, thisProcess.platform.endsWith('arm64') ? 'arm64' : 'amd64', seams)
+  return socket
+}
+
+/** What the node is known by is an address that its pods can reach too, where the machine has one. */
+function ownAddresses(listen: string): { addresses: string[]; first: string } {
+  const addresses = thisMachine().addresses()
+  const isPlace = addresses.includes(listen)
+  const first = isPlace ? listen : (addresses.find((address) => !address.includes(':')) ?? addresses[0] ?? '127.0.0.1')
+  return { addresses, first }
+}
