@@ -36,3 +36,60 @@ const firstField = describeMessages({ First: 'containerId:1:string' }).First
 function firstFieldOf(bytes: Uint8Array): string {
   return (decodeMessage(firstField, bytes) as { containerId: string }).containerId
 }
+
+const store = describeMessages({
+  FieldMask: 'paths:1:string[]',
+  CreateLease: 'id:1:string labels:3:map',
+  DeleteLease: 'id:1:string sync:2:bool',
+  WriteRequest: 'action:1:int ref:2:string total:3:int expected:4:string offset:5:int data:6:bytes labels:7:map',
+  WriteResponse: 'action:1:int offset:4:int total:5:int digest:6:string',
+  ContentInfo: 'digest:1:string size:2:int labels:5:map',
+  UpdateContent: 'info:1:ContentInfo updateMask:2:FieldMask',
+  Descriptor: 'mediaType:1:string digest:2:string size:3:int annotations:5:map',
+  Image: 'name:1:string labels:2:map target:3:Descriptor',
+  CreateImage: 'image:1:Image',
+  UpdateImage: 'image:1:Image updateMask:2:FieldMask',
+})
+
+export const writeActions = { stat: 0, write: 1, commit: 2 } as const
+
+export type WriteRequest = {
+  action: number
+  ref: string
+  total?: number
+  expected?: string
+  offset?: number
+  data?: Uint8Array
+  labels?: Record<string, string>
+}
+export type StoredImage = {
+  name: string
+  labels?: Record<string, string>
+  target: { mediaType: string; digest: string; size: number; annotations?: Record<string, string> }
+}
+type Mask = { paths: string[] }
+
+const request = <T extends object>(service: string, type: keyof typeof store) => ({
+  path: `/containerd.services.${service}`,
+  encode: (value: T): Uint8Array => encodeMessage(store[type], value),
+})
+
+/** Calls of which only the success matters. */
+export const containerdCalls = {
+  createLease: request<{ id: string; labels: Record<string, string> }>('leases.v1.Leases/Create', 'CreateLease'),
+  deleteLease: request<{ id: string; sync: boolean }>('leases.v1.Leases/Delete', 'DeleteLease'),
+  updateContent: request<{ info: { digest: string; labels: Record<string, string> }; updateMask: Mask }>(
+    'content.v1.Content/Update',
+    'UpdateContent',
+  ),
+  createImage: request<{ image: StoredImage }>('images.v1.Images/Create', 'CreateImage'),
+  updateImage: request<{ image: StoredImage; updateMask: Mask }>('images.v1.Images/Update', 'UpdateImage'),
+}
+
+/** What belongs to a lease is not swept away while it lasts. */
+export const containerdLeaseHeader = 'containerd-lease'
+
+export const containerdWriteMethod = '/containerd.services.content.v1.Content/Write'
+export const encodeWriteRequest = (value: WriteRequest): Uint8Array => encodeMessage(store.WriteRequest, value)
+export const decodeWriteResponse = (bytes: Uint8Array): { action: number; offset: number } =>
+  decodeMessage(store.WriteResponse, bytes) as { action: number; offset: number }

@@ -56,35 +56,45 @@ function splitPath(path: string): { prefix: string; name: string } {
   throw new RangeError(`the path ${path} is too long for an archive`)
 }
 
-/** The files and directories of an archive, in its order; contents are views on it. */
-export function readTar(archive: Uint8Array): TarEntry[] {
-  const bytes = Buffer.from(archive.buffer, archive.byteOffset, archive.byteLength)
-  const entries: TarEntry[] = []
+/** A part of an archive, read where it lies: archives of images may be larger than memory. */
+export type TarSource = { readAt(position: number, sizeBytes: number): Promise<Uint8Array> }
+
+export type TarPlace = Omit<TarEntry, 'content'> & { position: number; sizeBytes: number }
+
+/** Where the files of an archive lie in it, in its order. */
+export async function listTar(source: TarSource): Promise<TarPlace[]> {
+  const places: TarPlace[] = []
   let longName: string | undefined
-  for (let at = 0; at + blockBytes <= bytes.length; ) {
-    const header = bytes.subarray(at, at + blockBytes)
-    if (header.every((byte) => byte === 0)) break
+  for (let at = 0; ; ) {
+    const header = bufferOf(await source.readAt(at, blockBytes))
+    if (header.length === 0 || header.every((byte) => byte === 0)) return places
+    if (header.length < blockBytes || !header.subarray(257, 262).equals(magic)) throw new RangeError('the file is no tar archive')
     const sizeBytes = Number.parseInt(textAt(header, 124, 12).trim() || '0', 8)
-    const start = at + blockBytes
-    if (!(sizeBytes >= 0) || start + sizeBytes > bytes.length) throw new RangeError('the archive is cut short')
-    const content = bytes.subarray(start, start + sizeBytes)
-    at = start + Math.ceil(sizeBytes / blockBytes) * blockBytes
+    const position = at + blockBytes
+    if (!(sizeBytes >= 0)) throw new RangeError('the archive is damaged')
+    at = position + Math.ceil(sizeBytes / blockBytes) * blockBytes
     const flag = textAt(header, 156, 1)
-    if (flag === 'L') longName = textAt(content, 0, content.length)
-    else if (flag === 'x') longName = /(?:^|\n)\d+ path=([^\n]*)\n/.exec(content.toString())?.[1] ?? longName
-    else {
-      const kind = flag === '5' ? 'directory' : flag === '2' ? 'symlink' : 'file'
-      const prefix = textAt(header, 345, 155)
-      const path = longName ?? (prefix === '' ? textAt(header, 0, 100) : `${prefix}/${textAt(header, 0, 100)}`)
-      longName = undefined
-      if (flag === 'g') continue
-      const mode = Number.parseInt(textAt(header, 100, 8).trim() || '0', 8)
-      const target = kind === 'symlink' ? { target: textAt(header, 157, 100) } : {}
-      entries.push({ path, kind, mode, content, ...target })
+    if (flag === 'L' || flag === 'x') {
+      if (sizeBytes > longestNameBytes) throw new RangeError('the archive is damaged')
+      const content = bufferOf(await source.readAt(position, sizeBytes))
+      longName =
+        flag === 'L' ? textAt(content, 0, content.length) : (/(?:^|\n)\d+ path=([^\n]*)\n/.exec(content.toString())?.[1] ?? longName)
+      continue
     }
+    if (flag === 'g') continue
+    const kind = flag === '5' ? 'directory' : flag === '2' ? 'symlink' : 'file'
+    const prefix = textAt(header, 345, 155)
+    const path = longName ?? (prefix === '' ? textAt(header, 0, 100) : `${prefix}/${textAt(header, 0, 100)}`)
+    longName = undefined
+    const mode = Number.parseInt(textAt(header, 100, 8).trim() || '0', 8)
+    places.push({ path, kind, mode, position, sizeBytes, ...(kind === 'symlink' ? { target: textAt(header, 157, 100) } : {}) })
   }
-  return entries
 }
+
+const magic = Buffer.from('ustar')
+const longestNameBytes = 1024 * 1024
+
+const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 function textAt(bytes: Buffer, start: number, size: number): string {
   const field = bytes.subarray(start, start + size)

@@ -26,7 +26,7 @@ export type TestContainerd = AsyncDisposable & {
   start(): Promise<void>
 }
 
-const programs = ['containerd', 'runc', 'ctr', 'ip', 'iptables']
+const programs = ['containerd', 'runc', 'ip', 'iptables']
 
 /** Why tests with real containers cannot be run here; false when they can: the value of a test's `skip`. */
 export function whyNoContainers(): string | false {
@@ -72,10 +72,10 @@ export async function startTestContainerd({ podCidr }: { podCidr: string }): Pro
     await start()
     using client = await CriClient.connect(socket)
     const architecture: Architecture = process.arch === 'arm64' ? 'arm64' : 'amd64'
-    await ensureSandboxImage(client, socket, architecture, { files, processes })
+    await ensureSandboxImage(client, architecture, { files, clock: systemClock })
     const archive = join(directory, 'test-image.tar')
     writeFileSync(archive, testImageArchive())
-    await importImages(socket, archive, { files, processes })
+    await importImages(client, archive, { files, clock: systemClock })
     rmSync(archive)
   } catch (error) {
     await dispose()

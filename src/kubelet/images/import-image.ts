@@ -1,31 +1,74 @@
-/** Brings images from files into containerd. */
+/** Brings images from files into containerd, through its own services at the socket where it speaks CRI. */
 import { join } from 'node:path'
-import type { Files } from '#base/files.ts'
-import type { Processes } from '#base/processes.ts'
+import { parseImageReference } from '#api/core/v1/pod-spec/image-reference.ts'
+import type { Clock } from '#base/clock.ts'
+import type { Files, OpenFile } from '#base/files.ts'
+import { GrpcError, grpcCodes } from '#base/grpc.ts'
+import { ContainerdStore } from '#kubelet/images/containerd-store.ts'
 import type { Architecture } from '#kubelet/images/pause-program.ts'
 import { sandboxImageArchive, sandboxImageName } from '#kubelet/images/sandbox-image.ts'
 import type { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
-import { kubernetesNamespace } from '#wire/containerd-messages.ts'
+import { type ArchivedBlob, readImageArchive } from '#wire/oci/read-image-archive.ts'
 
-export type ImportSeams = { files: Files; processes: Processes }
+export type ImportSeams = { files: Files; clock: Clock }
 
-/** Resolves with the names of the images that came in. */
-export async function importImages(socket: string, archiveFile: string, { processes }: ImportSeams): Promise<string[]> {
-  const args = ['--address', socket, '--namespace', kubernetesNamespace, 'images', 'import', archiveFile]
-  const { exitCode, stdout, stderr } = await processes.run('ctr', args)
-  if (exitCode !== 0) throw new Error(`containerd did not take the images of ${archiveFile}: ${stderr.trim() || stdout.trim()}`)
-  return [...stdout.matchAll(/^unpacking (\S+)/gm)].map(([, name = '']) => name)
+const chunkBytes = 1024 * 1024
+/** CRI hears of new images by events. */
+const noticedWithinMs = 5000
+
+/** Resolves with the names of the images that came in, once pods can use them. */
+export async function importImages(client: CriClient, archiveFile: string, { files, clock }: ImportSeams): Promise<string[]> {
+  await using file = await files.open(archiveFile, 'r')
+  const images = await readImageArchive(file)
+  const names: string[] = []
+  try {
+    await using store = await ContainerdStore.open(client.channel, clock)
+    for (const { names: given, target, blobs } of images) {
+      if (given.length === 0) throw new Error(`an image of ${archiveFile} has no name`)
+      for (const blob of blobs) await store.write(blob, contentOf(blob, file))
+      for (const name of given.map(fullName)) {
+        await store.setImage({ name, target })
+        names.push(name)
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof GrpcError) || error.code !== grpcCodes.unimplemented) throw error
+    throw new Error('only containerd takes images from files; this runtime has a command of its own for it')
+  }
+  for (const name of names) await untilNoticed(client, name, clock)
+  return names
+}
+
+async function* contentOf({ content, sizeBytes }: ArchivedBlob, file: OpenFile): AsyncGenerator<Uint8Array> {
+  if ('bytes' in content) return yield content.bytes
+  for (let at = 0; at < sizeBytes; at += chunkBytes) yield file.readAt(content.position + at, Math.min(chunkBytes, sizeBytes - at))
+}
+
+/** Docker leaves out what is usual: `busybox` is `docker.io/library/busybox:latest`. */
+export function fullName(name: string): string {
+  const parsed = parseImageReference(name)
+  if (parsed === undefined) throw new Error(`${name} is no name of an image`)
+  const { repository, tag, digest } = parsed
+  return `${repository}${tag === undefined ? '' : `:${tag}`}${digest === undefined ? '' : `@${digest}`}`
+}
+
+async function untilNoticed(client: CriClient, image: string, clock: Clock): Promise<void> {
+  const untilMs = clock.monotonic() + noticedWithinMs
+  while ((await client.call('imageStatus', { image: { image } })).image === undefined) {
+    if (clock.monotonic() > untilMs) throw new Error(`containerd has taken the image ${image} in, and does not show it`)
+    await clock.sleep(10)
+  }
 }
 
 /** Makes the image of sandboxes known to the runtime, where it is not. */
-export async function ensureSandboxImage(client: CriClient, socket: string, architecture: Architecture, seams: ImportSeams): Promise<void> {
+export async function ensureSandboxImage(client: CriClient, architecture: Architecture, seams: ImportSeams): Promise<void> {
   const { image } = await client.call('imageStatus', { image: { image: sandboxImageName } })
   if (image !== undefined) return
   const directory = await seams.files.temporaryDirectory('typernetes-pause-')
   try {
     const file = join(directory, 'pause.tar')
     await seams.files.write(file, sandboxImageArchive(architecture))
-    await importImages(socket, file, seams)
+    await importImages(client, file, seams)
   } finally {
     await seams.files.remove(directory)
   }

@@ -1,6 +1,6 @@
 /** Images of containers as one file: OCI's image layout in a tar archive. */
 import { createHash } from 'node:crypto'
-import { readTar, type TarEntry, writeTar } from '#wire/tar.ts'
+import { type TarEntry, writeTar } from '#wire/tar.ts'
 
 export type ImageContent = {
   /** `registry/repository:tag` */
@@ -23,7 +23,7 @@ export type ImageConfig = {
   StopSignal?: string
 }
 
-type Descriptor = { mediaType: string; digest: string; size: number; annotations?: Record<string, string> }
+export type Descriptor = { mediaType: string; digest: string; size: number; annotations?: Record<string, string> }
 
 const mediaTypes = {
   layer: 'application/vnd.oci.image.layer.v1.tar',
@@ -76,17 +76,3 @@ export function digestOf(content: Uint8Array): string {
 }
 
 const jsonBytes = (value: object): Uint8Array => Buffer.from(JSON.stringify(value))
-
-/** The names of the images in an archive of OCI's layout or Docker's. */
-export function imageNamesIn(archive: Uint8Array): string[] {
-  const entries = new Map(readTar(archive).map((entry) => [entry.path.replace(/^\.\//, ''), entry.content ?? Buffer.alloc(0)]))
-  const json = (path: string): unknown => {
-    const content = entries.get(path)
-    return content === undefined ? undefined : JSON.parse(Buffer.from(content).toString())
-  }
-  const docker = json('manifest.json') as { RepoTags?: string[] | null }[] | undefined
-  if (docker !== undefined) return docker.flatMap(({ RepoTags }) => RepoTags ?? [])
-  const index = json('index.json') as { manifests?: Descriptor[] } | undefined
-  if (index === undefined) throw new Error('the file is no image archive: it has neither manifest.json nor index.json')
-  return (index.manifests ?? []).flatMap(({ annotations }) => annotations?.['io.containerd.image.name'] ?? [])
-}
