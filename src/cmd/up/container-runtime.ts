@@ -13,7 +13,7 @@ export type RuntimeChoice =
   | { kind: 'none'; why: string }
 
 const usualSockets = ['/run/containerd/containerd.sock', '/run/crio/crio.sock', '/var/run/cri-dockerd.sock']
-const neededPrograms = ['containerd', 'containerd-shim-runc-v2', 'ctr', 'runc', 'ip', 'iptables']
+const neededPrograms = ['containerd', 'containerd-shim-runc-v2', 'runc', 'ip', 'iptables']
 /** The kernel takes no longer ones for sockets. */
 const longestSocketPath = 107
 

@@ -21,6 +21,7 @@ import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
 import { startContainerd } from '#kubelet/runtimes/cri/private-containerd.ts'
 import { bridgeNameOf, layBridgeNetwork } from '#network/bridge-network.ts'
 
+const aliveCheckMs = 3000
 const systemNetworks = '/etc/cni/net.d'
 
 /** As nodes are named: the machine's name, in small letters. */
@@ -39,7 +40,8 @@ export async function startRealNode(
   const { addresses, first } = ownAddresses(options.listen)
   const isPrivate = choice.kind === 'private'
   const networks = isPrivate ? join(containerdDirectory(options.dataDir), 'networks') : systemNetworks
-  const socket = isPrivate ? await privateSocket(choice.directory, networks, { ...seams, logger }) : choice.socket
+  const containerd = isPrivate ? await keepContainerd(choice.directory, networks, { ...seams, logger }) : undefined
+  const socket = containerd?.socket ?? (choice.kind === 'socket' ? choice.socket : '')
   await keys.add(nodeIdentities(name, addresses))
   const tls = () => {
     const { certificatePem: cert, privateKeyPem: key } = keys.identity(nodeServingName(name))
@@ -78,17 +80,33 @@ export async function startRealNode(
     ...node,
     async stop() {
       watch[Symbol.dispose]()
+      containerd?.stop()
       await node.stop()
     },
   }
 }
 
-async function privateSocket(directory: string, cniConfigDirectory: string, { files, clock, logger }: ClusterSeams): Promise<string> {
+/** Starts our own containerd where it does not run, now and whenever it is found to have ended; it is left running at the end. */
+async function keepContainerd(directory: string, cniConfigDirectory: string, { files, clock, logger }: ClusterSeams) {
   const seams = { files, clock, logger, processes: nodeProcesses }
-  const { socket } = await startContainerd({ directory, sandboxImage: sandboxImageName, cniConfigDirectory }, seams)
+  const start = () => startContainerd({ directory, sandboxImage: sandboxImageName, cniConfigDirectory }, seams)
+  let { socket, pid } = await start()
   using client = await CriClient.connect(socket)
   await ensureSandboxImage(client, socket, thisProcess.platform.endsWith('arm64') ? 'arm64' : 'amd64', seams)
-  return socket
+  let isStarting = false
+  const timer = clock.every(aliveCheckMs, async () => {
+    if (isStarting || nodeProcesses.isAlive(pid)) return
+    isStarting = true
+    logger.warn('containerd has ended and is started again', { pid })
+    try {
+      pid = (await start()).pid
+    } catch (error) {
+      logger.error('containerd could not be started', { error: String(error) })
+    } finally {
+      isStarting = false
+    }
+  })
+  return { socket, stop: () => timer.cancel() }
 }
 
 /** What the node is known by is an address that its pods can reach too, where the machine has one. */
