@@ -12,6 +12,8 @@ export type PodSurroundings = {
   prepareContainer(pod: V1Pod, container: V1Container, context: ContainerContext, signal: AbortSignal): Promise<ContainerPlan>
   /** The pod has changed, or time has passed: brings files that mirror objects up to date. */
   refresh(pod: V1Pod): Promise<void>
+  /** No container of the pod runs or will run any more: gives back what only they need. Logs and last words stay. */
+  finish?(pod: V1Pod): Promise<void>
   /** Nothing of the pod runs any more: takes down what was made for it. */
   cleanUp(pod: V1Pod): Promise<void>
 }

@@ -182,6 +182,7 @@ export class PodWorker {
       await this.#forgetContainers(observed)
       return
     }
+    if (next.isOver) await this.#options.surroundings.finish?.(pod)
     for (const step of next.steps) await this.#take(step)
     this.#wakeAt(earliest(next.wakeAtMs, isEnding ? undefined : this.#deadlineMs(pod)))
   }

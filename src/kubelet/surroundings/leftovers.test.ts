@@ -111,6 +111,23 @@ test('a pod of which nothing but its uid is known is taken down as well', { skip
   assert.deepEqual((await fs.readdir(node.root)).sort(), ['logs', 'pods'])
 })
 
+test('a pod that has ended gives its volumes back, and keeps its logs and last words', { skip }, async () => {
+  await using node = await aNode()
+  const pod = await aPod(node, 'web')
+  await node.sandbox(pod)
+  const plan = await node.container(pod)
+  await fs.writeFile(plan.terminationMessageFile ?? '', 'done')
+  for (let count = 0; count < 2; count++) await node.now(node.surroundings.finish(pod))
+  assert.deepEqual(await nodeMounts.below(node.root), [])
+  assert.deepEqual((await fs.readdir(podDirectory(node, pod))).sort(), ['containers', 'etc-hosts'])
+  assert.equal(await fs.readFile(plan.terminationMessageFile ?? '', 'utf8'), 'done')
+  assert.equal((await fs.readdir(join(node.root, 'logs'))).length, 1)
+  // Nothing is watched or renewed for it any more.
+  await node.cluster.client.delete(ConfigMap, { namespace: 'default', name: 'c' })
+  await node.cluster.advance({ hours: 1 })
+  assert.deepEqual(node.events, [])
+})
+
 test('what cannot be taken off is not removed, and all is gone once it can', { skip }, async () => {
   const state = { isBusy: true }
   await using node = await TestNode.start({

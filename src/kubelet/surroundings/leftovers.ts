@@ -8,9 +8,21 @@ import type { PodDirectories } from '#kubelet/surroundings/pod-directories.ts'
 export type LeftoverTools = { files: Files; mounts: Mounts; logger: Logger }
 
 /** Rejects, and removes nothing, while something is still mounted there. */
-export async function removePod({ files, mounts }: LeftoverTools, directories: PodDirectories, uid: string): Promise<void> {
-  const directory = directories.pod(uid)
-  if (!isPlainName(uid) || (await files.stat(directory)) === undefined) return
+export async function removePod(tools: LeftoverTools, directories: PodDirectories, uid: string): Promise<void> {
+  if (isPlainName(uid)) await removeUnmounted(tools, directories.pod(uid))
+}
+
+/** What containers leave to read stays: their last words. */
+export async function removeVolumes(tools: LeftoverTools, directories: PodDirectories, uid: string): Promise<void> {
+  if (!isPlainName(uid)) return
+  // What is mounted from a volume first.
+  for (const directory of [directories.subPaths(uid), directories.volumes(uid), directories.plugins(uid)]) {
+    await removeUnmounted(tools, directory)
+  }
+}
+
+async function removeUnmounted({ files, mounts }: LeftoverTools, directory: string): Promise<void> {
+  if ((await files.stat(directory)) === undefined) return
   for (const place of await mounts.below(directory)) await mounts.unmount(place)
   const [left] = await mounts.below(directory)
   if (left !== undefined) throw new Error(`${left} is still mounted`)

@@ -22,7 +22,7 @@ import { type DnsSettings, podDns } from '#kubelet/environment/pod-dns.ts'
 import { type ContainerContext, type PodSurroundings, StartFailure } from '#kubelet/pod-worker/pod-surroundings.ts'
 import type { ContainerPlan, DnsPlan, Mount, SandboxPlan } from '#kubelet/runtimes/plans.ts'
 import { volumeMounts } from '#kubelet/surroundings/container-mounts.ts'
-import { removeLogs, removeOrphans, removePod } from '#kubelet/surroundings/leftovers.ts'
+import { removeLogs, removeOrphans, removePod, removeVolumes } from '#kubelet/surroundings/leftovers.ts'
 import { PodDirectories } from '#kubelet/surroundings/pod-directories.ts'
 import { PodVolumes } from '#kubelet/volumes/pod-volumes.ts'
 import { podUid } from '#kubelet/volumes/volume-plugin.ts'
@@ -117,6 +117,11 @@ export class NodeSurroundings implements PodSurroundings {
 
   async refresh(pod: V1Pod): Promise<void> {
     if (!isFinished(pod)) await this.#volumes.refresh(pod)
+  }
+
+  async finish(pod: V1Pod): Promise<void> {
+    await this.#volumes.forget(podUid(pod))
+    await removeVolumes(this.#options, this.#directories, podUid(pod))
   }
 
   async cleanUp(pod: V1Pod): Promise<void> {

@@ -35,8 +35,11 @@ export class PodDirectories {
   container(uid: string, container: string): string {
     return join(this.pod(uid), 'containers', container)
   }
+  subPaths(uid: string): string {
+    return join(this.pod(uid), 'volume-subpaths')
+  }
   subPath(uid: string, volume: string, container: string, mountIndex: number): string {
-    return join(this.pod(uid), 'volume-subpaths', volume, container, String(mountIndex))
+    return join(this.subPaths(uid), volume, container, String(mountIndex))
   }
   hostsFile(uid: string): string {
     return join(this.pod(uid), 'etc-hosts')

@@ -52,6 +52,7 @@ type Problem = { volume: string; error: unknown }
 const firstRetryMs = 500
 const longestRetryMs = 122_000
 const syncPeriodMs = 60_000
+const longWaitMs = 123_000
 /** Who authorizes may see a pod later than its node does. */
 const patience = { tries: 5, firstMs: 50 }
 
@@ -85,6 +86,7 @@ export class PodVolumes {
    */
   async setUp(pod: V1Pod, signal: AbortSignal): Promise<void> {
     const entry = this.#entryOf(pod)
+    let untoldSinceMs = this.#options.clock.now()
     for (let tries = 0; ; tries++) {
       signal.throwIfAborted()
       const changed = new Promise<void>((resolve) => {
@@ -95,6 +97,11 @@ export class PodVolumes {
       signal.throwIfAborted()
       const isEarly = tries < patience.tries && problems.every(({ error }) => isRefusal(error))
       if (!isEarly) this.#tellOf(problems, entry.pod)
+      if (this.#options.clock.now() - untoldSinceMs >= longWaitMs) {
+        untoldSinceMs = this.#options.clock.now()
+        const which = `unmounted volumes=[${problems.map(({ volume }) => volume).join(' ')}], unattached volumes=[], failed to process volumes=[]`
+        this.#warn(entry.pod, `Unable to attach or mount volumes: ${which}: context deadline exceeded`)
+      }
       const pauseMs = isEarly ? patience.firstMs * 2 ** tries : Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(tries, 10))
       await this.#pause(pauseMs, changed, signal)
     }
@@ -245,8 +252,12 @@ export class PodVolumes {
   #tellOf(problems: readonly Problem[], pod: V1Pod): void {
     for (const { volume, error } of problems) {
       const why = error instanceof Error ? error.message : String(error)
-      this.#options.events.warning(Pod, pod, 'FailedMount', `MountVolume.SetUp failed for volume "${volume}" : ${why}`)
+      this.#warn(pod, `MountVolume.SetUp failed for volume "${volume}" : ${why}`)
     }
+  }
+
+  #warn(pod: V1Pod, message: string): void {
+    this.#options.events.warning(Pod, pod, 'FailedMount', message)
   }
 }
 

@@ -108,6 +108,20 @@ test('what a pod waits for lets it start as soon as it is there', { skip }, asyn
   assert.equal(await node.read(await node.container(pod), '/v/k'), 'v')
 })
 
+test('a pod that waits for long is told so once in a while', { skip }, async () => {
+  await using node = await TestNode.start()
+  const pod = await node.create(withVolume({ secret: { secretName: 'late' } }))
+  const abort = new AbortController()
+  const started = node.surroundings.prepareSandbox(pod, abort.signal)
+  started.catch(() => undefined)
+  while (node.events.length < 15) await node.cluster.clock.advance(100)
+  const long =
+    'Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], failed to process volumes=[]: context deadline exceeded'
+  assert.ok(node.events.includes(`FailedMount: ${long}`), node.events.join('\n'))
+  abort.abort(new Error('given up'))
+  await assert.rejects(node.now(started), /given up/)
+})
+
 test('an object that is optional and comes later is shown then, and one that goes away leaves its files', { skip }, async () => {
   await using node = await TestNode.start()
   const pod = await node.create(withVolume({ configMap: { name: 'c', optional: true } }))
