@@ -16,6 +16,7 @@ export type Fate = 'runs' | 'succeeds' | 'fails' | 'hangs'
 
 export type FakeNodesOptions = {
   nodeCount?: number
+  zoneCount?: number
   fateOf?(pod: V1Pod): Fate
   /** How long pods take to start, to finish, and to end. */
   startMs?: number
@@ -42,6 +43,7 @@ export class FakeNodes {
     this.#clock = clock
     this.#options = {
       nodeCount: 3,
+      zoneCount: 3,
       fateOf: () => 'runs',
       startMs: 1000,
       workMs: 1000,
@@ -58,7 +60,7 @@ export class FakeNodes {
   }
 
   async start(): Promise<void> {
-    for (const [index, name] of this.names().entries()) await this.addNode(name, index % 3)
+    for (const [index, name] of this.names().entries()) await this.addNode(name, index % this.#options.zoneCount)
     this.#informer.addHandler({
       onAdd: (pod) => this.#look(pod),
       onUpdate: (pod) => this.#look(pod),

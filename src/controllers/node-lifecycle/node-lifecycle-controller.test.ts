@@ -90,6 +90,108 @@ test('a zone that is down is cleared one node after the other', async () => {
   assert.equal(await driven(), 3)
 })
 
+const drivenAway = async (cluster: FakeCluster): Promise<number> => {
+  const all = await Promise.all(cluster.nodes.names().map((name) => taints(cluster, name)))
+  return all.filter((each) => each.includes('unreachable:NoExecute')).length
+}
+
+const silenceSome = (cluster: FakeCluster, count: number) => {
+  for (const name of cluster.nodes.names().slice(0, count)) cluster.nodes.silence(name)
+}
+
+/** What zones of how many nodes, how many of them silent, and how many nodes are cleared after the given time. */
+const disruptions: { name: string; options: FakeClusterOptions; silent: number; after: [minutes: number, driven: number][] }[] = [
+  {
+    name: 'more than half of a small cluster down: eviction stops',
+    options: { nodeCount: 10, zoneCount: 1 },
+    silent: 6,
+    after: [
+      [3, 0],
+      [20, 0],
+    ],
+  },
+  {
+    name: 'less than half of it down: one node after the other is cleared',
+    options: { nodeCount: 10, zoneCount: 1 },
+    silent: 4,
+    after: [[3, 4]],
+  },
+  {
+    name: 'more than half of a large cluster down: eviction slows down',
+    options: { nodeCount: 10, zoneCount: 1, settings: { largeClusterSizeThreshold: 9 } },
+    silent: 6,
+    after: [
+      [2, 1],
+      [4, 2],
+      [20, 6],
+    ],
+  },
+  {
+    name: 'two silent nodes are never a disruption, however small the zone',
+    options: { nodeCount: 3, zoneCount: 1 },
+    silent: 2,
+    after: [[3, 2]],
+  },
+]
+for (const { name, options, silent, after } of disruptions) {
+  test(name, async () => {
+    await using cluster = await start(options)
+    await cluster.advance({ minutes: 1 })
+    silenceSome(cluster, silent)
+    let passed = 0
+    for (const [minutes, driven] of after) {
+      await cluster.advance({ minutes: minutes - passed })
+      passed = minutes
+      assert.equal(await drivenAway(cluster), driven, `after ${minutes} minutes`)
+    }
+  })
+}
+
+test('when half of the cluster goes and then the rest, nodes that were being cleared are spared; when some come back, it goes on', async () => {
+  await using cluster = await start({ nodeCount: 6, zoneCount: 2 })
+  await aPodOn(cluster, 'node-1')
+  await cluster.advance({ minutes: 1 })
+  silenceSome(cluster, 2)
+  await cluster.advance({ minutes: 2 })
+  assert.equal(await drivenAway(cluster), 2)
+  silenceSome(cluster, 6)
+  await cluster.advance({ minutes: 2 })
+  assert.equal(await drivenAway(cluster), 0)
+  await cluster.advance({ minutes: 10 })
+  assert.equal((await cluster.get(Pod, 'default', 'p')).metadata.deletionTimestamp, undefined)
+  for (const name of ['node-3', 'node-4', 'node-5', 'node-6']) cluster.nodes.wake(name)
+  await cluster.advance({ minutes: 2 })
+  assert.equal(await drivenAway(cluster), 2)
+})
+
+test('a pod leaves a silent node when it tolerates that no longer; one that tolerates it forever stays', async () => {
+  await using cluster = await start()
+  const toleration = { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute' }
+  const pods = {
+    short: [{ ...toleration, tolerationSeconds: 60 }],
+    forever: [toleration],
+    never: [{ ...toleration, tolerationSeconds: 0 }],
+  }
+  for (const [name, tolerations] of Object.entries(pods)) {
+    await cluster.create(Pod, {
+      metadata: { namespace: 'default', name },
+      spec: { nodeName: 'node-1', tolerations, containers: [{ name: 'main', image: 'a' }] },
+    })
+  }
+  await cluster.advance({ minutes: 1 })
+  cluster.nodes.silence('node-1')
+  const leaving = async () => {
+    const all = await cluster.list(Pod, 'default')
+    return all.filter(({ metadata }) => metadata.deletionTimestamp !== undefined).map(({ metadata }) => metadata.name)
+  }
+  await cluster.advance({ seconds: 75 })
+  assert.deepEqual(await leaving(), ['never'])
+  await cluster.advance({ seconds: 60 })
+  assert.deepEqual(await leaving(), ['never', 'short'])
+  await cluster.advance({ minutes: 20 })
+  assert.deepEqual(await leaving(), ['never', 'short'])
+})
+
 test('every node gets a range of each family, and no two the same', async () => {
   await using cluster = await start({ nodeCount: 5 })
   await cluster.advance({ seconds: 1 })
