@@ -92,7 +92,7 @@ async function keepContainerd(directory: string, cniConfigDirectory: string, { f
   const start = () => startContainerd({ directory, sandboxImage: sandboxImageName, cniConfigDirectory }, seams)
   let { socket, pid } = await start()
   using client = await CriClient.connect(socket)
-  await ensureSandboxImage(client, socket, thisProcess.platform.endsWith('arm64') ? 'arm64' : 'amd64', seams)
+  await ensureSandboxImage(client, thisProcess.platform.endsWith('arm64') ? 'arm64' : 'amd64', seams)
   let isStarting = false
   const timer = clock.every(aliveCheckMs, async () => {
     if (isStarting || nodeProcesses.isAlive(pid)) return
