@@ -35,6 +35,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('#cmd/token/command.ts')).tokenCommand,
   },
   {
+    name: 'images',
+    summary: 'bring in, list or remove images on this node',
+    load: async () => (await import('#cmd/images/command.ts')).imagesCommand,
+  },
+  {
     name: 'controller-manager',
     summary: 'run the controllers against an API server',
     load: async () => (await import('#cmd/controller-manager/command.ts')).controllerManagerCommand,
