@@ -3,6 +3,10 @@ import { addOptions, type Command, defineOptions, onOff, optionValues } from '#b
 import { dataDirectoryOption } from '#cmd/data-directory-option.ts'
 
 const place = defineOptions({ dataDir: dataDirectoryOption })
+const ending = defineOptions({
+  ...place,
+  pods: onOff('also end the pods of its node, which otherwise run on until the next up', { default: false }),
+})
 const reading = defineOptions({ ...place, follow: onOff('go on with what is written from now on', { short: 'f', default: false }) })
 
 const load = () => import('#cmd/running/look-after.ts')
@@ -13,8 +17,8 @@ export function statusCommand(command: Command): void {
 }
 
 export function downCommand(command: Command): void {
-  addOptions(command, place)
-  command.action(async () => (await load()).stopCluster(optionValues(command, place)))
+  addOptions(command, ending)
+  command.action(async () => (await load()).stopCluster(optionValues(command, ending)))
 }
 
 export function logsCommand(command: Command): void {

@@ -2,7 +2,7 @@ import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
 import { thisProcess } from '#base/machine.ts'
 import { nodeProcesses } from '#base/processes.ts'
-import { logPath, runningCluster } from '#cmd/running/running-cluster.ts'
+import { logPath, type RunningCluster, runningCluster } from '#cmd/running/running-cluster.ts'
 
 type Place = { dataDir: string }
 
@@ -22,12 +22,16 @@ export async function printStatus({ dataDir }: Place): Promise<void> {
   thisProcess.print(`API: ${cluster.url}\nProcess: ${cluster.pid}\nKubeconfig: ${cluster.kubeconfig}`)
 }
 
-export async function stopCluster({ dataDir }: Place): Promise<void> {
+export async function stopCluster({ dataDir, pods }: Place & { pods: boolean }): Promise<void> {
   const cluster = await runningCluster(dataDir)
-  if (cluster === undefined) {
-    thisProcess.print(`No cluster runs in ${dataDir}`)
-    return
-  }
+  if (cluster === undefined) thisProcess.print(`No cluster runs in ${dataDir}`)
+  else await stopProcess(cluster, dataDir)
+  if (!pods) return
+  const { takeDownPods } = await import('#cmd/running/take-down-pods.ts')
+  if (await takeDownPods(dataDir)) thisProcess.print('The pods of its node are gone')
+}
+
+async function stopProcess(cluster: RunningCluster, dataDir: string): Promise<void> {
   nodeProcesses.kill(cluster.pid, 'SIGTERM')
   const endMs = systemClock.monotonic() + patienceMs
   while (nodeProcesses.isAlive(cluster.pid)) {

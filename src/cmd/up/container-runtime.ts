@@ -5,6 +5,7 @@ import { thisMachine, thisProcess } from '#base/machine.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
 import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
 import { cniBinDirectory, privateContainerdSocket } from '#kubelet/runtimes/cri/private-containerd.ts'
+import { bridgeNameOf } from '#network/bridge-network.ts'
 
 export type RuntimeChoice =
   | { kind: 'socket'; socket: string }
@@ -48,6 +49,9 @@ async function findRuntime({ dataDir }: UpOptions, { files }: { files: Files }):
 
 /** Everything of the private containerd: images, containers, socket, log. */
 export const containerdDirectory = (dataDir: string): string => join(dataDir, 'containerd')
+export const networksDirectory = (dataDir: string): string => join(containerdDirectory(dataDir), 'networks')
+/** Another one for each cluster on a machine. */
+export const podCgroupOf = (dataDir: string): string => `kubepods-${bridgeNameOf(dataDir)}`
 
 async function missingPrograms(files: Files): Promise<string[]> {
   const directories = [...(thisProcess.environment['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin']

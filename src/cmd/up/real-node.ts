@@ -9,7 +9,7 @@ import { thisMachine, thisProcess } from '#base/machine.ts'
 import { Metrics } from '#base/metrics.ts'
 import { nodeProcesses } from '#base/processes.ts'
 import { type ClusterSeams, ownNodeHost } from '#cmd/up/cluster.ts'
-import { containerdDirectory, type RuntimeChoice } from '#cmd/up/container-runtime.ts'
+import { containerdDirectory, networksDirectory, podCgroupOf, type RuntimeChoice } from '#cmd/up/container-runtime.ts'
 import { clientOfNode } from '#cmd/up/nodes.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
 import { kubernetesVersion } from '#cmd/version.ts'
@@ -39,7 +39,7 @@ export async function startRealNode(
   const name = ownNodeName()
   const { addresses, first } = ownAddresses(options.listen)
   const isPrivate = choice.kind === 'private'
-  const networks = isPrivate ? join(containerdDirectory(options.dataDir), 'networks') : systemNetworks
+  const networks = isPrivate ? networksDirectory(options.dataDir) : systemNetworks
   const containerd = isPrivate ? await keepContainerd(choice.directory, networks, { ...seams, logger }) : undefined
   const socket = containerd?.socket ?? (choice.kind === 'socket' ? choice.socket : '')
   await keys.add(nodeIdentities(name, addresses))
@@ -64,7 +64,7 @@ export async function startRealNode(
       },
       rootDirectory: join(options.dataDir, 'kubelet'),
       serving: { tls: tls(), clientAuthorities: () => authorities, takesAnyPort: true },
-      ...(isPrivate ? { podCgroup: `kubepods-${bridge}` } : {}),
+      ...(isPrivate ? { podCgroup: podCgroupOf(options.dataDir) } : {}),
       async layNetwork(podCidrs) {
         const network = { name: bridge, bridge, podCidrs, dataDirectory: join(containerdDirectory(options.dataDir), 'addresses') }
         await layBridgeNetwork(network, networks, files)

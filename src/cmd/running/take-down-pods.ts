@@ -1,0 +1,32 @@
+import { join } from 'node:path'
+import { systemClock } from '#base/clock.ts'
+import { nodeFiles } from '#base/files.ts'
+import { silentLogger } from '#base/log.ts'
+import { nodeProcesses } from '#base/processes.ts'
+import { containerdDirectory, networksDirectory, podCgroupOf } from '#cmd/up/container-runtime.ts'
+import { findCgroups } from '#kubelet/cgroups/cgroup-files.ts'
+import { PodCgroups } from '#kubelet/cgroups/pod-cgroups.ts'
+import { sandboxImageName } from '#kubelet/images/sandbox-image.ts'
+import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
+import { privateContainerdSocket, removeAllPods, startContainerd, stopContainerd } from '#kubelet/runtimes/cri/private-containerd.ts'
+import { bridgeNameOf, removeBridgeNetwork } from '#network/bridge-network.ts'
+
+/** Ends what a cluster's own containerd still runs, and the containerd itself. Pods of a runtime that was there before are left alone. */
+export async function takeDownPods(dataDir: string): Promise<boolean> {
+  const directory = containerdDirectory(dataDir)
+  if ((await nodeFiles.stat(join(directory, 'config.toml'))) === undefined) return false
+  const seams = { files: nodeFiles, processes: nodeProcesses, clock: systemClock, logger: silentLogger }
+  const cniConfigDirectory = networksDirectory(dataDir)
+  // One that was killed has left its containers behind: only it can take them down.
+  await startContainerd({ directory, sandboxImage: sandboxImageName, cniConfigDirectory }, seams)
+  {
+    using client = await CriClient.connect(privateContainerdSocket(directory))
+    await removeAllPods(client)
+  }
+  await stopContainerd(directory, seams)
+  const network = { bridge: bridgeNameOf(dataDir), dataDirectory: join(directory, 'addresses') }
+  await removeBridgeNetwork(network, cniConfigDirectory, seams)
+  const cgroups = await findCgroups(nodeFiles)
+  if (cgroups !== undefined) await new PodCgroups({ cgroups, logger: silentLogger, root: podCgroupOf(dataDir) }).removeAll()
+  return true
+}
