@@ -14,7 +14,7 @@ import {
 import { containerStates, sandboxStates } from '#wire/cri/cri-types.ts'
 
 export type CriEventsOptions = {
-  client: CriClient
+  client: Pick<CriClient, 'call' | 'channel' | 'containerEvents'>
   clock: Clock
   logger: Logger
   emit(podUid: string): void
@@ -26,6 +26,8 @@ type Way = 'cri' | 'containerd' | 'none'
 /** With events the relist only finds what they have missed; without, it is all there is. */
 const relistMs: Record<Way, number> = { cri: 60_000, containerd: 60_000, none: 1000 }
 const retryMs = { first: 100, most: 2000 }
+/** A stream that has lived for so long was good. */
+const goodAfterMs = 1000
 /** How long after a process has ended its runtime may take to say so of the container. */
 const confirmMs = [0, 10, 20, 40, 80, 160, 320, 640]
 
@@ -42,6 +44,7 @@ export class CriEvents {
   #relistTimer: Timer | undefined
   #retryTimer: Timer | undefined
   #retryDelayMs = retryMs.first
+  #subscribedMs = 0
   #isStopped = false
 
   constructor(options: CriEventsOptions) {
@@ -61,6 +64,7 @@ export class CriEvents {
 
   #subscribe(): void {
     if (this.#isStopped) return
+    this.#subscribedMs = this.#options.clock.monotonic()
     const onEnd = (error: GrpcError | undefined) => this.#onEnd(error)
     if (this.#way === 'cri') {
       this.#stream = this.#options.client.containerEvents(({ podSandboxStatus }) => {
@@ -80,7 +84,10 @@ export class CriEvents {
   #onEnd(error: GrpcError | undefined): void {
     this.#stream = undefined
     if (this.#isStopped) return
-    if (error?.code === grpcCodes.unimplemented) {
+    const wasGood = this.#options.clock.monotonic() - this.#subscribedMs >= goodAfterMs
+    if (wasGood) this.#retryDelayMs = retryMs.first
+    // Runtimes that could tell and were told not to say so in words of their own.
+    if (error?.code === grpcCodes.unimplemented || (error?.code === grpcCodes.unknown && !wasGood)) {
       this.#way = this.#way === 'cri' ? 'containerd' : 'none'
       this.#subscribe()
       return
@@ -137,7 +144,6 @@ export class CriEvents {
       )
       for (const podUid of changedPods(this.#listed, listed)) emit(podUid)
       this.#listed = listed
-      this.#retryDelayMs = retryMs.first
       this.#relistTimer?.cancel()
       this.#relistTimer = clock.after(relistMs[this.#way], () => void this.#relist())
     } catch (error) {
