@@ -74,7 +74,8 @@ export class LeaderElector {
       leading.abort()
       this.#options.events?.recordFor(this.#reference(), 'Normal', 'LeaderElection', `${this.#options.identity} stopped leading`)
       if (signal.aborted && this.#options.releasesOnStop) await this.#release().catch(() => undefined)
-      await this.#options.events?.[Symbol.asyncDispose]()
+      // Who has lost the lease must not wait for a server that may never answer.
+      if (signal.aborted) await this.#options.events?.[Symbol.asyncDispose]()
     }
   }
 
