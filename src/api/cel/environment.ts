@@ -20,6 +20,8 @@ export type EnvironmentOptions = {
   readonly libraries: Libraries
   readonly variables?: Readonly<Record<string, CelType>>
   readonly structs?: readonly StructType[]
+  /** Types that are made up as they are named. */
+  readonly structNamed?: (name: string) => StructType | undefined
   readonly container?: string
   /** Lists and maps written out may mix types. */
   readonly isHeterogeneous?: boolean
@@ -62,9 +64,10 @@ export class Environment {
     this.#variables = new Map(Object.entries(options.variables ?? {}))
     this.#structs = new Map((options.structs ?? []).map((struct) => [struct.name, struct]))
     const { libraries } = options
+    const struct = (name: string) => this.#structs.get(name) ?? libraries.structs.get(name) ?? options.structNamed?.(name)
     this.#types = {
-      struct: (name) => this.#structs.get(name) ?? libraries.structs.get(name),
-      typeNamed: (name) => (this.#structs.has(name) ? { kind: 'struct', name } : libraries.typeNames.get(name)),
+      struct,
+      typeNamed: (name) => libraries.typeNames.get(name) ?? (struct(name) === undefined ? undefined : { kind: 'struct', name }),
     }
   }
 

@@ -191,7 +191,7 @@ test('validating policies are filled in and judged', () => {
       policySpec({
         auditAnnotations: [
           { key: 'k', valueExpression: '' },
-          { key: 'k', valueExpression: 'x' },
+          { key: 'k', valueExpression: '"x"' },
         ],
       }),
       [
@@ -204,7 +204,7 @@ test('validating policies are filled in and judged', () => {
 })
 
 test('mutating policies say how they change things', () => {
-  const mutation = { patchType: 'JSONPatch', jsonPatch: { expression: '[]' } }
+  const mutation = { patchType: 'JSONPatch', jsonPatch: { expression: '[JSONPatch{op: "remove", path: "/a"}]' } }
   const of = (change: Partial<V1MutatingAdmissionPolicySpec>) => ({
     metadata,
     spec: { matchConstraints: { resourceRules }, mutations: [mutation], reinvocationPolicy: 'Never', ...change },
@@ -232,6 +232,44 @@ test('mutating policies say how they change things', () => {
     ],
   ]
   for (const [change, errors] of cases) assert.deepEqual(tryCreate(MutatingAdmissionPolicy, of(change)).errors, errors)
+})
+
+test('expressions are compiled where they stand, and must have the type that is asked for there', () => {
+  const { errors } = tryCreate(ValidatingAdmissionPolicy, {
+    metadata,
+    spec: policySpec({
+      matchConditions: [{ name: 'a', expression: 'params.x == 1' }],
+      variables: [
+        { name: 'size', expression: 'object.spec.replicas + 1' },
+        { name: 'many', expression: 'variables.size > 5' },
+        { name: 'text', expression: "'a' + 'b'" },
+      ],
+      validations: [
+        { expression: 'variables.many && variables.nope', messageExpression: 'variables.many' },
+        { expression: 'variables.text' },
+        { expression: "authorizer.group('').resource('pods').namespace('a').check('list').allowed()" },
+        { expression: 'request.userInfo.name == "x"' },
+        { expression: 'namespaceObject.metadata.labels.all(k, k == 1)' },
+      ],
+      auditAnnotations: [{ key: 'k', valueExpression: '1' }],
+    }),
+  })
+  const failed = (path: string, text: string, column: number, what: string) =>
+    `spec.${path}: Invalid value: ${JSON.stringify(text)}: compilation failed: ERROR: <input>:1:${column}: ${what}\n | ${text}\n | ${'.'.repeat(column - 1)}^`
+  assert.deepEqual(errors, [
+    failed('matchConditions[0].expression', 'params.x == 1', 1, "undeclared reference to 'params' (in container '')"),
+    failed('validations[0].expression', 'variables.many && variables.nope', 28, "undefined field 'nope'"),
+    'spec.validations[0].messageExpression: Invalid value: "variables.many": must evaluate to string but got bool',
+    'spec.validations[1].expression: Invalid value: "variables.text": must evaluate to bool but got string',
+    failed('validations[3].expression', 'request.userInfo.name == "x"', 17, "undefined field 'name'"),
+    failed(
+      'validations[4].expression',
+      'namespaceObject.metadata.labels.all(k, k == 1)',
+      42,
+      "found no matching overload for '_==_' applied to '(string, int)'",
+    ),
+    'spec.auditAnnotations[0].valueExpression: Invalid value: "1": must evaluate to one of [string null_type] but got int',
+  ])
 })
 
 test('bindings name a policy, its parameters and what happens', () => {

@@ -75,7 +75,7 @@ function validateRequest({ name, exactly, firstAvailable }: V1DeviceRequest, che
 function validateWanted(request: V1ExactDeviceRequest | V1DeviceSubRequest, check: Check): void {
   if (!request.deviceClassName) check.at('deviceClassName').required()
   else mustBe(dns1123Subdomain, request.deviceClassName, check.at('deviceClassName'))
-  validateDeviceSelectors(request.selectors, false, check.at('selectors'))
+  validateDeviceSelectors(request.selectors, check.at('selectors'))
   const { allocationMode = '', count = 0 } = request
   if (allocationMode === 'All') {
     if (count !== 0) check.at('count').invalid(count, "must not be specified when allocationMode is 'All'")

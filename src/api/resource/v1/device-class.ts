@@ -48,9 +48,8 @@ function dropDisabledFields(next: V1DeviceClass, prev: V1DeviceClass | undefined
 }
 
 function validateSpec(spec: V1DeviceClassSpec, prev: V1DeviceClassSpec | undefined, check: Check): void {
-  const isStored = (field: 'selectors' | 'config') => prev !== undefined && semanticEqual(spec[field], prev[field])
-  validateDeviceSelectors(spec.selectors, isStored('selectors'), check.at('selectors'))
-  const configIsStored = isStored('config')
+  validateDeviceSelectors(spec.selectors, check.at('selectors'))
+  const configIsStored = prev !== undefined && semanticEqual(spec.config, prev.config)
   boundedList(spec.config, maxConfigurations, check.at('config'), (config, at) => validateDeviceConfiguration(config, configIsStored, at))
   const { extendedResourceName } = spec
   if (extendedResourceName !== undefined && !isExtendedResource(extendedResourceName)) {
