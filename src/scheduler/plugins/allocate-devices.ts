@@ -1,4 +1,4 @@
-/** Finds devices for claims on a node. Requests that select devices by CEL expressions are not understood, and get none. */
+/** Finds devices for claims on a node. */
 import type { V1Node } from '#api/core/v1/types.gen.ts'
 import type {
   V1AllocationResult,
@@ -12,6 +12,7 @@ import type {
 import { nodeSelectorMatcher } from '#scheduler/cache/node-selector.ts'
 import type { ClusterObjects } from '#scheduler/cluster-objects.ts'
 import { untolerated } from '#scheduler/framework/tolerations.ts'
+import { matchesAll, type Selectors } from '#scheduler/plugins/device-selectors.ts'
 
 export type Candidate = {
   readonly id: string
@@ -22,6 +23,7 @@ export type Candidate = {
 }
 type Need = {
   readonly request: string
+  readonly selectors: readonly Selectors[]
   readonly tolerations: readonly V1DeviceToleration[]
   readonly isAdmin: boolean
   readonly count: number | 'all'
@@ -61,7 +63,7 @@ function isUsableOn({ nodeName, allNodes, nodeSelector }: Pick<V1Device, 'nodeNa
   return allNodes === true || (nodeSelector !== undefined && nodeSelectorMatcher(nodeSelector)(node))
 }
 
-/** An allocation for each claim, in their order; undefined when there is none for all of them. */
+/** An allocation for each claim, in their order; undefined when there is none for all of them. Throws when a selector fails. */
 export function allocateDevices(
   claims: readonly V1ResourceClaim[],
   node: V1Node,
@@ -83,7 +85,7 @@ export function allocateDevices(
 type Choice = { readonly candidate: Candidate; readonly need: Need }
 
 function chooseFor(
-  { spec }: V1ResourceClaim,
+  { spec, metadata }: V1ResourceClaim,
   candidates: readonly Candidate[],
   used: ReadonlySet<string>,
   objects: ClusterObjects,
@@ -96,9 +98,18 @@ function chooseFor(
     const needs: Need[] = []
     for (const { request, deviceClassName, selectors, allocationMode, count, tolerations, ...rest } of requests) {
       const deviceClass = objects.of('DeviceClass').get('', deviceClassName)
-      if (deviceClass === undefined || selectors?.length || deviceClass.spec.selectors?.length) continue
+      if (deviceClass === undefined) continue
       const isAdmin = 'adminAccess' in rest && rest.adminAccess === true
-      needs.push({ request, tolerations: tolerations ?? [], isAdmin, count: allocationMode === 'All' ? 'all' : (count ?? 1) })
+      needs.push({
+        request,
+        selectors: [
+          { where: `class ${deviceClassName}`, selectors: deviceClass.spec.selectors ?? [] },
+          { where: `claim ${metadata?.namespace}/${metadata?.name}`, selectors: selectors ?? [] },
+        ],
+        tolerations: tolerations ?? [],
+        isAdmin,
+        count: allocationMode === 'All' ? 'all' : (count ?? 1),
+      })
     }
     if (needs.length === 0) return undefined
     alternatives.push(needs)
@@ -124,10 +135,11 @@ function search(
         (device.taints ?? []).filter(({ effect }) => effect !== 'None'),
         need.tolerations,
       ) === undefined
-    const free = candidates.filter(isFree)
+    const matching = candidates.filter(({ driver, device }) => matchesAll(need.selectors, driver, device))
+    const free = matching.filter(isFree)
     if (need.count === 'all') {
       // All means all there are, those that are in use included: then it is not to be had.
-      if (free.length === 0 || (!need.isAdmin && candidates.length !== free.length)) continue
+      if (free.length === 0 || (!need.isAdmin && matching.length !== free.length)) continue
       const found = goOn(free.map((candidate) => ({ candidate, need })))
       if (found !== undefined) return found
     } else {

@@ -71,7 +71,13 @@ export function dynamicResources({ objects, client }: PluginHandle) {
     filter(_, { node, name }, { isReachable, toAllocate, taken, allocations }) {
       if (!isReachable.every((matches) => matches(node))) return elsewhere
       if (toAllocate.length === 0) return fits
-      const found = allocateDevices(toAllocate, node, devicesOn(node, objects.of('ResourceSlice').values()), taken, objects)
+      let found: V1AllocationResult[] | undefined
+      try {
+        found = allocateDevices(toAllocate, node, devicesOn(node, objects.of('ResourceSlice').values()), taken, objects)
+      } catch (error) {
+        // Something is wrong with the claim or its class: no other node will change that.
+        return failed(error)
+      }
       if (found === undefined) return notAllocatable
       allocations.set(name, found)
       return fits
