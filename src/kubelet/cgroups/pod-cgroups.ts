@@ -16,10 +16,14 @@ export type PodCgroupsOptions = {
 /** What a pod may use; 0 is as much as there is. */
 type Limits = { shares: number; quotaMicros: number; memoryBytes: number }
 
+/** Who makes groups: whoever likes, or systemd alone. */
+export type CgroupDriver = 'cgroupfs' | 'systemd'
+
 export class PodCgroups {
   readonly #cgroups: CgroupFiles
   readonly #logger: Logger
   readonly #root: string
+  #driver: CgroupDriver = 'cgroupfs'
   /** By uid, so that a pod can be forgotten of which nothing but its uid is known. */
   readonly #classes = new Map<string, QosClass>()
   /** By uid, what bursting pods ask for: what their common group is worth. */
@@ -31,13 +35,25 @@ export class PodCgroups {
     this.#root = root
   }
 
-  /** As runtimes are told: `/kubepods/burstable/pod…`. */
+  /** Takes up what an agent before this one has left. With systemd it makes the groups itself, and none has limits of its own. */
+  async takeUp(driver: CgroupDriver): Promise<void> {
+    this.#driver = driver
+    if (driver === 'systemd') return
+    for (const { podUid, qos, group } of await this.#groups()) {
+      this.#classes.set(podUid, qos)
+      if (qos === 'Burstable') this.#burstable.set(podUid, Math.round(((await this.#limitsIn(group)).shares * 1000) / 1024))
+    }
+  }
+
+  /** As runtimes are told: `/kubepods/burstable/pod…`, or `kubepods-burstable-pod….slice`. */
   parentOf(pod: V1Pod): string {
-    return groupOf(this.#root, podQosClass(pod), pod.metadata.uid ?? '')
+    const group = groupOf(this.#root, podQosClass(pod), pod.metadata.uid ?? '')
+    return this.#driver === 'systemd' ? sliceOf(group) : group
   }
 
   /** Makes the pod's group, or brings its limits up to date. */
   async ensure(pod: V1Pod): Promise<void> {
+    if (this.#driver === 'systemd') return
     const group = this.parentOf(pod)
     await this.#prepare(pod, group)
     await this.#limit(group, limitsOf(pod))
@@ -45,6 +61,7 @@ export class PodCgroups {
 
   /** Raises limits that are to be raised and lowers none: for before the containers are resized. */
   async widen(pod: V1Pod): Promise<void> {
+    if (this.#driver === 'systemd') return
     const group = this.parentOf(pod)
     await this.#prepare(pod, group)
     const wanted = limitsOf(pod)
@@ -59,6 +76,7 @@ export class PodCgroups {
 
   /** Nothing of the pod runs any more. */
   async remove(podUid: string): Promise<void> {
+    if (this.#driver === 'systemd') return
     const known = this.#classes.get(podUid)
     const classes: readonly QosClass[] = known === undefined ? ['Guaranteed', 'Burstable', 'BestEffort'] : [known]
     for (const qos of classes) {
@@ -69,9 +87,26 @@ export class PodCgroups {
     if (this.#burstable.delete(podUid)) await this.#weighBurstable()
   }
 
+  /** Removes the groups of pods that are gone while nobody looked. */
+  async removeOrphans(isKnown: (podUid: string) => boolean): Promise<void> {
+    if (this.#driver === 'systemd') return
+    for (const { podUid } of await this.#groups()) if (!isKnown(podUid)) await this.remove(podUid)
+  }
+
   /** Removes everything: for a node that is taken down for good. */
   async removeAll(): Promise<void> {
     await this.#cgroups.remove(this.#root)
+  }
+
+  async #groups(): Promise<{ podUid: string; qos: QosClass; group: string }[]> {
+    const found: { podUid: string; qos: QosClass; group: string }[] = []
+    for (const qos of ['Guaranteed', 'Burstable', 'BestEffort'] as const) {
+      const parent = groupOf(this.#root, qos, '').replace(/\/pod$/, '')
+      for (const name of await this.#cgroups.children(parent)) {
+        if (name.startsWith('pod')) found.push({ podUid: name.slice('pod'.length), qos, group: `${parent}/${name}` })
+      }
+    }
+    return found
   }
 
   async #prepare(pod: V1Pod, group: string): Promise<void> {
@@ -136,6 +171,12 @@ function groupOf(root: string, qos: QosClass, podUid: string): string {
   return `/${root}${within}/pod${podUid}`
 }
 
+/** A slice's name holds those it lies in, and a hyphen between each. */
+function sliceOf(group: string): string {
+  const parts = group.split('/').filter(Boolean)
+  return `${parts.map((part) => part.replaceAll('-', '_')).join('-')}.slice`
+}
+
 function limitsOf({ spec }: V1Pod): Limits {
   const requests = podRequests(spec)
   const limits = podLimits(spec)
@@ -161,9 +202,15 @@ export function weightOf(shares: number): number {
   return Math.ceil(10 ** ((log * log + 125 * log) / 612 - 7 / 34))
 }
 
+/** The fewest shares that weigh as much. */
 function sharesOf(weight: number): number {
   if (weight === 0) return 0
-  let shares = 2
-  while (shares < 262_144 && weightOf(shares) < weight) shares *= 2
-  return shares
+  let low = 2
+  let high = 262_144
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (weightOf(middle) >= weight) high = middle
+    else low = middle + 1
+  }
+  return low
 }

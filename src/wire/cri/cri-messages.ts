@@ -33,6 +33,8 @@ const types = describeMessages({
   UpdateRuntimeConfigRequest: 'runtimeConfig:1:RuntimeConfig',
   RuntimeConfig: 'networkConfig:1:NetworkConfig',
   NetworkConfig: 'podCidr:1:string',
+  RuntimeConfigResponse: 'linux:1:LinuxRuntimeConfiguration',
+  LinuxRuntimeConfiguration: 'cgroupDriver:1:int',
   DnsConfig: 'servers:1:string[] searches:2:string[] options:3:string[]',
   PortMapping: 'protocol:1:int containerPort:2:int hostPort:3:int hostIp:4:string',
   IdMapping: 'hostId:1:int containerId:2:int length:3:int',
@@ -172,6 +174,7 @@ export const criMethods = {
     'UpdateRuntimeConfigRequest',
     'Empty',
   ),
+  runtimeConfig: method<Nothing, { linux?: { cgroupDriver: number } }>('RuntimeService/RuntimeConfig', 'Empty', 'RuntimeConfigResponse'),
   runPodSandbox: method<{ config: SandboxConfig; runtimeHandler: string }, { podSandboxId: string }>(
     'RuntimeService/RunPodSandbox',
     'RunPodSandboxRequest',

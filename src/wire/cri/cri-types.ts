@@ -6,6 +6,7 @@ export const namespaceModes = { pod: 0, container: 1, node: 2, target: 3 } as co
 export const profileTypes = { RuntimeDefault: 0, Unconfined: 1, Localhost: 2 } as const
 export const sandboxStates = { ready: 0, notReady: 1 } as const
 export const containerStates = { created: 0, running: 1, exited: 2, unknown: 3 } as const
+export const cgroupDrivers = { systemd: 0, cgroupfs: 1 } as const
 export const supplementalGroupsPolicies = { Merge: 0, Strict: 1 } as const
 
 export type Labels = Record<string, string>

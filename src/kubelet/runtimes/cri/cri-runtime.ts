@@ -6,6 +6,7 @@ import { GrpcError, grpcCodes } from '#base/grpc.ts'
 import type { Logger } from '#base/log.ts'
 import type { PodCgroups } from '#kubelet/cgroups/pod-cgroups.ts'
 import { StartFailure } from '#kubelet/pod-worker/pod-surroundings.ts'
+import { cgroupDriver } from '#kubelet/runtimes/cri/cgroup-driver.ts'
 import { containerConfig } from '#kubelet/runtimes/cri/container-config.ts'
 import type { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
 import { CriEvents } from '#kubelet/runtimes/cri/cri-events.ts'
@@ -72,6 +73,7 @@ export class CriRuntime implements Runtime {
   /** Rejects when no runtime answers at the client's socket. */
   static async start(options: CriRuntimeOptions): Promise<CriRuntime> {
     const { runtimeName, runtimeVersion } = await options.client.call('version', { version: '0.1.0' }, { timeoutMs: 10_000 })
+    await options.cgroups?.takeUp(await cgroupDriver(options.client))
     const runtime = new CriRuntime(options, runtimeName, runtimeVersion)
     runtime.#events.start()
     return runtime
