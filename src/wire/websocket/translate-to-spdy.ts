@@ -16,11 +16,16 @@ export function translateToSpdy(
   protocol: ChannelProtocol,
   wanted: ConversationStreams,
 ): Promise<void> {
+  let isHeldBack = false
   const send = (channel: number, data: Uint8Array) => {
     webSocket.send(encodedMessage(channel, data, protocol))
-    if (webSocket.backlogBytes < mostBacklogBytes) return
+    if (webSocket.backlogBytes < mostBacklogBytes || isHeldBack) return
+    isHeldBack = true
     spdy.pause()
-    webSocket.onSent(() => spdy.resume())
+    webSocket.onSent(() => {
+      isHeldBack = false
+      spdy.resume()
+    })
   }
   // An empty message tells the client that it is being listened to.
   send(wanted.stdout ? channels.stdout : wanted.stderr ? channels.stderr : channels.error, noBytes)

@@ -14,11 +14,16 @@ const mostBacklogBytes = 1 << 20
 
 /** Resolves when either end is gone, and then so is the other. */
 export function tunnel(webSocket: WebSocketConnection, { socket, head }: { socket: Duplex; head: Uint8Array }): Promise<void> {
+  let isHeldBack = false
   const send = (data: Uint8Array) => {
     webSocket.send(data)
-    if (webSocket.backlogBytes < mostBacklogBytes) return
+    if (webSocket.backlogBytes < mostBacklogBytes || isHeldBack) return
+    isHeldBack = true
     socket.pause()
-    webSocket.onSent(() => socket.resume())
+    webSocket.onSent(() => {
+      isHeldBack = false
+      socket.resume()
+    })
   }
   if (head.length > 0) send(head)
   socket.on('data', send)
