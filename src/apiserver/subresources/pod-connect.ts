@@ -14,6 +14,7 @@ import { clientSignal } from '#apiserver/node-connections/backend.ts'
 import { forward } from '#apiserver/node-connections/forward.ts'
 import type { NodeConnections } from '#apiserver/node-connections/node-connections.ts'
 import { sendPieces } from '#apiserver/node-connections/send-answer.ts'
+import { translated } from '#apiserver/node-connections/translate-streams.ts'
 import { type Admission, judged } from '#apiserver/subresources/judged.ts'
 
 /** A pod that is not bound has no logs, which is no error. */
@@ -102,9 +103,11 @@ export async function podStream(
   const isPortForward = subresource === 'portforward'
   const container = isPortForward ? '' : containerOf(pod, context.query.get('container') ?? '')
   if (!pod.spec.nodeName) throw badRequest(`pod ${name} does not have a host assigned`)
-  const { backend } = await nodes.connectionTo(pod.spec.nodeName)
+  const { backend, takesWebSockets } = await nodes.connectionTo(pod.spec.nodeName)
   const path = isPortForward ? `/portForward/${namespace}/${name}` : `/${subresource}/${namespace}/${name}/${container}`
-  await forward(context, { backend, path, query: streamQuery(context.query, subresource), mustUpgrade: true })
+  const destination = { backend, path, query: streamQuery(context.query, subresource), mustUpgrade: true }
+  if (!takesWebSockets && (await translated(context, destination))) return
+  await forward(context, destination)
 }
 
 /** What admission is shown of a connection: the options of its query. */

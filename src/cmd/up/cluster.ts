@@ -1,6 +1,7 @@
 /** The parts of a cluster in one process, in the order in which they start. */
 import { delimiter, join } from 'node:path'
 import { firstAddress, parseRange } from '#apiserver/allocation/ip-range.ts'
+import type { NodeConnectionSettings } from '#apiserver/node-connections/node-connections.ts'
 import { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import { clusterIdentities, storeIdentities } from '#apiserver/pki/identities.ts'
 import { openKeyDirectory } from '#apiserver/pki/key-directory.ts'
@@ -45,6 +46,7 @@ export async function addClusterComponents(
   let manager: ControllerManager | undefined
   let scheduler: { stop(): Promise<void> } | undefined
   let nodes: SimulatedNodes | undefined
+  let connectSimulatedNode: NodeConnectionSettings['connectNode']
   let node: RunningNode | undefined
   let ownNode: string | undefined
   const selected = options.controllers.length === 0 ? [] : (await import('#cmd/up/controllers.ts')).selectedControllers(options)
@@ -114,6 +116,7 @@ export async function addClusterComponents(
         nodeConnections: {
           // The agent of the cluster's own node listens where the API server does.
           hostOf: (name) => (name === ownNode ? ownNodeHost : undefined),
+          connectNode: (name) => connectSimulatedNode?.(name),
         },
         aggregatesClusterRoles: !selected.some(({ alias }) => alias === 'clusterrole-aggregation'),
       }).catch((error: unknown) => {
@@ -175,8 +178,9 @@ export async function addClusterComponents(
       async start(signal) {
         if (running === undefined) throw new Error('the API server comes first')
         const clearsNotReadyTaint = !selected.some(({ alias }) => alias === 'nodelifecycle')
-        const { startSimulatedNodes } = await import('#cmd/up/nodes.ts')
+        const { simulatedNodeServers, startSimulatedNodes } = await import('#cmd/up/nodes.ts')
         nodes = await startSimulatedNodes(running, { count, clearsNotReadyTaint }, seams, signal)
+        connectSimulatedNode = simulatedNodeServers(running, nodes, seams)
       },
       stop: async () => nodes?.stop(),
     })

@@ -1,14 +1,18 @@
 /** The nodes of a cluster in one process: they reach the API server without a socket, each under its own name. */
 import { Node } from '#api/core/v1/node/node.ts'
+import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { inProcess } from '#apiserver/http/in-process-exchange.ts'
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
 import type { RunningApiServer } from '#apiserver/run-api-server.ts'
+import type { HttpExchange } from '#base/http-server.ts'
+import { nodeUpgradeClient } from '#base/upgrade-client.ts'
 import { Client } from '#client/client.ts'
 import { inProcessTransport } from '#client/in-process-transport.ts'
 import { retryOnConflict } from '#client/retry.ts'
 import type { ClusterSeams } from '#cmd/up/cluster.ts'
 import { kubernetesVersion } from '#cmd/version.ts'
 import { SimulatedNodes } from '#kubelet/node/simulated-nodes.ts'
+import { inProcessServers } from '#kubelet/server/in-process-servers.ts'
 
 export type NodesOptions = {
   count: number
@@ -47,6 +51,20 @@ export async function startSimulatedNodes(
     for (const name of nodes.names) await retryOnConflict(clock, () => clearNotReadyTaint(allNodes, name))
   }
   return nodes
+}
+
+/** How the API server asks simulated nodes for logs; undefined for other nodes. */
+export function simulatedNodeServers(
+  { server: { cluster } }: RunningApiServer,
+  { runtimes }: SimulatedNodes,
+  { clock, files, logger }: ClusterSeams,
+): (nodeName: string) => ((exchange: HttpExchange) => void) | undefined {
+  return inProcessServers({
+    ...{ clock, files, logger: logger.with({ component: 'kubelet' }), upgrades: nodeUpgradeClient() },
+    runtimeOf: (name) => runtimes.get(name),
+    findPod: (namespace, name) => cluster.get('', 'pods', namespace, name) as V1Pod | undefined,
+    podsOn: (name) => (cluster.list('', 'pods') as V1Pod[]).filter(({ spec }) => spec.nodeName === name),
+  })
 }
 
 async function clearNotReadyTaint(client: Client, name: string): Promise<void> {
