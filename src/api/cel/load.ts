@@ -3,14 +3,7 @@ import { createRequire } from 'node:module'
 
 const require = createRequire(import.meta.url)
 
-let admission: typeof import('#api/cel/admission.ts') | undefined
-export function admissionCel(): typeof import('#api/cel/admission.ts') {
-  admission ??= require('#api/cel/admission.ts') as typeof import('#api/cel/admission.ts')
-  return admission
-}
-
-let devices: typeof import('#api/cel/devices.ts') | undefined
-export function deviceCel(): typeof import('#api/cel/devices.ts') {
-  devices ??= require('#api/cel/devices.ts') as typeof import('#api/cel/devices.ts')
-  return devices
-}
+export const admissionCel = () => require('#api/cel/admission.ts') as typeof import('#api/cel/admission.ts')
+export const deviceCel = () => require('#api/cel/devices.ts') as typeof import('#api/cel/devices.ts')
+export const identityCel = () => require('#api/cel/claims.ts') as typeof import('#api/cel/claims.ts')
+export const accessCel = () => require('#api/cel/access-conditions.ts') as typeof import('#api/cel/access-conditions.ts')

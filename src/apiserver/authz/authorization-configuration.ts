@@ -1,9 +1,11 @@
 import { isAbsolute } from 'node:path'
+import type { Program } from '#api/cel/environment.ts'
+import { accessCel } from '#api/cel/load.ts'
 import { Check } from '#api/meta/check.ts'
 import { dns1123Subdomain } from '#api/meta/names.ts'
 import { ConfigDocument } from '#apiserver/config-document.ts'
 
-/** AuthorizationConfiguration of apiserver.config.k8s.io/v1, as far as it goes without expressions. */
+/** AuthorizationConfiguration of apiserver.config.k8s.io/v1. */
 export type AuthorizationConfiguration = { authorizers: AuthorizerConfiguration[] }
 
 export type AuthorizerConfiguration = { type: AuthorizerType; name: string; webhook?: WebhookConfiguration }
@@ -19,6 +21,8 @@ export type WebhookConfiguration = {
   version: 'v1' | 'v1beta1'
   onError: 'deny' | 'noOpinion'
   kubeconfigFile: string
+  /** Only requests for which all of them hold are asked about. */
+  conditions?: readonly Program[]
 }
 
 const webhookFields = [
@@ -89,9 +93,12 @@ function webhook(document: ConfigDocument, value: unknown, at: string, check: Ch
     check.at('subjectAccessReviewVersion'),
   )
   const policy = oneOf(document.text(map['failurePolicy'], `${at}.failurePolicy`), ['NoOpinion', 'Deny'], check.at('failurePolicy'))
-  if (document.list(map['matchConditions'], `${at}.matchConditions`, (condition) => condition).length > 0) {
-    check.at('matchConditions').forbidden('CEL is not available yet: leave the conditions to the webhook')
-  }
+  const conditions = matchConditions(document, map['matchConditions'], `${at}.matchConditions`, check.at('matchConditions'))
+  const reviewVersion = document.text(map['matchConditionSubjectAccessReviewVersion'], `${at}.matchConditionSubjectAccessReviewVersion`)
+  if (reviewVersion !== '' && reviewVersion !== 'v1')
+    check.at('matchConditionSubjectAccessReviewVersion').notSupported(reviewVersion, ['v1'])
+  else if (reviewVersion === '' && conditions.length > 0)
+    check.at('matchConditionSubjectAccessReviewVersion').required('required if match conditions are specified')
   const remembered = (ttl: string, cache: string, absentMs: number) =>
     document.flag(map[cache], `${at}.${cache}`, true) ? document.duration(map[ttl], `${at}.${ttl}`, absentMs) || absentMs : 0
   return {
@@ -100,8 +107,33 @@ function webhook(document: ConfigDocument, value: unknown, at: string, check: Ch
     refusedTtlMs: remembered('unauthorizedTTL', 'cacheUnauthorizedRequests', 30_000),
     version: version === 'v1beta1' ? 'v1beta1' : 'v1',
     onError: policy === 'Deny' ? 'deny' : 'noOpinion',
+    ...(conditions.length === 0 ? {} : { conditions }),
     kubeconfigFile: kubeconfigFile(document, map['connectionInfo'], `${at}.connectionInfo`, check.at('connectionInfo')),
   }
+}
+
+const maxConditions = 64
+
+function matchConditions(document: ConfigDocument, value: unknown, at: string, check: Check): Program[] {
+  const texts = document.list(value, at, (item, where) =>
+    document.text(document.map(item, where, ['expression'])['expression'], `${where}.expression`),
+  )
+  if (texts.length > maxConditions) {
+    check.tooMany(texts.length, maxConditions)
+    return []
+  }
+  const programs: Program[] = []
+  for (const [index, text] of texts.entries()) {
+    const place = check.at(index).at('expression')
+    if (text.trim() === '') place.required()
+    else if (texts.indexOf(text) < index) place.duplicate(text)
+    else {
+      const result = accessCel().compileAccessCondition(text)
+      if ('detail' in result) place.invalid(text, result.detail)
+      else programs.push(result.program)
+    }
+  }
+  return programs
 }
 
 function kubeconfigFile(document: ConfigDocument, value: unknown, at: string, check: Check): string {

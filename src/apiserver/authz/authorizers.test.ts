@@ -4,7 +4,11 @@ import { type TestContext, test } from 'node:test'
 import { reviewWebhook } from '#apiserver/authn/webhook/review-webhook.ts'
 import { abacAuthorizer } from '#apiserver/authz/abac/abac-authorizer.ts'
 import { reviewAccess, reviewRules } from '#apiserver/authz/access-review.ts'
-import { configurationOfModes, parseAuthorizationConfiguration } from '#apiserver/authz/authorization-configuration.ts'
+import {
+  configurationOfModes,
+  parseAuthorizationConfiguration,
+  type WebhookConfiguration,
+} from '#apiserver/authz/authorization-configuration.ts'
 import { type Attributes, type Authorizer, allowed, noOpinion, type Verdict } from '#apiserver/authz/authorizer.ts'
 import { alwaysAllow, alwaysDeny, authorizerChain, privilegedGroup } from '#apiserver/authz/chain.ts'
 import { forbidden } from '#apiserver/authz/forbidden.ts'
@@ -166,7 +170,12 @@ test('a broken policy file names its line', () => {
 
 type Answer = { status?: object; code?: number }
 
-async function webhook(t: TestContext, answer: (spec: Record<string, unknown>) => Answer, onError: 'deny' | 'noOpinion' = 'noOpinion') {
+async function webhook(
+  t: TestContext,
+  answer: (spec: Record<string, unknown>) => Answer,
+  onError: 'deny' | 'noOpinion' = 'noOpinion',
+  conditions: WebhookConfiguration['conditions'] = [],
+) {
   const specs: Record<string, unknown>[] = []
   const server = createServer(async (request, response) => {
     let text = ''
@@ -190,7 +199,7 @@ async function webhook(t: TestContext, answer: (spec: Record<string, unknown>) =
   return {
     specs,
     clock,
-    authorizer: webhookAuthorizer({ send, allowedTtlMs: 300_000, refusedTtlMs: 30_000, onError, clock, log: silentLogger }),
+    authorizer: webhookAuthorizer({ send, allowedTtlMs: 300_000, refusedTtlMs: 30_000, onError, clock, log: silentLogger, conditions }),
   }
 }
 
@@ -352,6 +361,30 @@ const file = (authorizers: string) =>
 const hook = (change = '') =>
   `- type: Webhook\n  name: hook\n  webhook:\n    timeout: 3s\n    subjectAccessReviewVersion: v1\n    failurePolicy: Deny\n    unauthorizedTTL: 10s\n    connectionInfo: {type: KubeConfigFile, kubeConfigFile: /etc/hook}\n${change}`
 
+test('a webhook with conditions is asked only where they hold', async (t) => {
+  const asked = async (texts: string[], onError: 'deny' | 'noOpinion' = 'deny') => {
+    const lines = texts.map((text) => `    - {expression: ${JSON.stringify(text)}}`).join('\n')
+    const text = hook(`    matchConditionSubjectAccessReviewVersion: v1\n    matchConditions:\n${lines}`)
+    const { authorizers } = await parseAuthorizationConfiguration(file(text), 'f')
+    const { authorizer, specs } = await webhook(t, () => ({ status: { allowed: true } }), onError, authorizers[0]?.webhook?.conditions)
+    const verdict = await authorizer.authorize({ ...pods, user: { name: 'jane', groups: ['devs'], extra: {} } })
+    return { ...verdict, isAsked: specs.length > 0 }
+  }
+  const yes = "request.resourceAttributes.resource == 'pods' && request.resourceAttributes.subresource == ''"
+  const no = "'admins' in request.groups"
+  const broken = "request.nonResourceAttributes.path == '/x'"
+  assert.deepEqual(await asked([yes, "has(request.resourceAttributes) && request.user == 'jane'"]), {
+    decision: 'allow',
+    reason: '',
+    isAsked: true,
+  })
+  assert.deepEqual(await asked([yes, no]), { decision: 'noOpinion', reason: '', isAsked: false })
+  assert.deepEqual(await asked([broken, no]), { decision: 'noOpinion', reason: '', isAsked: false }, 'a no outweighs an error')
+  const error = `cel evaluation error: expression '${broken}' resulted in error: no such key: nonResourceAttributes`
+  assert.deepEqual(await asked([broken, yes]), { decision: 'deny', reason: '', error, isAsked: false })
+  assert.equal((await asked([broken], 'noOpinion')).decision, 'noOpinion')
+})
+
 test('a file gives the order of authorizers', async () => {
   assert.deepEqual(await parseAuthorizationConfiguration(file(`- {type: Node, name: node}\n- {type: RBAC, name: rbac}\n${hook()}`), 'f'), {
     authorizers: [
@@ -386,7 +419,15 @@ const wrong: [string, RegExp][] = [
   ['- {type: RBAC}', /authorizers\[0\]\.name: Required value/],
   ['- {type: Webhook, name: x}', /webhook: Required value: required when type=Webhook/],
   ['- {type: RBAC, name: x, webhook: {}}', /may only be specified when type=Webhook/],
-  [hook('    matchConditions: [{expression: "true"}]'), /matchConditions: Forbidden: CEL is not available yet/],
+  [
+    hook('    matchConditions: [{expression: "true"}]'),
+    /matchConditionSubjectAccessReviewVersion: Required value: required if match conditions are specified/,
+  ],
+  [
+    hook('    matchConditions: [{expression: "request.nope"}]'),
+    /authorizers\[0\]\.matchConditions\[0\]\.expression: Invalid value: "request.nope": compilation failed: ERROR: <input>:1:8: undefined field 'nope'/,
+  ],
+  [hook('    matchConditions: [{expression: "request.user"}]'), /must evaluate to bool but got string/],
   [hook().replace('3s', '31s'), /timeout: Invalid value: "31s": must be > 0s and <= 30s/],
   [hook().replace('Deny', 'Ignore'), /failurePolicy: Unsupported value: "Ignore"/],
   [hook().replace('/etc/hook', 'hook'), /must be an absolute path/],

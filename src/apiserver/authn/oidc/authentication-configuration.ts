@@ -1,7 +1,8 @@
 import { Check } from '#api/meta/check.ts'
+import { type IdentityExpressions, readIdentityExpressions, type ValidationRule } from '#apiserver/authn/oidc/identity-expressions.ts'
 import { ConfigDocument } from '#apiserver/config-document.ts'
 
-/** AuthenticationConfiguration of apiserver.config.k8s.io/v1, as far as it goes without expressions. */
+/** AuthenticationConfiguration of apiserver.config.k8s.io/v1. */
 export type AuthenticationConfiguration = {
   jwt: JwtConfiguration[]
   /** Absent: as the flags say. */
@@ -19,6 +20,7 @@ export type JwtConfiguration = {
   username: { claim: string; prefix: string }
   groups?: { claim: string; prefix: string }
   uidClaim?: string
+  expressions?: IdentityExpressions
 }
 
 const versions = ['apiserver.config.k8s.io/v1', 'apiserver.config.k8s.io/v1beta1']
@@ -77,17 +79,28 @@ function jwtConfiguration(
   const text = (from: Record<string, unknown>, name: string, where: string) => document.text(from[name], `${at}.${where}.${name}`)
   const mapping = (name: 'username' | 'groups' | 'uid') => {
     const one = document.optionalMap(mappings[name], `${at}.claimMappings.${name}`, fields.mapping)
-    refuseExpression(text(one, 'expression', `claimMappings.${name}`), check.at(`claimMappings.${name}.expression`))
     return {
       claim: text(one, 'claim', `claimMappings.${name}`),
       prefix: document.optionalText(one['prefix'], `${at}.claimMappings.${name}.prefix`),
+      expression: text(one, 'expression', `claimMappings.${name}`),
     }
   }
-  if (mappings['extra'] !== undefined) refuseExpression('extra', check.at('claimMappings.extra'))
-  if (document.list(map['userValidationRules'], `${at}.userValidationRules`, (rule) => rule).length > 0) {
-    refuseExpression('rules', check.at('userValidationRules'))
-  }
   const [username, groups, uid] = [mapping('username'), mapping('groups'), mapping('uid')]
+  const rules = document.list(map['claimValidationRules'], `${at}.claimValidationRules`, (item, where) => rule(document, item, where))
+  const expressions = readIdentityExpressions(
+    {
+      claimRules: rules,
+      userRules: document.list(map['userValidationRules'], `${at}.userValidationRules`, (item, where) => rule(document, item, where)),
+      username,
+      groups,
+      uid,
+      extra: document.list(mappings['extra'], `${at}.claimMappings.extra`, (item, where) => {
+        const one = document.map(item, where, ['key', 'valueExpression'])
+        return { key: document.text(one['key'], `${where}.key`), text: document.text(one['valueExpression'], `${where}.valueExpression`) }
+      }),
+    },
+    check,
+  )
   const discoveryUrl = text(issuer, 'discoveryURL', 'issuer')
   const certificateAuthority = text(issuer, 'certificateAuthority', 'issuer')
   const configuration: JwtConfiguration = {
@@ -95,13 +108,16 @@ function jwtConfiguration(
     ...(discoveryUrl === '' ? {} : { discoveryUrl }),
     ...(certificateAuthority === '' ? {} : { certificateAuthority }),
     audiences: document.list(issuer['audiences'], `${at}.issuer.audiences`, (item, where) => document.text(item, where)),
-    requiredClaims: requiredClaims(document, map['claimValidationRules'], `${at}.claimValidationRules`, check.at('claimValidationRules')),
+    requiredClaims: Object.fromEntries(rules.filter(({ claim }) => claim !== '').map(({ claim, requiredValue }) => [claim, requiredValue])),
     username: { claim: username.claim, prefix: username.prefix ?? '' },
     ...(groups.claim === '' ? {} : { groups: { claim: groups.claim, prefix: groups.prefix ?? '' } }),
     ...(uid.claim === '' ? {} : { uidClaim: uid.claim }),
+    ...(expressions === undefined ? {} : { expressions }),
   }
   validateIssuer(configuration, text(issuer, 'audienceMatchPolicy', 'issuer'), check.at('issuer'), ownIssuers)
-  if (username.claim === '') check.at('claimMappings.username').required('claim or expression is required')
+  if (username.claim === '') {
+    if (username.expression === '') check.at('claimMappings.username').required('claim or expression is required')
+  }
   // A prefix that is forgotten lets an issuer name users of others: to have none must be said.
   else if (username.prefix === undefined) {
     check
@@ -116,22 +132,10 @@ function jwtConfiguration(
   return configuration
 }
 
-function requiredClaims(document: ConfigDocument, value: unknown, at: string, check: Check): Record<string, string> {
-  const required: Record<string, string> = {}
-  document.list(value, at, (item, where) => {
-    const rule = document.map(item, where, fields.rule)
-    const claim = document.text(rule['claim'], `${where}.claim`)
-    const expression = document.text(rule['expression'], `${where}.expression`)
-    if (expression !== '') refuseExpression(expression, check)
-    else if (claim === '') check.required('claim or expression is required')
-    else if (Object.hasOwn(required, claim)) check.duplicate(claim)
-    else required[claim] = document.text(rule['requiredValue'], `${where}.requiredValue`)
-  })
-  return required
-}
-
-function refuseExpression(expression: string, check: Check): void {
-  if (expression !== '') check.forbidden('CEL is not available yet: use claims and prefixes')
+function rule(document: ConfigDocument, value: unknown, at: string): ValidationRule {
+  const map = document.map(value, at, fields.rule)
+  const text = (name: (typeof fields.rule)[number]) => document.text(map[name], `${at}.${name}`)
+  return { claim: text('claim'), requiredValue: text('requiredValue'), expression: text('expression'), message: text('message') }
 }
 
 function validateIssuer(

@@ -8,6 +8,7 @@ import {
   type UserInfo,
 } from '#apiserver/authn/authenticator.ts'
 import type { JwtConfiguration } from '#apiserver/authn/oidc/authentication-configuration.ts'
+import { ComputedIdentity } from '#apiserver/authn/oidc/computed-identity.ts'
 import { IssuerKeys } from '#apiserver/authn/oidc/issuer-keys.ts'
 import { audiencesOf } from '#apiserver/authn/service-account/claims.ts'
 import { type JwtClaims, parseJwt } from '#apiserver/authn/service-account/jwt.ts'
@@ -128,12 +129,17 @@ function issuerOf({ iss }: JwtClaims): unknown {
   return iss === 'accounts.google.com' ? 'https://accounts.google.com' : iss
 }
 
-function userOf(claims: JwtClaims, { username, groups, uidClaim, requiredClaims }: JwtConfiguration): UserInfo {
+function userOf(claims: JwtClaims, { username, groups, uidClaim, requiredClaims, expressions }: JwtConfiguration): UserInfo {
+  const computed = expressions && new ComputedIdentity(expressions, claims)
+  const uid = uidClaim === undefined ? computed?.uid : text(claims, uidClaim, `oidc: parse uid claim ${quoted(uidClaim)}`)
   const user: UserInfo = {
-    name: username.prefix + text(claims, username.claim, `oidc: parse username claims ${quoted(username.claim)}`),
-    groups: groups === undefined ? [] : groupsOf(claims, groups),
-    ...(uidClaim === undefined ? {} : { uid: text(claims, uidClaim, `oidc: parse uid claim ${quoted(uidClaim)}`) }),
-    extra: typeof claims['jti'] === 'string' && claims['jti'] !== '' ? { [credentialIdKey]: [`JTI=${claims['jti']}`] } : {},
+    name: computed?.username ?? username.prefix + text(claims, username.claim, `oidc: parse username claims ${quoted(username.claim)}`),
+    groups: groups === undefined ? (computed?.groups ?? []) : groupsOf(claims, groups),
+    ...(uid === undefined ? {} : { uid }),
+    extra: {
+      ...(typeof claims['jti'] === 'string' && claims['jti'] !== '' ? { [credentialIdKey]: [`JTI=${claims['jti']}`] } : {}),
+      ...computed?.extra,
+    },
   }
   if (username.claim === 'email' && claims['email_verified'] !== undefined && claims['email_verified'] !== true) {
     throw new Unauthenticated('oidc: email not verified')
@@ -143,6 +149,7 @@ function userOf(claims: JwtClaims, { username, groups, uidClaim, requiredClaims 
     const found = text(claims, claim, `oidc: parse claim ${claim}`)
     if (found !== value) throw new Unauthenticated(`oidc: required claim ${claim} value does not match. Got = ${found}, want = ${value}`)
   }
+  computed?.mustBeSound(user)
   return user
 }
 

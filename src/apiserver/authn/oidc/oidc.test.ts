@@ -301,12 +301,60 @@ test('a file configures issuers and nobody, and is read again when it changes', 
   assert.equal((await ask(authentication, await token()))?.user.name, 'b:jane')
 })
 
+test('expressions say who a token stands for, and whether it is let in', async (t) => {
+  const mappings = `username: {expression: "claims.sub + '@' + claims.tenant.name"}
+    groups: {expression: "claims.?roles.orValue([]).map(role, 'role:' + role)"}
+    uid: {expression: "claims.a__dash__b"}
+    extra: [{key: example.com/level, valueExpression: "string(int(claims.level))"}]`
+  const rules = `  claimValidationRules: [{expression: "claims.level >= 2", message: "the level is too low"}]
+  userValidationRules: [{expression: "!user.username.startsWith('system:')", message: "not you"}]`
+  const parsed = await parseAuthenticationConfiguration(file(rules, mappings), 'f.yaml', server)
+  const authentication = await StructuredAuthentication.fromConfiguration(parsed, options())
+  t.after(() => authentication[Symbol.dispose]())
+  const claims = { tenant: { name: 'acme' }, roles: ['dev'], 'a-b': 'u1', level: 3 }
+  const { user } = (await ask(authentication, await token(claims))) ?? {}
+  assert.deepEqual([user?.name, user?.groups, user?.uid, user?.extra['example.com/level']], ['jane@acme', ['role:dev'], 'u1', ['3']])
+  const refused: [Claims, string][] = [
+    [
+      { ...claims, level: 1 },
+      "oidc: error evaluating claim validation expression: validation expression 'claims.level >= 2' failed: the level is too low",
+    ],
+    [
+      { ...claims, sub: 'system:x' },
+      "oidc: error evaluating user info validation rule: validation expression '!user.username.startsWith('system:')' failed: not you",
+    ],
+    [
+      { ...claims, tenant: {} },
+      "oidc: error evaluating username claim expression: expression 'claims.sub + '@' + claims.tenant.name' resulted in error: no such key: name",
+    ],
+  ]
+  for (const [changed, message] of refused) await assert.rejects(async () => ask(authentication, await token(changed)), { message })
+})
+
 test('what a file may not say', async () => {
   const cases: [string, RegExp][] = [
-    [file('', 'username: {expression: claims.sub}'), /jwt\[0\]\.claimMappings\.username\.expression: Forbidden: CEL is not available yet/],
+    [
+      file('', 'username: {expression: nope.sub}'),
+      /jwt\[0\]\.claimMappings\.username\.expression: Invalid value: "nope.sub": compilation failed: ERROR: <input>:1:1: undeclared reference to 'nope'/,
+    ],
+    [file('', 'username: {expression: claims.email}'), /claims\.email_verified must be used in claimMappings\.username\.expression or/],
+    [
+      file('', 'username: {expression: claims.sub, claim: sub}'),
+      /claimMappings\.username: Invalid value: "": claim and expression can't both be set/,
+    ],
     [file('', 'username: {claim: sub}'), /claimMappings\.username\.prefix: Required value: prefix is required when claim is set/],
-    [file('  userValidationRules: [{expression: "true"}]'), /userValidationRules: Forbidden: CEL is not available yet/],
-    [file('  claimValidationRules: [{expression: "true"}]'), /claimValidationRules: Forbidden: CEL is not available yet/],
+    [
+      file('  userValidationRules: [{expression: "claims.sub"}]'),
+      /userValidationRules\[0\]\.expression: Invalid value: "claims.sub": compilation failed/,
+    ],
+    [
+      file('  claimValidationRules: [{expression: "1"}]'),
+      /claimValidationRules\[0\]\.expression: Invalid value: "1": must evaluate to bool/,
+    ],
+    [
+      file('  claimValidationRules: [{expression: "true"}, {expression: "true"}]'),
+      /claimValidationRules\[1\]\.expression: Duplicate value: "true"/,
+    ],
     [file('anonymous: {enabled: false, conditions: [{path: /x}]}'), /enabled should be set to true when conditions are defined/],
     [file().replace('kubernetes]', 'a, b]'), /audienceMatchPolicy must be MatchAny for multiple audiences/],
     [file().replace(provider.url, 'http://x'), /issuer\.url: Invalid value: "http:\/\/x": URL scheme must be https/],

@@ -1,4 +1,6 @@
 import type { V1SubjectAccessReviewSpec, V1SubjectAccessReviewStatus } from '#api/authorization/v1/types.gen.ts'
+import type { Program } from '#api/cel/environment.ts'
+import { accessCel } from '#api/cel/load.ts'
 import { ExpiringCache } from '#apiserver/authn/expiring-cache.ts'
 import type { ReviewWebhook } from '#apiserver/authn/webhook/review-webhook.ts'
 import type { Attributes, Authorizer, Decision, LabelRequirement, Verdict } from '#apiserver/authz/authorizer.ts'
@@ -12,6 +14,8 @@ export type WebhookAuthorizerOptions = {
   refusedTtlMs: number
   /** When the service cannot be asked. */
   onError: Extract<Decision, 'deny' | 'noOpinion'>
+  /** The service is asked only about requests for which all of them hold. */
+  conditions?: readonly Program[]
   clock: Clock
   log: Logger
 }
@@ -22,7 +26,7 @@ const longestRemembered = 10_000
 
 /** Asks a service, and remembers for a while what it said. */
 export function webhookAuthorizer(options: WebhookAuthorizerOptions): Authorizer {
-  const { send, version = 'v1', clock, log, onError } = options
+  const { send, version = 'v1', clock, log, onError, conditions = [] } = options
   const apiVersion = `authorization.k8s.io/${version}`
   const answers = new ExpiringCache<Verdict>(clock, capacity)
   const ask = async (spec: V1SubjectAccessReviewSpec, key: string, isRemembered: boolean): Promise<Verdict> => {
@@ -52,6 +56,13 @@ export function webhookAuthorizer(options: WebhookAuthorizerOptions): Authorizer
   return {
     authorize(attributes) {
       const spec = specOf(attributes)
+      if (conditions.length > 0) {
+        try {
+          if (!accessCel().accessConditionsHold(conditions, reviewed(spec))) return { decision: 'noOpinion', reason: '' }
+        } catch (error) {
+          return { decision: onError, reason: '', error: (error as Error).message }
+        }
+      }
       const key = JSON.stringify(spec)
       return answers.get(key) ?? ask(spec, key, sizeOf(attributes) < longestRemembered)
     },
@@ -61,6 +72,21 @@ export function webhookAuthorizer(options: WebhookAuthorizerOptions): Authorizer
       incomplete: true,
       evaluationError: 'webhook authorizer does not support user rule resolution',
     }),
+  }
+}
+
+const attributeNames = ['namespace', 'verb', 'group', 'version', 'resource', 'subresource', 'name']
+
+/** The review as conditions see it: texts that are not there are empty. */
+function reviewed({ resourceAttributes: attributes, ...spec }: V1SubjectAccessReviewSpec): object {
+  const absent = Object.fromEntries(attributeNames.map((name) => [name, '']))
+  return {
+    user: '',
+    groups: [],
+    uid: '',
+    extra: {},
+    ...spec,
+    ...(attributes === undefined ? {} : { resourceAttributes: { ...absent, ...attributes } }),
   }
 }
 

@@ -25,7 +25,16 @@ export async function webhookAuthorizerFrom(
   const target = await readWebhookKubeconfig(files, configuration.kubeconfigFile)
   const client = http(target.connection)
   const send = reviewWebhook({ target, http: client, clock, random, timeoutMs: configuration.timeoutMs })
-  const { version, allowedTtlMs, refusedTtlMs, onError } = configuration
-  const authorizer = webhookAuthorizer({ send, version, allowedTtlMs, refusedTtlMs, onError, clock, log })
+  const { version, allowedTtlMs, refusedTtlMs, onError, conditions } = configuration
+  const authorizer = webhookAuthorizer({
+    send,
+    version,
+    allowedTtlMs,
+    refusedTtlMs,
+    onError,
+    clock,
+    log,
+    ...(conditions ? { conditions } : {}),
+  })
   return { ...authorizer, [Symbol.dispose]: () => client[Symbol.dispose]() }
 }
