@@ -4,9 +4,24 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { nodeFiles } from '#base/files.ts'
-import { bridgeConfiguration, bridgeNameOf, layBridgeNetwork } from '#network/bridge-network.ts'
+import { nodeProcesses } from '#base/processes.ts'
+import { bridgeConfiguration, bridgeNameOf, layBridgeNetwork, removeBridgeNetwork } from '#network/bridge-network.ts'
 
-const network = { name: 'pods', bridge: 'tn-1', podCidrs: ['10.1.0.0/24', 'fd00::/64'], dataDirectory: '/data' }
+/** Remembers the rules it was told to make. */
+function iptablesInMemory() {
+  const rules = new Set<string>()
+  const run = async (program: string, args: readonly string[]) => {
+    const [, , , action = '', ...rule] = args
+    const key = `${program} ${rule.join(' ')}`
+    const has = rules.has(key)
+    if (action === '-A') rules.add(key)
+    if (action === '-D') rules.delete(key)
+    return { exitCode: action === '-A' || has ? 0 : 1, signal: null, stdout: '', stderr: '' }
+  }
+  return { rules, processes: { ...nodeProcesses, run } }
+}
+
+const network = { name: 'pods', bridge: 'tn-1', podCidrs: ['10.1.0.0/24', 'fd00::/64'], dataDirectory: '/nowhere/data' }
 
 test('the bridge has a range of addresses and a way out for each family', () => {
   const { plugins } = bridgeConfiguration(network) as { plugins: Record<string, unknown>[] }
@@ -14,7 +29,7 @@ test('the bridge has a range of addresses and a way out for each family', () => 
     type: 'host-local',
     ranges: [[{ subnet: '10.1.0.0/24' }], [{ subnet: 'fd00::/64' }]],
     routes: [{ dst: '0.0.0.0/0' }, { dst: '::/0' }],
-    dataDir: '/data',
+    dataDir: '/nowhere/data',
   })
   assert.equal(plugins[1]?.['type'], 'portmap')
 })
@@ -23,15 +38,22 @@ test('a network is laid down where none is configured, changed when its range do
   const directory = mkdtempSync(join(tmpdir(), 'cni-'))
   try {
     const configs = join(directory, 'net.d')
-    assert.equal(await layBridgeNetwork(network, configs, nodeFiles), true)
+    const { rules, processes } = iptablesInMemory()
+    const seams = { files: nodeFiles, processes }
+    assert.equal(await layBridgeNetwork(network, configs, seams), true)
     const path = join(configs, '10-typernetes.conflist')
     assert.match(readFileSync(path, 'utf8'), /"10\.1\.0\.0\/24"/)
-    assert.equal(await layBridgeNetwork({ ...network, podCidrs: ['10.2.0.0/24'] }, configs, nodeFiles), true)
+    assert.equal(await layBridgeNetwork({ ...network, podCidrs: ['10.2.0.0/24'] }, configs, seams), true)
     assert.match(readFileSync(path, 'utf8'), /"10\.2\.0\.0\/24"/)
+    assert.ok(rules.has('iptables POSTROUTING -s 10.2.0.0/24 ! -d 10.2.0.0/24 -m comment --comment pods of tn-1 -j MASQUERADE'))
+    assert.ok([...rules].some((rule) => rule.startsWith('ip6tables POSTROUTING -s fd00::/64')))
+    await removeBridgeNetwork(network, configs, seams)
+    assert.ok(![...rules].some((rule) => rule.includes('10.2.0.0')))
+    assert.deepEqual(await nodeFiles.list(configs), [])
     const others = join(directory, 'others')
     mkdirSync(others)
     writeFileSync(join(others, '05-calico.conflist'), '{}')
-    assert.equal(await layBridgeNetwork(network, others, nodeFiles), false)
+    assert.equal(await layBridgeNetwork(network, others, seams), false)
     assert.deepEqual(await nodeFiles.list(others), ['05-calico.conflist'])
   } finally {
     rmSync(directory, { recursive: true })

@@ -17,8 +17,10 @@ const fileName = '10-typernetes.conflist'
 /** What runtimes read as configuration of a network. */
 const isConfiguration = (name: string): boolean => /\.(conf|conflist|json)$/.test(name)
 
+type Seams = { files: Files; processes: Processes }
+
 /** In the words of CNI: a bridge, addresses from a file, ports of the node handed on to pods. */
-export function bridgeConfiguration({ name, bridge, podCidrs, dataDirectory }: BridgeNetwork): object {
+export function bridgeConfiguration({ name, bridge, podCidrs, dataDirectory }: BridgeNetwork, masqueradesEachPod = false): object {
   const routes = podCidrs.map((cidr) => ({ dst: cidr.includes(':') ? '::/0' : '0.0.0.0/0' }))
   return {
     cniVersion: '1.0.0',
@@ -28,7 +30,7 @@ export function bridgeConfiguration({ name, bridge, podCidrs, dataDirectory }: B
         type: 'bridge',
         bridge,
         isGateway: true,
-        ipMasq: true,
+        ipMasq: masqueradesEachPod,
         hairpinMode: true,
         ipam: { type: 'host-local', ranges: podCidrs.map((subnet) => [{ subnet }]), routes, dataDir: dataDirectory },
       },
@@ -38,12 +40,13 @@ export function bridgeConfiguration({ name, bridge, podCidrs, dataDirectory }: B
 }
 
 /** Resolves false where another network is configured already, and leaves that one alone. */
-export async function layBridgeNetwork(network: BridgeNetwork, configDirectory: string, files: Files): Promise<boolean> {
+export async function layBridgeNetwork(network: BridgeNetwork, configDirectory: string, { files, processes }: Seams): Promise<boolean> {
   await files.makeDirectory(configDirectory, { mode: 0o755 })
   const others = (await files.list(configDirectory)).filter((name) => isConfiguration(name) && name !== fileName)
   if (others.length > 0) return false
   const path = join(configDirectory, fileName)
-  const text = `${JSON.stringify(bridgeConfiguration(network), null, 2)}\n`
+  const hasMasquerade = await masquerade(network, processes)
+  const text = `${JSON.stringify(bridgeConfiguration(network, !hasMasquerade), null, 2)}\n`
   if ((await files.readTextIfPresent(path)) !== text) await files.write(path, text, { mode: 0o644 })
   return true
 }
@@ -52,12 +55,44 @@ export async function layBridgeNetwork(network: BridgeNetwork, configDirectory: 
 export async function removeBridgeNetwork(
   network: Pick<BridgeNetwork, 'bridge' | 'dataDirectory'>,
   configDirectory: string,
-  { files, processes }: { files: Files; processes: Processes },
+  { files, processes }: Seams,
 ): Promise<void> {
-  await files.remove(join(configDirectory, fileName))
+  const path = join(configDirectory, fileName)
+  const text = (await files.readTextIfPresent(path)) ?? ''
+  const podCidrs = [...text.matchAll(/"subnet": "([^"]+)"/g)].map(([, cidr = '']) => cidr)
+  for (const { program, rule } of masqueradeRules({ ...network, podCidrs })) await iptables(processes, program, '-D', rule)
+  await files.remove(path)
   // It is gone already, or was never made, when no pod had a network of its own.
   await processes.run('ip', ['link', 'delete', network.bridge])
   await files.remove(network.dataDirectory)
+}
+
+/**
+ * What leaves the node from a pod is to come back to the node. One rule for all pods: the plugin's own, one chain for each pod,
+ * take a fifth of the time that a pod needs to start. Resolves false where the rule could not be made.
+ */
+async function masquerade(network: BridgeNetwork, processes: Processes): Promise<boolean> {
+  for (const { program, rule } of masqueradeRules(network)) {
+    if (await iptables(processes, program, '-C', rule)) continue
+    if (!(await iptables(processes, program, '-A', rule))) return false
+  }
+  return true
+}
+
+function masqueradeRules({ bridge, podCidrs }: Pick<BridgeNetwork, 'bridge' | 'podCidrs'>): { program: string; rule: string[] }[] {
+  return podCidrs.map((cidr) => ({
+    program: cidr.includes(':') ? 'ip6tables' : 'iptables',
+    rule: ['POSTROUTING', '-s', cidr, '!', '-d', cidr, '-m', 'comment', '--comment', `pods of ${bridge}`, '-j', 'MASQUERADE'],
+  }))
+}
+
+async function iptables(processes: Processes, program: string, action: '-A' | '-C' | '-D', rule: string[]): Promise<boolean> {
+  try {
+    return (await processes.run(program, ['-w', '-t', 'nat', action, ...rule])).exitCode === 0
+  } catch {
+    // There is no such program.
+    return false
+  }
 }
 
 /** An interface's name that clusters in other directories do not have. */

@@ -68,7 +68,7 @@ export async function startTestContainerd({ podCidr }: { podCidr: string }): Pro
     rmSync(directory, { recursive: true, force: true })
   }
   try {
-    await layBridgeNetwork(network, cniConfigDirectory, files)
+    await layBridgeNetwork(network, cniConfigDirectory, { files, processes })
     await start()
     using client = await CriClient.connect(socket)
     const architecture: Architecture = process.arch === 'arm64' ? 'arm64' : 'amd64'
@@ -88,10 +88,19 @@ export async function startTestContainerd({ podCidr }: { podCidr: string }): Pro
     client: () => CriClient.connect(socket),
     async kill() {
       process.kill(pid, 'SIGKILL')
-      while (processes.isAlive(pid) && !readFileSync(`/proc/${pid}/status`, 'utf8').includes('State:\tZ')) await systemClock.sleep(5)
+      while (isRunning(pid)) await systemClock.sleep(5)
     },
     start,
     [Symbol.asyncDispose]: dispose,
+  }
+}
+
+/** Neither gone nor dead and not yet buried. */
+function isRunning(pid: number): boolean {
+  try {
+    return !readFileSync(`/proc/${pid}/status`, 'utf8').includes('State:\tZ')
+  } catch {
+    return false
   }
 }
 

@@ -67,7 +67,7 @@ export async function startRealNode(
       ...(isPrivate ? { podCgroup: podCgroupOf(options.dataDir) } : {}),
       async layNetwork(podCidrs) {
         const network = { name: bridge, bridge, podCidrs, dataDirectory: join(containerdDirectory(options.dataDir), 'addresses') }
-        await layBridgeNetwork(network, networks, files)
+        await layBridgeNetwork(network, networks, { files, processes: nodeProcesses })
       },
     },
     { clock, random, logger, files, metrics: new Metrics(), http: () => nodeHttpClient() },

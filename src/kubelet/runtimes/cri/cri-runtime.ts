@@ -29,7 +29,7 @@ import {
   type RuntimeEvent,
   type RuntimeStreams,
 } from '#kubelet/runtimes/runtime.ts'
-import { containerStates, type NamespaceOption, namespaceModes, type SandboxConfig } from '#wire/cri/cri-types.ts'
+import { containerStates, type NamespaceOption, namespaceModes, type SandboxConfig, sandboxStates } from '#wire/cri/cri-types.ts'
 
 export type CriRuntimeOptions = {
   client: CriClient
@@ -110,8 +110,16 @@ export class CriRuntime implements Runtime {
   async removeSandbox(sandboxId: string): Promise<void> {
     const { client, cgroups } = this.#options
     const { items } = await client.call('listPodSandbox', { filter: { id: sandboxId } })
-    await unlessGone(client.call('stopPodSandbox', { podSandboxId: sandboxId }, { timeoutMs: sandboxTimeoutMs }))
-    await unlessGone(client.call('removePodSandbox', { podSandboxId: sandboxId }, { timeoutMs: sandboxTimeoutMs }))
+    const remove = () => unlessGone(client.call('removePodSandbox', { podSandboxId: sandboxId }, { timeoutMs: sandboxTimeoutMs }))
+    try {
+      // To stop it once more would take its network down once more, which takes long.
+      if (items[0]?.state === sandboxStates.ready) await this.stopSandbox(sandboxId)
+      await remove()
+    } catch {
+      // One whose process has died by itself still has its network.
+      await this.stopSandbox(sandboxId)
+      await remove()
+    }
     this.#sandboxConfigs.delete(sandboxId)
     const podUid = items[0]?.metadata?.uid
     if (podUid === undefined || cgroups === undefined) return

@@ -92,12 +92,17 @@ export async function removeAllPods(client: CriClient): Promise<void> {
 async function runningContainerd(directory: string, { files, processes }: Pick<ContainerdSeams, 'files' | 'processes'>) {
   const pid = Number(await files.readTextIfPresent(join(directory, 'containerd.pid')))
   if (!pid || !processes.isAlive(pid)) return undefined
-  const commandLine = (await files.readTextIfPresent(`/proc/${pid}/cmdline`)) ?? ''
+  const commandLine = await ofProcess(pid, 'cmdline', files)
   return commandLine.split('\0').includes(join(directory, 'config.toml')) ? pid : undefined
 }
 
 async function isZombie(pid: number, files: Files): Promise<boolean> {
-  return /^State:\s+Z/m.test((await files.readTextIfPresent(`/proc/${pid}/status`)) ?? '')
+  return /^State:\s+Z/m.test(await ofProcess(pid, 'status', files))
+}
+
+/** Empty when the process ends while it is looked at. */
+async function ofProcess(pid: number, file: string, files: Files): Promise<string> {
+  return (await files.readTextIfPresent(`/proc/${pid}/${file}`).catch(() => undefined)) ?? ''
 }
 
 async function answers(socket: string): Promise<boolean> {
