@@ -375,7 +375,12 @@ describe('containers by containerd', { skip: whyNoContainers(), timeout: 120_000
     await containerd.kill()
     await assert.rejects(runtime.observe(uidOf(staying)))
     writeFileSync(go, 'now')
+    const isToldOf = Promise.withResolvers<void>()
+    using _listening = runtime.onEvent(({ podUid }) => {
+      if (podUid === uidOf(staying)) isToldOf.resolve()
+    })
     await containerd.start()
+    await isToldOf.promise
     const { exitCode, reason } = await ended(ending)
     assert.deepEqual([exitCode, reason], [9, 'Error'])
     assert.deepEqual((await runtime.observe(uidOf(staying))).containers, before)

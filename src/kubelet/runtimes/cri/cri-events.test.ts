@@ -14,6 +14,7 @@ function aRuntime(offers: { criEvents: boolean; containerdEvents: boolean }) {
   const clock = new VirtualClock()
   const containers = new Map<string, { state: number; pod: string }>()
   const emitted: string[] = []
+  const returns: number[] = []
   let isAway = false
   let lists = 0
   let criStream: ((pod: string) => void) | undefined
@@ -59,9 +60,15 @@ function aRuntime(offers: { criEvents: boolean; containerdEvents: boolean }) {
       },
     },
   } as unknown as Client
-  const events = new CriEvents({ client, clock, logger: silentLogger, emit: (pod) => void emitted.push(pod) })
+  const events = new CriEvents({
+    client,
+    clock,
+    logger: silentLogger,
+    emit: (pod) => void emitted.push(pod),
+    onBack: () => void returns.push(clock.now()),
+  })
   return {
-    ...{ clock, containers, emitted, events },
+    ...{ clock, containers, emitted, returns, events },
     lists: () => lists,
     tellCri: (pod: string) => criStream?.(pod),
     tellContainerd: (id: string, processId: string) => containerdStream?.onMessage(taskExit(id, processId)),
@@ -152,6 +159,7 @@ test('what happened while the runtime was away is told when it is back', async (
   runtime.setAway(false)
   await runtime.clock.advance({ seconds: 2.5 })
   assert.deepEqual(runtime.emitted.splice(0), ['a'])
+  assert.equal(runtime.returns.length, 1)
   runtime.tellCri('a')
   assert.deepEqual(runtime.emitted, ['a'])
   runtime.events.stop()

@@ -18,6 +18,8 @@ export type CriEventsOptions = {
   clock: Clock
   logger: Logger
   emit(podUid: string): void
+  /** The runtime answers again after it was away. */
+  onBack(): void
 }
 
 /** How the runtime tells of changes, the best way first. */
@@ -45,6 +47,7 @@ export class CriEvents {
   #retryTimer: Timer | undefined
   #retryDelayMs = retryMs.first
   #subscribedMs = 0
+  #isAway = false
   #isStopped = false
 
   constructor(options: CriEventsOptions) {
@@ -97,6 +100,7 @@ export class CriEvents {
 
   #retry(error: unknown): void {
     if (this.#isStopped || this.#retryTimer !== undefined) return
+    this.#isAway = true
     this.#options.logger.debug('the container runtime is away', { error: String(error) })
     this.#stream?.cancel()
     this.#stream = undefined
@@ -134,7 +138,7 @@ export class CriEvents {
   }
 
   async #relist(): Promise<void> {
-    const { client, clock, emit } = this.#options
+    const { client, clock, emit, onBack } = this.#options
     try {
       const { items } = await client.call('listPodSandbox', {}, { timeoutMs: 10_000 })
       const { containers } = await client.call('listContainers', {}, { timeoutMs: 10_000 })
@@ -144,6 +148,8 @@ export class CriEvents {
       )
       for (const podUid of changedPods(this.#listed, listed)) emit(podUid)
       this.#listed = listed
+      if (this.#isAway) onBack()
+      this.#isAway = false
       this.#relistTimer?.cancel()
       this.#relistTimer = clock.after(relistMs[this.#way], () => void this.#relist())
     } catch (error) {

@@ -59,6 +59,8 @@ export class CriRuntime implements Runtime {
   readonly #sandboxConfigs = new Map<string, SandboxConfig>()
   readonly #imageUsers = new Map<string, ImageUser>()
   readonly #claimedUsers = new Set<number>()
+  /** Pods that were asked for while the runtime was away: whoever asked is told when it is back. */
+  readonly #unseen = new Set<string>()
 
   private constructor(options: CriRuntimeOptions, name: string, version: string) {
     const { client, clock, logger, files } = options
@@ -67,7 +69,14 @@ export class CriRuntime implements Runtime {
     this.version = `${name}://${version}`
     this.streams = criStreams(client, bareId)
     this.#observer = new CriObserver(client, files, name)
-    this.#events = new CriEvents({ client, clock, logger, emit: (podUid) => this.#tell(podUid) })
+    this.#events = new CriEvents({
+      ...{ client, clock, logger },
+      emit: (podUid) => this.#tell(podUid),
+      onBack: () => {
+        for (const podUid of [...this.#unseen]) this.#tell(podUid)
+        this.#unseen.clear()
+      },
+    })
   }
 
   /** Rejects when no runtime answers at the client's socket. */
@@ -179,8 +188,13 @@ export class CriRuntime implements Runtime {
     }
   }
 
-  observe(podUid: string): Promise<ObservedPod> {
-    return this.#observer.observe(podUid)
+  async observe(podUid: string): Promise<ObservedPod> {
+    try {
+      return await this.#observer.observe(podUid)
+    } catch (error) {
+      if (error instanceof GrpcError && error.code === grpcCodes.unavailable) this.#unseen.add(podUid)
+      throw error
+    }
   }
 
   async podUids(): Promise<string[]> {
