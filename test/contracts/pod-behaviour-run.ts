@@ -92,6 +92,8 @@ async function perform(act: Act, play: Play): Promise<void> {
       return differences(act.until, last).length === 0
     })
     if (!holds) assert.fail(`${differences(act.until, last).join('; ')}; ${summary(last)}`)
+  } else if ('meanwhile' in act) {
+    if (!isRough) await perform({ until: act.meanwhile }, play)
   } else if ('stays' in act) {
     if (isRough) return
     const breaks = await stage.passes(act.forMs, async () => differences(act.stays, await find(stage, name)).length > 0)

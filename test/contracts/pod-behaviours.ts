@@ -39,6 +39,8 @@ export type Expectation = {
 
 export type Act =
   | { until: Expectation; withinMs?: number }
+  /** For a while, which may be missed where the going is rough. */
+  | { meanwhile: Expectation }
   | { stays: Expectation; forMs: number }
   | { deletes: { graceSeconds?: number } }
   /** The time from the deletion until the pod is gone. */
@@ -95,7 +97,7 @@ export const podBehaviours: readonly PodBehaviour[] = [
     containers: [app],
     acts: [
       {
-        until: {
+        meanwhile: {
           phase: 'Pending',
           states: { app: 'waiting PodInitializing' },
           conditions: { Initialized: 'False:ContainersNotInitialized' },
@@ -119,7 +121,7 @@ export const podBehaviours: readonly PodBehaviour[] = [
     init: [{ name: 'proxy', restartPolicy: 'Always', startedAfterMs: 2500 }],
     containers: [app],
     acts: [
-      { until: { phase: 'Pending', states: { proxy: 'running', app: 'waiting PodInitializing' } } },
+      { meanwhile: { phase: 'Pending', states: { proxy: 'running', app: 'waiting PodInitializing' } } },
       { stays: { states: { app: 'waiting PodInitializing' } }, forMs: 1000 },
       { until: running },
     ],
@@ -142,7 +144,12 @@ export const podBehaviours: readonly PodBehaviour[] = [
     containers: [{ ...app, readyAfterMs: 2500 }],
     acts: [
       {
-        until: { phase: 'Running', ready: false, states: { app: 'running' }, conditions: { ContainersReady: 'False:ContainersNotReady' } },
+        meanwhile: {
+          phase: 'Running',
+          ready: false,
+          states: { app: 'running' },
+          conditions: { ContainersReady: 'False:ContainersNotReady' },
+        },
       },
       { until: running },
     ],
@@ -187,7 +194,7 @@ export const podBehaviours: readonly PodBehaviour[] = [
     name: 'a container that crashes waits longer each time',
     containers: [{ ...app, runsMs: 200, exits: [2] }],
     acts: [
-      { until: { phase: 'Running', restarts: { app: 1 }, states: { app: 'waiting CrashLoopBackOff' }, lately: { app: 'exited 2' } } },
+      { until: { phase: 'Running', restartsOver: { app: 1 }, states: { app: 'waiting CrashLoopBackOff' }, lately: { app: 'exited 2' } } },
       { stays: { restarts: { app: 1 } }, forMs: 5000 },
       { told: ['BackOff Back-off restarting failed container app in pod'] },
     ],
@@ -221,7 +228,10 @@ export const podBehaviours: readonly PodBehaviour[] = [
       { name: 'worker', runsMs: 1000, exits: [9, 0], restartPolicy: 'Never', restartPolicyRules: restartsAll },
       { name: 'other', stopsAfterMs: 100 },
     ],
-    acts: [{ until: { restarts: { worker: 1, other: 1, setup: 1 }, states: { worker: 'exited 0', other: 'running' } } }],
+    acts: [
+      { until: { restarts: { worker: 1, setup: 1 }, states: { worker: 'exited 0', other: 'running' } } },
+      { stays: { restarts: { other: 1 } }, forMs: 100 },
+    ],
   },
   {
     name: 'a pod that runs past its deadline fails',
@@ -234,7 +244,10 @@ export const podBehaviours: readonly PodBehaviour[] = [
   {
     name: 'a container that fails its liveness probe is killed, and started again',
     containers: [{ ...app, sickAfterMs: 1500, stopsAfterMs: 100 }],
-    acts: [{ until: { ...running, restarts: { app: 1 } } }, { told: ['Killing Container app failed liveness probe, will be restarted'] }],
+    acts: [
+      { until: { phase: 'Running', restartsOver: { app: 1 } } },
+      { told: ['Killing Container app failed liveness probe, will be restarted'] },
+    ],
   },
   {
     name: 'a sick container of a pod that is never restarted ends it',
@@ -251,7 +264,8 @@ export const podBehaviours: readonly PodBehaviour[] = [
     name: 'a container whose postStart hook fails is killed',
     containers: [{ ...app, postStart: 'fails' }],
     acts: [
-      { until: { states: { app: 'waiting PostStartHookError' } } },
+      { meanwhile: { states: { app: 'waiting PostStartHookError' } } },
+      { until: { restartsOver: { app: 1 } } },
       { told: ['FailedPostStartHook PostStartHook failed', 'Killing FailedPostStartHook'] },
     ],
   },
@@ -375,7 +389,7 @@ export const podBehaviours: readonly PodBehaviour[] = [
     acts: [
       whileRunning,
       { killsSandbox: true },
-      { until: { ...running, restarts: { app: 1 } } },
+      { until: { ...running, restartsOver: { app: 1 } } },
       { told: ['SandboxChanged Pod sandbox changed, it will be killed and re-created.'] },
     ],
   },

@@ -118,7 +118,21 @@ export class ContainerStarter {
     this.#images.set(id, image)
     this.actuated.set(id, resources)
     tell('Normal', 'Created', 'Container created')
-    await this.#startAndHook(pod, container, id, ips[0] ?? '', signal, failing('RunContainerError'), tell)
+    try {
+      await this.#startAndHook(pod, container, id, ips[0] ?? '', signal, failing('RunContainerError'), tell)
+    } catch (error) {
+      const isUnsure = error instanceof StartFailure && error.reason === 'RunContainerError'
+      if (isUnsure && container.lifecycle?.postStart) await this.#killIfRunning(pod, container, id)
+      throw error
+    }
+  }
+
+  /** A start that failed may have happened all the same: then it must not go on without its hook. */
+  async #killIfRunning(pod: V1Pod, container: V1Container, id: string): Promise<void> {
+    const { runtime, kill } = this.#options
+    const seen = await runtime.observe(pod.metadata.uid ?? '').catch(() => undefined)
+    const state = seen?.containers.find((each) => each.id === id)?.state
+    if (seen === undefined || state === 'running') kill(id, container, `Stopping container ${container.name}`)
   }
 
   async #startAndHook(

@@ -41,7 +41,7 @@ export function containersDue(sight: Sight): ContainersDue {
   const isInitialized = initContainersDue(sight, due)
   if (due.hasRunItsCourse) return due
   const inits = due.toStart
-  due.toStart = (spec.ephemeralContainers ?? []).filter(({ name }) => !sight.latest.has(name))
+  due.toStart = (spec.ephemeralContainers ?? []).filter(({ name }) => (sight.latest.get(name)?.state ?? 'created') === 'created')
   due.toStart.push(...inits)
   if (!isInitialized) return due
   for (const container of spec.containers) {

@@ -3,6 +3,7 @@ import { parseQuantity } from '#api/meta/quantity.ts'
 import { parseTime } from '#api/meta/time.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import type { Random } from '#base/random.ts'
+import type { PodProbes } from '#kubelet/probes/pod-probes.ts'
 import type {
   CreateContainerRequest,
   ExecResult,
@@ -10,7 +11,6 @@ import type {
   ObservedContainer,
   ObservedPod,
   ObservedSandbox,
-  ProbeResults,
   Runtime,
   RuntimeEvent,
 } from '#kubelet/runtimes/runtime.ts'
@@ -39,7 +39,7 @@ const mostLogLines = 1000
 type SimulatedSandbox = ObservedSandbox & { podUid: string }
 
 /** Containers that exist on paper only, and do what their scripts say. A container that just runs costs no timer. */
-export class SimulatedRuntime implements Runtime, ProbeResults {
+export class SimulatedRuntime implements Runtime, PodProbes {
   readonly version = 'sim://1.0.0'
   readonly #options: SimulatedRuntimeOptions
   readonly #sandboxes = new Map<string, SimulatedSandbox>()
@@ -47,6 +47,7 @@ export class SimulatedRuntime implements Runtime, ProbeResults {
   /** Ids of what belongs to a pod, latest first. */
   readonly #pods = new Map<string, { sandboxes: string[]; containers: string[] }>()
   readonly #listeners = new Set<(event: RuntimeEvent) => void>()
+  readonly #resultListeners = new Set<(podUid: string) => void>()
 
   constructor(options: SimulatedRuntimeOptions) {
     this.#options = options
@@ -190,6 +191,10 @@ export class SimulatedRuntime implements Runtime, ProbeResults {
     return { [Symbol.dispose]: () => this.#listeners.delete(listener) }
   }
 
+  onResult(listener: (podUid: string) => void): Disposable {
+    this.#resultListeners.add(listener)
+    return { [Symbol.dispose]: () => this.#resultListeners.delete(listener) }
+  }
   isStarted({ id, state }: ObservedContainer): boolean {
     return state === 'running' && (this.#containers.get(id)?.isStarted ?? false)
   }
@@ -266,7 +271,7 @@ export class SimulatedRuntime implements Runtime, ProbeResults {
     container.isStarted = !probes.some(({ kind }) => kind === 'startup')
     at(readyAfterMs, () => {
       container.isReady = container.isStarted
-      if (readyAfterMs > ageMs) this.#tell(container.podUid)
+      if (readyAfterMs > ageMs) this.#tellOfResult(container.podUid)
     })
     for (const { afterMs, kind, passes } of probes) {
       at(afterMs, () => {
@@ -274,7 +279,7 @@ export class SimulatedRuntime implements Runtime, ProbeResults {
         if (kind === 'readiness') container.isReady = passes
         else if (!passes) container.failed = kind
         else if (kind === 'startup') container.isReady = true
-        if (afterMs > ageMs) this.#tell(container.podUid)
+        if (afterMs > ageMs) this.#tellOfResult(container.podUid)
       })
     }
     this.#limitMemory(container)
@@ -347,6 +352,10 @@ export class SimulatedRuntime implements Runtime, ProbeResults {
 
   #tell(podUid: string): void {
     for (const listener of this.#listeners) listener({ podUid })
+  }
+
+  #tellOfResult(podUid: string): void {
+    for (const listener of this.#resultListeners) listener(podUid)
   }
 
   #id(): string {
