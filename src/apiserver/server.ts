@@ -161,6 +161,7 @@ export class ApiServer {
       authenticator,
       authorizer,
       logger: options.logger,
+      clock,
       records: {
         clock,
         random,

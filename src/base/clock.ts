@@ -6,6 +6,11 @@ export type Clock = {
   nowMicros(): number
   /** Milliseconds, fractional, from an arbitrary origin; never goes back. For measuring. */
   monotonic(): number
+  /**
+   * For how long this thread has kept its sockets and timers waiting, as far as anybody has asked meanwhile: whoever has much
+   * to do without them lets them have their turn (`soon`) when this grows. 0 where time is virtual, since nothing waits there.
+   */
+  heldMs(): number
   /** Calls `callback` once, no earlier than `delayMs` from now. */
   after(delayMs: number, callback: () => void): Timer
   /** Calls `callback` each `periodMs`, the first time one period from now. */
@@ -24,6 +29,14 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   nowMicros: () => Math.floor((performance.timeOrigin + performance.now()) * 1000),
   monotonic: () => performance.now(),
+  heldMs() {
+    const nowMs = performance.now()
+    if (heldSinceMs === undefined) {
+      heldSinceMs = nowMs
+      setImmediate(endTurn)
+    }
+    return nowMs - heldSinceMs
+  },
   after(delayMs, callback) {
     // Node turns delays past 2^31-1 ms into 1 ms; long waits are made of shorter ones.
     if (delayMs > longestDelayMs) {
@@ -43,6 +56,11 @@ export const systemClock: Clock = {
     setImmediate(callback)
   },
   sleep: (delayMs, signal) => sleepOn(systemClock, delayMs, signal),
+}
+
+let heldSinceMs: number | undefined
+const endTurn = () => {
+  heldSinceMs = undefined
 }
 
 const longestDelayMs = 2 ** 31 - 1

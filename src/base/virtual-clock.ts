@@ -30,6 +30,9 @@ export class VirtualClock implements Clock {
   monotonic(): number {
     return this.#nowMs - this.#startMs
   }
+  heldMs(): number {
+    return 0
+  }
   after(delayMs: number, callback: () => void): Timer {
     return this.#schedule(Math.max(0, delayMs), callback, undefined)
   }

@@ -8,13 +8,16 @@ import { Forbidden, forbidden } from '#apiserver/authz/forbidden.ts'
 import { TooManyRequests } from '#apiserver/flow-control/flow-control.ts'
 import { contentTypeOf, encodeValue } from '#apiserver/http/answers.ts'
 import { RequestContext } from '#apiserver/http/context.ts'
+import { InProcessExchange } from '#apiserver/http/in-process-exchange.ts'
 import { type Form, negotiate } from '#apiserver/http/negotiation.ts'
+import { OwnTurns } from '#apiserver/http/own-turns.ts'
 import { denied, serverCouldNotFind } from '#apiserver/http/refusals.ts'
 import { type RequestInfo, requestInfo } from '#apiserver/http/request-info.ts'
 import { type RecordServices, RequestRecord } from '#apiserver/http/request-record.ts'
 import { selectorAttributes } from '#apiserver/http/selector-attributes.ts'
 import { TrackedExchange } from '#apiserver/http/tracked-exchange.ts'
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
+import type { Clock } from '#base/clock.ts'
 import { BodyTooLargeError, ClientGoneError, type HttpExchange, type HttpHeaders } from '#base/http-server.ts'
 import type { Logger } from '#base/log.ts'
 
@@ -28,18 +31,26 @@ export type HandlerOptions = {
   /** The endpoint for a request, or undefined where there is none. */
   route(info: RequestInfo, method: string): Endpoint | undefined
   logger: Logger
+  clock: Clock
   /** For metrics, audit and flow control; absent where nobody asks. */
   records?: RecordServices
 }
 
 export class ApiHandler {
   readonly #options: HandlerOptions
+  readonly #ownTurns: OwnTurns
 
   constructor(options: HandlerOptions) {
     this.#options = options
+    this.#ownTurns = new OwnTurns(options.clock)
   }
 
   handle = (raw: HttpExchange): void => {
+    if (raw instanceof InProcessExchange) raw.begin(this.#ownTurns, () => this.#begin(raw))
+    else this.#begin(raw)
+  }
+
+  #begin(raw: HttpExchange): void {
     const { path, query } = splitTarget(raw.target)
     const info = requestInfo(raw.method, path, query)
     const { records } = this.#options

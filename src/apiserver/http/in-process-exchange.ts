@@ -1,4 +1,5 @@
 /** A request that never leaves the process: the same road through the server, without sockets. */
+import type { OwnTurns } from '#apiserver/http/own-turns.ts'
 import type { HttpConnection, HttpExchange, HttpHeaders, HttpResponseStream } from '#base/http-server.ts'
 
 export type InProcessRequest = {
@@ -41,7 +42,7 @@ export function inProcess(
     })
 }
 
-class InProcessExchange implements HttpExchange {
+export class InProcessExchange implements HttpExchange {
   readonly method: string
   readonly target: string
   readonly headers: Record<string, string>
@@ -51,6 +52,7 @@ class InProcessExchange implements HttpExchange {
   readonly #resolve: (response: InProcessResponse) => void
   readonly #closers: (() => void)[] = []
   #isClosed = false
+  #turns: OwnTurns | undefined
 
   constructor(
     { method, target, headers = {}, body }: InProcessRequest,
@@ -63,6 +65,14 @@ class InProcessExchange implements HttpExchange {
     this.connection = connection
     this.#body = body
     this.#resolve = resolve
+  }
+
+  /** Begins in its turn, unless it is given up before; what is answered waits for one as well. */
+  begin(turns: OwnTurns, serve: () => void): void {
+    this.#turns = turns
+    turns.take(() => {
+      if (!this.#isClosed) serve()
+    })
   }
 
   get rawHeaders(): readonly string[] {
@@ -89,14 +99,12 @@ class InProcessExchange implements HttpExchange {
   }
   respond(status: number, headers: HttpHeaders, body: Uint8Array | string = ''): void {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body
-    this.#resolve({
-      status,
-      headers,
-      body: bytes,
-      async *chunks() {
-        yield bytes
-      },
-    })
+    const chunks = async function* () {
+      yield bytes
+    }
+    const resolve = () => this.#resolve({ status, headers, body: bytes, chunks })
+    if (this.#turns === undefined) resolve()
+    else this.#turns.take(resolve)
     this.close()
   }
   stream(status: number, headers: HttpHeaders): HttpResponseStream {

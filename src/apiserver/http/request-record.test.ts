@@ -49,6 +49,7 @@ function server(endpoint: Endpoint) {
     authorizer: { authorize: ({ user }) => ({ decision: user.name === 'stranger' ? 'noOpinion' : 'allow', reason: 'because' }) },
     route: () => endpoint,
     logger,
+    clock,
     records: {
       clock,
       random: seededRandom(1),

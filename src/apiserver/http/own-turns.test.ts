@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { OwnTurns } from '#apiserver/http/own-turns.ts'
+import { systemClock } from '#base/clock.ts'
+import { VirtualClock } from '#base/virtual-clock.ts'
+
+/** Time that passes with work alone, and an event loop that is turned by hand. */
+function handTurned() {
+  let heldMs = 0
+  let immediates: (() => void)[] = []
+  const clock = Object.assign(new VirtualClock(), {
+    heldMs: () => heldMs,
+    soon: (callback: () => void) => void immediates.push(callback),
+  })
+  return {
+    turns: new OwnTurns(clock),
+    work: (ms: number) => {
+      heldMs += ms
+    },
+    /** Sockets have their turn; then what asked to come after them. */
+    async turn() {
+      heldMs = 0
+      const due = immediates
+      immediates = []
+      for (const callback of due) callback()
+      await new Promise((resolve) => setImmediate(resolve))
+    },
+  }
+}
+
+test('requests begin at once until the event loop has been held for too long, and then one after the other', async () => {
+  const { turns, work, turn } = handTurned()
+  const done: number[] = []
+  for (let number = 0; number < 10; number++) {
+    turns.take(() => {
+      done.push(number)
+      work(3)
+    })
+  }
+  assert.deepEqual(done, [0, 1, 2])
+  await turn()
+  assert.deepEqual(done, [0, 1, 2, 3, 4, 5])
+  await turn()
+  await turn()
+  assert.deepEqual(done, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+})
+
+test('what follows from a request counts as well, and goes behind those who wait', async () => {
+  const { turns, work, turn } = handTurned()
+  const done: string[] = []
+  const chain = async (name: string) => {
+    for (let step = 0; step < 3; step++) {
+      await new Promise<void>((resolve) => turns.take(resolve))
+      done.push(`${name}${step}`)
+      work(5)
+    }
+  }
+  const all = Promise.all(['a', 'b'].map(chain))
+  await turn()
+  await turn()
+  await turn()
+  await turn()
+  await all
+  assert.deepEqual(done, ['a0', 'b0', 'a1', 'b1', 'a2', 'b2'])
+})
+
+test('sockets and timers get their turn while promises alone could go on for ever', async () => {
+  const turns = new OwnTurns(systemClock)
+  let isOver = false
+  setImmediate(() => {
+    isOver = true
+  })
+  let steps = 0
+  while (!isOver && steps < 10_000_000) {
+    await new Promise<void>((resolve) => turns.take(resolve))
+    steps++
+  }
+  assert.ok(isOver, `${steps} steps`)
+})
