@@ -93,7 +93,8 @@ export class SpdyConnection {
     this.#nextId = role === 'client' ? 1 : 2
     socket.on('data', this.#receive)
     socket.on('error', () => this.#over())
-    socket.on('end', () => this.#over())
+    // Nobody goes on alone: a connection that one end has left is over.
+    socket.on('end', () => this.#leave())
     socket.on('close', () => this.#over())
     if (head !== undefined && head.length > 0) this.#receive(head)
   }
@@ -137,8 +138,7 @@ export class SpdyConnection {
   close(): void {
     if (this.#isClosed) return
     this.send({ type: 'goAway', lastStreamId: this.#lastForeignId, status: 0 })
-    this.#socket.end()
-    this.#over()
+    this.#leave()
   }
 
   destroy(): void {
@@ -228,6 +228,11 @@ export class SpdyConnection {
     }
     this.send({ type: 'synReply', streamId, isLast: false, headerBlock: this.#headerWriter.write({}) })
     if (isLast) stream.finish(false)
+  }
+
+  #leave(): void {
+    this.#socket.end(() => this.#socket.destroy())
+    this.#over()
   }
 
   #over(): void {

@@ -37,6 +37,7 @@ export function tunnel(webSocket: WebSocketConnection, { socket, head }: { socke
       resolve()
     })
     const end = () => webSocket.close()
+    socket.on('end', () => socket.end())
     socket.on('error', end)
     socket.on('close', end)
   })

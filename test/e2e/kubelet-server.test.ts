@@ -1,0 +1,338 @@
+/** The HTTP interface of a node agent: who gets in, what is shown, and conversations in every protocol, with a runtime that pretends. */
+import assert from 'node:assert/strict'
+import { request as secureRequest } from 'node:https'
+import { after, before, test } from 'node:test'
+import { WebSocket } from 'ws'
+import { Node } from '#api/core/v1/node/node.ts'
+import { ServiceAccount } from '#api/core/v1/service-account.ts'
+import { ClusterRole } from '#api/rbac/v1/cluster-role.ts'
+import { ClusterRoleBinding } from '#api/rbac/v1/cluster-role-binding.ts'
+import { systemClock } from '#base/clock.ts'
+import { nodeUpgradeClient } from '#base/upgrade-client.ts'
+import type { ObservedPod, Runtime } from '#kubelet/runtimes/runtime.ts'
+import { SpdyConnection } from '#wire/spdy/connection.ts'
+import { asker } from '../support/ask.ts'
+import { FakeRuntimeStreams } from '../support/fake-runtime-streams.ts'
+import { type NodeWithServer, startNodeWithServer } from '../support/node-with-server.ts'
+
+let fake: FakeRuntimeStreams
+let node: NodeWithServer
+let uid: string
+
+const notThere = () => Promise.reject(new Error('this runtime only pretends'))
+
+before(async () => {
+  fake = await FakeRuntimeStreams.start()
+  const container = { id: 'fake://1', name: 'c', attempt: 0, state: 'running', image: 'i', imageId: 'i', createdMs: 0 } as const
+  const observed: ObservedPod = { sandboxes: [{ id: 's', isReady: true, createdMs: 0, ips: [] }], containers: [container] }
+  const runtime: Runtime = {
+    ...{ version: 'fake://1', runSandbox: notThere, stopSandbox: notThere, removeSandbox: notThere, createContainer: notThere },
+    ...{ startContainer: notThere, stopContainer: notThere, removeContainer: notThere, resizeContainer: notThere },
+    exec: async (_id, command) => ({ exitCode: command[0] === 'false' ? 1 : 0, stdout: `ran ${command.join('|')}`, stderr: '' }),
+    observe: async (podUid) => (podUid === uid ? observed : { sandboxes: [], containers: [] }),
+    podUids: async () => [uid],
+    onEvent: () => ({ [Symbol.dispose]() {} }),
+    streams: fake.streams,
+    logLines: () => [
+      { timeMs: 1000, stream: 'stdout', text: 'one' },
+      { timeMs: 2000, stream: 'stderr', text: 'two' },
+    ],
+  }
+  node = await startNodeWithServer(runtime)
+  const pod = await node.createPod('p', { containers: [{ name: 'c', image: 'i' }] })
+  uid = pod.metadata.uid ?? ''
+  const rule = (name: string, resources: string[]) =>
+    node.client.create(ClusterRole, { metadata: { name }, rules: [{ apiGroups: [''], resources, verbs: ['get'] }] })
+  await rule('sees-pods', ['nodes/pods'])
+  await rule('sees-metrics', ['nodes/metrics'])
+  for (const name of ['sees-pods', 'sees-metrics']) {
+    const subjects = [{ kind: 'ServiceAccount', name: 'watcher', namespace: 'default' }]
+    const roleRef = { kind: 'ClusterRole', apiGroup: 'rbac.authorization.k8s.io', name }
+    await node.client.create(ClusterRoleBinding, { metadata: { name }, subjects, roleRef })
+  }
+})
+
+after(async () => {
+  await node?.[Symbol.asyncDispose]()
+  await fake?.[Symbol.asyncDispose]()
+})
+
+type Answer = { status: number; body: string }
+
+function ask(path: string, who: 'admin' | 'scheduler' | 'nobody' | { token: string }, method = 'GET'): Promise<Answer> {
+  const credential = who === 'admin' || who === 'scheduler' ? node.keys.identity(who) : undefined
+  return new Promise((resolve, reject) => {
+    const request = secureRequest(
+      `${node.kubeletUrl}${path}`,
+      {
+        ...{ method, agent: false, ca: node.keys.authority('ca').certificatePem },
+        ...(credential === undefined ? {} : { cert: credential.certificatePem, key: credential.privateKeyPem }),
+        ...(typeof who === 'object' ? { headers: { authorization: `Bearer ${who.token}` } } : {}),
+      },
+      async (response) => {
+        let body = ''
+        for await (const chunk of response) body += String(chunk)
+        resolve({ status: response.statusCode ?? 0, body })
+      },
+    )
+    request.on('error', reject)
+    request.end()
+  })
+}
+
+const requests: [string, string, 'admin' | 'scheduler' | 'nobody', number, RegExp][] = [
+  ['GET', '/healthz', 'admin', 200, /^ok$/],
+  ['GET', '/healthz?verbose', 'admin', 200, /^\[\+\]ping ok\n\[\+\]log ok\n\[\+\]syncloop ok\nhealthz check passed\n$/],
+  ['GET', '/healthz/syncloop', 'admin', 200, /^ok$/],
+  ['GET', '/healthz/none', 'admin', 404, /not found/],
+  ['GET', '/healthz', 'nobody', 401, /^Unauthorized$/],
+  [
+    'GET',
+    '/pods',
+    'scheduler',
+    403,
+    /^Forbidden \(user=system:kube-scheduler, verb=get, resource=nodes, subresource\(s\)=\[pods proxy\]\)\n$/,
+  ],
+  ['POST', '/exec/default/p/c', 'scheduler', 403, /verb=create, resource=nodes, subresource\(s\)=\[proxy\]/],
+  ['GET', '/metrics', 'scheduler', 403, /subresource\(s\)=\[metrics\]/],
+  ['GET', '/stats/summary', 'scheduler', 403, /subresource\(s\)=\[stats\]/],
+  ['GET', '/logs/', 'scheduler', 403, /subresource\(s\)=\[log\]/],
+  ['GET', '/configz', 'scheduler', 403, /subresource\(s\)=\[configz proxy\]/],
+  ['GET', '/pods', 'admin', 200, /^\{"kind":"PodList","apiVersion":"v1","metadata":\{\},"items":\[\{"metadata":\{.*"name":"p"/],
+  ['GET', '/runningpods/', 'admin', 200, /"items":\[\{"metadata":\{"name":"p","namespace":"default"/],
+  ['GET', '/configz', 'admin', 200, /^\{"kubeletconfig":\{"kind":"KubeletConfiguration"\}\}$/],
+  ['GET', '/logs/', 'admin', 405, /disabled/],
+  ['GET', '/none', 'admin', 404, /^404: Page Not Found$/],
+  ['GET', '/%zz', 'admin', 400, /invalid URL/],
+  ['POST', '/run/default/p/c?cmd=ls%20-l', 'admin', 200, /^ran ls\|-l$/],
+  ['POST', '/run/default/p/c?cmd=false', 'admin', 500, /exited with 1/],
+  ['GET', '/containerLogs/default/p/c', 'admin', 200, /^one\ntwo\n$/],
+  ['GET', '/containerLogs/default/p/c?tailLines=1&timestamps=true', 'admin', 200, /^1970-01-01T00:00:02\.000000000Z two\n$/],
+  ['GET', '/containerLogs/default/p/c?stream=Stdout', 'admin', 200, /^one\n$/],
+  ['GET', '/containerLogs/default/p/c?tailLines=-1', 'admin', 422, /^\{"message": "Invalid request\."\}$/],
+  ['GET', '/containerLogs/default/p/none', 'admin', 404, /^container "none" not found in pod "p"$/],
+  ['GET', '/containerLogs/default/none/c', 'admin', 404, /^pod "none" does not exist$/],
+  ['GET', '/containerLogs/default/p/c?previous=true', 'admin', 400, /^previous terminated container "c" in pod "p" not found$/],
+  ['POST', '/exec/default/p/c?command=ls', 'admin', 400, /^you must specify at least 1 of stdin, stdout, stderr$/],
+  ['POST', '/exec/default/p/c?command=ls&output=1', 'admin', 400, /^Upgrade request required$/],
+  ['POST', '/exec/default/none/c?command=ls&output=1', 'admin', 404, /^pod does not exist$/],
+  ['POST', '/exec/default/p/none?command=ls&output=1', 'admin', 500, /^container not found \("none"\)$/],
+]
+for (const [method, path, who, status, body] of requests) {
+  test(`${method} ${path} as ${who}: ${status}`, async () => {
+    const answer = await ask(path, who, method)
+    assert.match(answer.body, body)
+    assert.equal(answer.status, status)
+  })
+}
+
+test('tokens are believed when the API server knows them, and what their owners may do is asked there', async () => {
+  assert.equal((await ask('/healthz', { token: 'made-up' })).status, 401)
+  const token = await tokenOf('watcher')
+  assert.match((await ask('/pods', { token })).body, /"kind":"PodList"/)
+  assert.equal((await ask('/metrics', { token })).status, 200)
+  const { status, body } = await ask('/configz', { token })
+  assert.equal(status, 403)
+  assert.match(body, /user=system:serviceaccount:default:watcher, verb=get, resource=nodes, subresource\(s\)=\[configz proxy\]/)
+})
+
+async function tokenOf(name: string): Promise<string> {
+  await node.client.create(ServiceAccount, { metadata: { name, namespace: 'default' } })
+  const { certificatePem: cert, privateKeyPem } = node.keys.identity('admin')
+  const tell = asker(node.url, node.keys.authority('ca').certificatePem)
+  const request = { kind: 'TokenRequest', apiVersion: 'authentication.k8s.io/v1', spec: {} }
+  const path = `/api/v1/namespaces/default/serviceaccounts/${name}/token`
+  const { body } = await tell({ cert, key: privateKeyPem }, 'POST', path, request)
+  return (body['status'] as { token: string }).token
+}
+
+const key = 'dGhlIHNhbXBsZSBub25jZQ=='
+
+/** What a client of a WebSocket conversation hears, by channel, until it is over. */
+function webSocketTo(
+  url: string,
+  path: string,
+  protocol: string,
+  speak: (say: (channel: number, text: string | Uint8Array) => void) => void,
+): Promise<{ protocol: string; heard: Record<number, string>; code: number }> {
+  const { certificatePem: cert, privateKeyPem } = node.keys.identity('admin')
+  const ca = node.keys.authority('ca').certificatePem
+  const isBase64 = protocol.includes('base64')
+  return new Promise((resolve, reject) => {
+    const socket = new WebSocket(`${url.replace('https', 'wss')}${path}`, protocol === '' ? [] : [protocol], {
+      cert,
+      key: privateKeyPem,
+      ca,
+    })
+    const heard: Record<number, string> = {}
+    socket.on('open', () => {
+      speak((channel, text) => {
+        const bytes = Buffer.from(text as Uint8Array)
+        socket.send(isBase64 ? `${channel}${bytes.toString('base64')}` : Buffer.concat([Buffer.of(channel), bytes]))
+      })
+    })
+    socket.on('message', (data: Buffer) => {
+      const channel = isBase64 ? Number(String.fromCharCode(data[0] ?? 0)) : (data[0] ?? 0)
+      const text = isBase64 ? Buffer.from(data.subarray(1).toString(), 'base64').toString() : data.subarray(1).toString()
+      heard[channel] = (heard[channel] ?? '') + text
+    })
+    socket.on('close', (code) => resolve({ protocol: socket.protocol, heard, code }))
+    socket.on('unexpected-response', (_request, response) => reject(new Error(`status ${response.statusCode}`)))
+    socket.on('error', reject)
+  })
+}
+
+const silent = () => {}
+const success = '{"metadata":{},"status":"Success"}'
+const exit7 =
+  '{"metadata":{},"status":"Failure","message":"command terminated with non-zero exit code: exit status 7","reason":"NonZeroExitCode","details":{"causes":[{"reason":"ExitCode","message":"7"}]}}'
+
+/** By way of the API server, and to the node agent itself. */
+const ways: [string, (query: string) => { url: string; path: string }][] = [
+  ['to the node agent', (query) => ({ url: node.kubeletUrl, path: `/exec/default/p/c?${query}` })],
+  [
+    'through the API server',
+    (query) => {
+      const names = { input: 'stdin', output: 'stdout', error: 'stderr' } as Record<string, string>
+      return {
+        url: node.url,
+        path: `/api/v1/namespaces/default/pods/p/exec?${query.replace(/\b(input|output|error)=/g, (_, name: string) => `${names[name]}=`)}`,
+      }
+    },
+  ],
+]
+
+for (const [way, place] of ways) {
+  const exec = (query: string, protocol: string, speak: Parameters<typeof webSocketTo>[3] = silent) => {
+    const { url, path } = place(query)
+    return webSocketTo(url, path, protocol, speak)
+  }
+
+  for (const protocol of ['v5.channel.k8s.io', 'v4.channel.k8s.io', 'v4.base64.channel.k8s.io']) {
+    test(`${way}, ${protocol}: output, errors and exit codes`, async () => {
+      const query = 'command=exit&output=1&error=1'
+      assert.deepEqual(await exec(`${query}&command=0`, protocol), {
+        ...{ protocol, code: 1000, heard: { 1: 'to out', 2: 'to err', 3: success } },
+      })
+      assert.deepEqual((await exec(`${query}&command=7`, protocol)).heard, { 1: 'to out', 2: 'to err', 3: exit7 })
+    })
+  }
+
+  for (const protocol of ['channel.k8s.io', 'base64.channel.k8s.io', '']) {
+    test(`${way}, ${protocol || 'no protocol named'}: failures are sentences`, async () => {
+      const query = 'command=exit&output=1'
+      assert.deepEqual((await exec(`${query}&command=0`, protocol)).heard, { 1: 'to out' })
+      assert.deepEqual((await exec(`${query}&command=7`, protocol)).heard, {
+        1: 'to out',
+        3: 'command terminated with non-zero exit code: exit status 7',
+      })
+    })
+  }
+
+  test(`${way}: input has an end`, async () => {
+    const text = 'x'.repeat(300_000)
+    const { heard } = await exec('command=echo&input=1&output=1', 'v5.channel.k8s.io', (say) => {
+      say(0, text)
+      say(0, ' and more')
+      say(255, Buffer.of(0))
+    })
+    assert.deepEqual(heard, { 1: `${text} and more`, 3: success })
+  })
+
+  test(`${way}: a terminal learns its size`, async () => {
+    const { heard } = await exec('command=size&input=1&output=1&tty=1', 'v5.channel.k8s.io', (say) => say(4, '{"Width":80,"Height":24}'))
+    assert.deepEqual(heard, { 1: '{"Width":80,"Height":24}', 3: success })
+  })
+
+  test(`${way}: a conversation that breaks off is a failure`, async () => {
+    const { heard } = await exec('command=break&output=1', 'v5.channel.k8s.io')
+    assert.match(heard[3] ?? '', /"status":"Failure".*"reason":"InternalError"/)
+  })
+
+  test(`${way}: what the runtime refuses is refused`, async () => {
+    await assert.rejects(exec('command=refuse&output=1', 'v5.channel.k8s.io'), /status 403/)
+    await assert.rejects(exec('command=echo&output=1', 'v9.channel.k8s.io'), /status 403/)
+  })
+}
+
+/** A SPDY connection to a path, by POST as kubectl does it. */
+async function spdyTo(url: string, path: string, protocols: string[]) {
+  const { certificatePem: cert, privateKeyPem } = node.keys.identity('admin')
+  const client = nodeUpgradeClient({ cert, key: privateKeyPem, ca: node.keys.authority('ca').certificatePem })
+  const headers = { connection: 'Upgrade', upgrade: 'SPDY/3.1', 'x-stream-protocol-version': protocols }
+  const answer = await client.send({ url: `${url}${path}`, method: 'POST', headers })
+  client[Symbol.dispose]()
+  return answer
+}
+
+for (const [way, place] of [
+  ['to the node agent', () => ({ url: node.kubeletUrl, path: '/portForward/default/p' })],
+  ['through the API server', () => ({ url: node.url, path: '/api/v1/namespaces/default/pods/p/portforward' })],
+] as const) {
+  test(`${way}: SPDY goes through as it is, with all the protocols offered`, async () => {
+    const { url, path } = place()
+    const { upgraded, headers } = await spdyTo(url, path, ['portforward.k8s.io', 'other.k8s.io'])
+    assert.ok(upgraded)
+    assert.equal(headers['x-stream-protocol-version'], 'portforward.k8s.io')
+    assert.equal(fake.asked.at(-1), 'POST portforward SPDY/3.1 portforward.k8s.io,other.k8s.io')
+    assert.equal(await throughPort(new SpdyConnection({ ...upgraded, role: 'client' })), '8080 HELLO')
+  })
+
+  test(`${way}: SPDY in a WebSocket`, async () => {
+    const { url, path } = place()
+    const { certificatePem: cert, privateKeyPem } = node.keys.identity('admin')
+    const response = await new Promise<{ socket: import('node:stream').Duplex; head: Buffer; protocol: string }>((resolve, reject) => {
+      const request = secureRequest(`${url}${path}`, {
+        ...{ agent: false, ca: node.keys.authority('ca').certificatePem, cert, key: privateKeyPem },
+        headers: {
+          ...{ connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': key },
+          'sec-websocket-protocol': 'SPDY/3.1+portforward.k8s.io',
+        },
+      })
+      request.on('upgrade', (incoming, socket, head) =>
+        resolve({ socket, head, protocol: String(incoming.headers['sec-websocket-protocol']) }),
+      )
+      request.on('response', ({ statusCode }) => reject(new Error(`status ${statusCode}`)))
+      request.on('error', reject)
+      request.end()
+    })
+    assert.equal(response.protocol, 'SPDY/3.1+portforward.k8s.io')
+    assert.equal(fake.asked.at(-1), 'POST portforward SPDY/3.1 portforward.k8s.io')
+    response.socket.destroy()
+  })
+}
+
+function throughPort(connection: SpdyConnection): Promise<string> {
+  const error = connection.open({ streamtype: 'error', port: '8080', requestid: '0' })
+  error.end()
+  const data = connection.open({ streamtype: 'data', port: '8080', requestid: '0' })
+  return new Promise((resolve) => {
+    let heard = ''
+    data.onData = (bytes) => {
+      heard += String(bytes)
+      data.end()
+    }
+    data.onEnd = () => {
+      connection.close()
+      resolve(heard)
+    }
+    data.write(Buffer.from('hello'))
+  })
+}
+
+test('the API server translates for nodes that do not say that they take WebSockets', async () => {
+  const status = { declaredFeatures: null }
+  await node.client.patch(Node, { name: 'n1' }, { status }, { subresource: 'status', type: 'merge' })
+  const path = '/api/v1/namespaces/default/pods/p/exec?stdin=true&stdout=true&command=echo'
+  const { heard } = await webSocketTo(node.url, path, 'v5.channel.k8s.io', (say) => {
+    say(0, 'hello')
+    say(255, Buffer.of(0))
+  })
+  assert.deepEqual(heard, { 1: 'hello', 3: success })
+  const missing = '/api/v1/namespaces/default/pods/p/exec?stdout=true&command=refuse'
+  await assert.rejects(webSocketTo(node.url, missing, 'v5.channel.k8s.io', silent), /status 403/)
+})
+
+test('what is over is closed at every end', { timeout: 10_000 }, async () => {
+  while (fake.open > 0) await systemClock.sleep(10)
+})
