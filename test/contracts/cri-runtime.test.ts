@@ -32,7 +32,7 @@ describe('containers by containerd', { skip: whyNoContainers(), timeout: 120_000
     logs = join(containerd.directory, 'logs')
     const found = await findCgroups(nodeFiles)
     assert.ok(found)
-    cgroups = new PodCgroups({ cgroups: found, logger: silentLogger, root: `kubepods-${containerd.bridge}` })
+    cgroups = new PodCgroups({ cgroups: found, logger: silentLogger, root: containerd.podCgroup })
     runtime = await startRuntime()
   })
 
@@ -40,7 +40,6 @@ describe('containers by containerd', { skip: whyNoContainers(), timeout: 120_000
     runtime?.stop()
     client?.[Symbol.dispose]()
     await containerd?.[Symbol.asyncDispose]()
-    await cgroups?.removeAll()
   })
 
   const startRuntime = () =>

@@ -7,6 +7,7 @@ import { systemClock } from '#base/clock.ts'
 import { nodeFiles as files } from '#base/files.ts'
 import { silentLogger } from '#base/log.ts'
 import { nodeProcesses as processes } from '#base/processes.ts'
+import { findCgroups } from '#kubelet/cgroups/cgroup-files.ts'
 import { ensureSandboxImage, importImages } from '#kubelet/images/import-image.ts'
 import type { Architecture } from '#kubelet/images/pause-program.ts'
 import { sandboxImageName } from '#kubelet/images/sandbox-image.ts'
@@ -20,6 +21,8 @@ export type TestContainerd = AsyncDisposable & {
   readonly directory: string
   /** The interface of its pods' network. */
   readonly bridge: string
+  /** The group for its pods' processes; removed in the end. */
+  readonly podCgroup: string
   client(): Promise<CriClient>
   /** As by `kill -9`: containers run on. */
   kill(): Promise<void>
@@ -44,6 +47,7 @@ export async function startTestContainerd({ podCidr }: { podCidr: string }): Pro
   const directory = mkdtempSync(join(tmpdir(), 'tn-cri-'))
   const cniConfigDirectory = join(directory, 'cni')
   const bridge = bridgeNameOf(directory)
+  const podCgroup = `kubepods-${bridge}`
   const network = { name: bridge, bridge, podCidrs: [podCidr], dataDirectory: join(directory, 'addresses') }
   const seams = { files, processes, clock: systemClock, logger: silentLogger }
   let socket = join(directory, 'containerd.sock')
@@ -64,6 +68,7 @@ export async function startTestContainerd({ podCidr }: { podCidr: string }): Pro
     await stopContainerd(directory, seams)
     endShims(socket)
     unmountBelow(directory)
+    await (await findCgroups(files))?.remove(podCgroup)
     await removeBridgeNetwork(network, cniConfigDirectory, { files, processes })
     rmSync(directory, { recursive: true, force: true })
   }
@@ -85,6 +90,7 @@ export async function startTestContainerd({ podCidr }: { podCidr: string }): Pro
     socket,
     directory,
     bridge,
+    podCgroup,
     client: () => CriClient.connect(socket),
     async kill() {
       process.kill(pid, 'SIGKILL')
