@@ -1,0 +1,71 @@
+/** A cluster with a real node on a containerd of its own, gone with everything that ran in it when the test ends. */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '#base/clock.ts'
+import { nodeFiles } from '#base/files.ts'
+import { importImages } from '#kubelet/images/import-image.ts'
+import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
+import { type Kubectl, kubectl } from './kubectl.ts'
+import { freePort, type RunningCluster, startCluster } from './running-cluster.ts'
+import { testImageArchive } from './test-image.ts'
+
+const repository = join(import.meta.dirname, '..', '..')
+
+export type RealCluster = AsyncDisposable & {
+  readonly directory: string
+  readonly dataDir: string
+  readonly socket: string
+  /** The process that runs now. */
+  readonly process: RunningCluster
+  kubectlAt(path: string): Kubectl
+  kill(): Promise<void>
+  start(): Promise<void>
+}
+
+/** Of two networks of the same range on one machine only one works. */
+const ownPodCidr = `10.${100 + (process.pid % 90)}.0.0/16`
+
+export async function startRealCluster({ podCidr = ownPodCidr, flags = [] as readonly string[] } = {}): Promise<RealCluster> {
+  const directory = mkdtempSync(join(tmpdir(), 'tn real '))
+  const dataDir = join(directory, 'data')
+  const socket = join(dataDir, 'containerd', 'containerd.sock')
+  const port = await freePort()
+  let running: RunningCluster | undefined
+  const start = async () => {
+    running = await startCluster(['--runtime', 'cri', '--cluster-cidr', podCidr, ...flags], directory, port)
+  }
+  const dispose = async () => {
+    await running?.stop('SIGKILL')
+    const down = [join(repository, 'src/cmd/main.ts'), 'down', '--pods', '--data-dir', dataDir]
+    const { status, stderr } = spawnSync(process.execPath, down, { encoding: 'utf8', timeout: 60_000 })
+    rmSync(directory, { recursive: true, force: true })
+    if (status !== 0) throw new Error(`the pods could not be taken down: ${stderr}`)
+  }
+  try {
+    await start()
+    const archive = join(directory, 'test-image.tar')
+    writeFileSync(archive, testImageArchive())
+    using client = await CriClient.connect(socket)
+    await importImages(client, archive, { files: nodeFiles, clock: systemClock })
+    rmSync(archive)
+  } catch (error) {
+    await dispose()
+    throw error
+  }
+  return {
+    directory,
+    dataDir,
+    socket,
+    get process() {
+      return running as RunningCluster
+    },
+    kubectlAt: (path) => kubectl(path, '', join(dataDir, 'admin.kubeconfig')),
+    async kill() {
+      await running?.stop('SIGKILL')
+    },
+    start,
+    [Symbol.asyncDispose]: dispose,
+  }
+}
