@@ -34,6 +34,7 @@ export class FakeNodes {
   readonly #informer: Informer<V1Pod>
   readonly #pending = new Map<string, Timer>()
   readonly #silent = new Set<string>()
+  readonly #told = new Map<string, Fate>()
   #beat: Timer | undefined
   #placed = 0
   #address = 0
@@ -135,6 +136,8 @@ export class FakeNodes {
     }
     const fate = fateOf(pod)
     const phase = pod.status?.phase ?? 'Pending'
+    // Once told, a pod that starts does so without being told again.
+    if (phase === 'Pending' && this.#told.get(uid) === fate) return
     if (phase === 'Pending') this.#later(`${uid} start`, startMs, () => this.#startPod(pod, fate))
     else if (phase === 'Running' && fate === 'succeeds') this.#later(`${uid} work`, workMs, () => this.#finish(pod, 'Succeeded'))
     else if (phase === 'Running' && fate === 'fails') this.#later(`${uid} work`, workMs, () => this.#finish(pod, 'Failed'))
@@ -143,22 +146,25 @@ export class FakeNodes {
   #later(key: string, delayMs: number, act: () => Promise<unknown>): void {
     if (this.#pending.has(key)) return
     const timer = this.#clock.after(delayMs, () => {
-      this.#pending.delete(key)
-      void act().catch((error: unknown) => {
-        if (!isConflict(error) && !isNotFound(error)) throw error
-      })
+      void act()
+        .catch((error: unknown) => {
+          if (!isConflict(error) && !isNotFound(error)) throw error
+        })
+        .finally(() => this.#pending.delete(key))
     })
     this.#pending.set(key, timer)
   }
 
   #forget(uid: string): void {
+    this.#told.delete(uid)
     for (const step of ['start', 'work', 'end']) {
       this.#pending.get(`${uid} ${step}`)?.cancel()
       this.#pending.delete(`${uid} ${step}`)
     }
   }
 
-  async #startPod({ metadata, spec }: V1Pod, fate: Fate): Promise<void> {
+  async #startPod(pod: V1Pod, fate: Fate): Promise<void> {
+    const { metadata, spec } = pod
     const { namespace = '', name = '' } = metadata
     if (!spec.nodeName) {
       const node = wantedNode(spec) ?? this.names()[this.#placed++ % this.#options.nodeCount] ?? ''
@@ -170,16 +176,15 @@ export class FakeNodes {
       })
     }
     if (this.#silent.has(spec.nodeName ?? '')) return
-    await this.#report(metadata, fate === 'hangs' ? 'Pending' : 'Running', fate === 'hangs' ? 'False' : 'True', spec.nodeName)
+    await this.#report(pod, fate === 'hangs' ? 'Pending' : 'Running', fate === 'hangs' ? 'False' : 'True')
+    this.#told.set(metadata.uid ?? '', fate)
   }
 
-  async #finish({ metadata }: V1Pod, phase: 'Succeeded' | 'Failed'): Promise<void> {
-    await this.#report(metadata, phase, 'False')
+  async #finish(pod: V1Pod, phase: 'Succeeded' | 'Failed'): Promise<void> {
+    await this.#report(pod, phase, 'False')
   }
 
-  async #report({ namespace = '', name = '', uid }: V1Pod['metadata'], phase: string, ready: string, _node?: string): Promise<void> {
-    const pod = await this.#client.get(Pod, namespace, name)
-    if (pod.metadata.uid !== uid) return
+  async #report(pod: V1Pod, phase: string, ready: string): Promise<void> {
     const now = formatTime(this.#clock.now())
     const isOver = phase === 'Succeeded' || phase === 'Failed'
     const exitCode = phase === 'Failed' ? this.#options.exitCode : 0
@@ -189,12 +194,10 @@ export class FakeNodes {
         ? { running: { startedAt: now } }
         : { waiting: { reason: 'ContainerCreating' } }
     const status: V1PodStatus = {
-      ...pod.status,
       phase,
       startTime: pod.status?.startTime ?? now,
       podIP: pod.status?.podIP ?? this.#nextAddress(),
       conditions: [
-        ...(pod.status?.conditions ?? []).filter(({ type }) => type !== 'Ready' && type !== 'ContainersReady'),
         { type: 'Ready', status: ready, lastTransitionTime: now },
         { type: 'ContainersReady', status: ready, lastTransitionTime: now },
       ],
@@ -208,7 +211,8 @@ export class FakeNodes {
       })),
     }
     if (status.podIP) status.podIPs = [{ ip: status.podIP }]
-    await this.#client.updateStatus(Pod, { ...pod, status })
+    // Refused when the pod is another one by now.
+    await this.#client.patch(Pod, pod.metadata, { metadata: { uid: pod.metadata.uid }, status }, { subresource: 'status' })
   }
 
   #nextAddress(): string {
