@@ -31,7 +31,8 @@ export const preferredAddressTypes: readonly string[] = ['InternalIP', 'External
 const defaultPort = 10250
 
 export type NodeConnection = {
-  readonly hostname: string
+  /** The node's own address, whichever way its agent is reached. Throws the refusal where it has none that can be used. */
+  address(): string
   readonly port: number
   readonly backend: Backend
   /** The same agent, its certificate not verified. */
@@ -58,17 +59,17 @@ export class NodeConnections implements Disposable {
     const node = (await cluster.getFresh('', 'nodes', '', nodeName)) as V1Node | undefined
     if (node === undefined) throw notFound({ group: '', resource: 'nodes' }, nodeName)
     const port = node.status?.daemonEndpoints?.kubeletEndpoint?.Port || defaultPort
+    const address = () => preferredAddress(node, settings.kubeletPreferredAddressTypes ?? preferredAddressTypes)
     const handle = settings.connectNode?.(nodeName)
     if (handle !== undefined) {
       const backend = inProcessBackend(handle, nodeName)
-      return { hostname: nodeName, port, backend, unverified: backend, takesWebSockets: true, isInProcess: true }
+      return { address, port, backend, unverified: backend, takesWebSockets: true, isInProcess: true }
     }
     const own = settings.hostOf?.(nodeName)
-    const hostname = own ?? preferredAddress(node, settings.kubeletPreferredAddressTypes ?? preferredAddressTypes)
     const { verified, unverified } = this.#nodeClients()
-    const host = joinedHostPort(hostname, String(port))
+    const host = joinedHostPort(own ?? address(), String(port))
     return {
-      hostname,
+      address,
       port,
       backend: socketBackend(verified, 'https', host),
       unverified: socketBackend(unverified, 'https', host),

@@ -25,9 +25,11 @@ export async function podBackend({ namespace, name: id }: RequestInfo, { cluster
 export async function nodeBackend({ name: id }: RequestInfo, { nodes }: ProxyServices): Promise<Backend> {
   const { scheme, name, port } = named(id, 'node')
   const connection = await nodes.connectionTo(name)
-  if (!connection.isInProcess) await mustBeProxyable(connection.hostname)
-  if (port === '' || port === String(connection.port)) return connection.backend
-  return nodes.otherBackend(scheme, joinedHostPort(connection.hostname, port))
+  const isAgent = port === '' || port === String(connection.port)
+  if (isAgent && connection.isInProcess) return connection.backend
+  const address = connection.address()
+  await mustBeProxyable(address)
+  return isAgent ? connection.backend : nodes.otherBackend(scheme, joinedHostPort(address, port))
 }
 
 async function mustBeProxyable(hostname: string): Promise<void> {

@@ -42,7 +42,11 @@ export type NodeDescription = {
 }
 
 /** What pods may ask of every node this program runs, by the names under which nodes declare it. */
-export const agentFeatures: readonly string[] = ['InPlacePodVerticalScalingInitContainers', 'RestartAllContainersOnContainerExits']
+export const agentFeatures: readonly string[] = [
+  'ExtendWebSocketsToKubelet',
+  'InPlacePodVerticalScalingInitContainers',
+  'RestartAllContainersOnContainerExits',
+]
 
 /** Why the node is not ready; empty when it is. */
 export type NodeProblems = readonly string[]
