@@ -177,6 +177,8 @@ export class PodWorker {
     const status = this.#statusOf(pod, observed, next, nowMs)
     this.#tellOfBackOffs(pod, next)
     this.#status = status
+    // The API lets go of a deleted pod once it hears of the end: by then nothing is left of it.
+    if (next.isOver && pod.metadata.deletionTimestamp !== undefined) await this.#options.surroundings.finish?.(pod)
     if (!this.#isRemoved) report(pod, status, next.isOver)
     if (next.isOver && this.#isRemoved) {
       await this.#forgetContainers(observed)
