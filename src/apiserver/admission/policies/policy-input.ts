@@ -1,0 +1,106 @@
+/** A request as the expressions of policies see it. */
+import { type AdmissionInput, admissionInput } from '#api/cel/admission-input.ts'
+import type { AccessAnswer, AccessQuestion } from '#api/cel/library/authorizer.ts'
+import { Pending } from '#api/cel/library/authorizer.ts'
+import { parseLabelSelector } from '#api/meta/selector.ts'
+import type { KubernetesObject } from '#api/resource.ts'
+import type { AdmissionRequest, ClusterView } from '#apiserver/admission/admission.ts'
+import type { Attributes, Authorizer, Verdict } from '#apiserver/authz/authorizer.ts'
+
+export type PolicyInputOptions = {
+  request: AdmissionRequest
+  resource: AdmissionRequest['resource']
+  params: KubernetesObject | undefined
+  cluster: ClusterView
+  ask: (question: AccessQuestion) => AccessAnswer
+}
+
+export function policyInput({ request, resource, params, cluster, ask }: PolicyInputOptions): AdmissionInput {
+  const { definition, namespace, user } = request
+  const isNamespace = definition.group === '' && definition.plural === 'namespaces'
+  const written = { group: definition.group, version: resource.version, kind: request.kind.kind }
+  return admissionInput({
+    object: request.object,
+    oldObject: request.oldObject,
+    params,
+    namespaceObject: namespace === '' || isNamespace ? undefined : cluster.get('', 'namespaces', '', namespace),
+    request: {
+      kind: written,
+      resource,
+      ...(request.subresource === '' ? {} : { subResource: request.subresource, requestSubResource: request.subresource }),
+      requestKind: request.kind,
+      requestResource: request.resource,
+      ...(request.name === '' ? {} : { name: request.name }),
+      ...(namespace === '' ? {} : { namespace }),
+      operation: request.operation,
+      userInfo: {
+        ...(user.name === '' ? {} : { username: user.name }),
+        ...(user.uid ? { uid: user.uid } : {}),
+        ...(user.groups.length === 0 ? {} : { groups: user.groups }),
+        ...(Object.keys(user.extra).length === 0 ? {} : { extra: user.extra }),
+      },
+      dryRun: request.isDryRun,
+      options: request.options,
+    },
+    ask,
+    asked: { group: resource.group, resource: resource.resource, subresource: request.subresource, namespace, name: request.name },
+  })
+}
+
+/** Asks about the user of the request, each question once. */
+export function askingFor({ user }: AdmissionRequest, authorizer: Authorizer): (question: AccessQuestion) => AccessAnswer {
+  const known = new Map<string, Verdict>()
+  return (question) => {
+    const key = JSON.stringify(question)
+    const found = known.get(key)
+    if (found !== undefined) return answerOf(found)
+    const verdict = authorizer.authorize(attributesOf(question, user))
+    if (verdict instanceof Promise) throw new Pending(verdict.then((answer) => known.set(key, answer)))
+    known.set(key, verdict)
+    return answerOf(verdict)
+  }
+}
+
+const answerOf = ({ decision, reason, error }: Verdict): AccessAnswer => ({
+  isAllowed: decision === 'allow',
+  reason,
+  ...(error === undefined ? {} : { error }),
+})
+
+function attributesOf(question: AccessQuestion, asker: AdmissionRequest['user']): Attributes {
+  const { serviceAccount: account, path } = question
+  const user =
+    account === undefined
+      ? asker
+      : {
+          name: `system:serviceaccount:${account.namespace}:${account.name}`,
+          groups: ['system:serviceaccounts', `system:serviceaccounts:${account.namespace}`],
+          extra: {},
+        }
+  const labels = question.labelSelector ? parseLabelSelector(question.labelSelector).requirements : undefined
+  return {
+    user,
+    verb: question.verb,
+    namespace: question.namespace ?? '',
+    group: question.group ?? '',
+    version: path === undefined ? '*' : '',
+    resource: question.resource ?? '',
+    subresource: question.subresource ?? '',
+    name: question.name ?? '',
+    path: path ?? '',
+    isResourceRequest: path === undefined,
+    ...(labels === undefined ? {} : { labelSelector: labels as Attributes['labelSelector'] }),
+  }
+}
+
+/** Runs again whenever what it waited for is there. */
+export async function whenAnswered<T>(work: () => T): Promise<T> {
+  for (;;) {
+    try {
+      return work()
+    } catch (error) {
+      if (!(error instanceof Pending)) throw error
+      await error.until
+    }
+  }
+}

@@ -1,0 +1,69 @@
+/** Which requests a policy or a binding is about. */
+import type { V1MatchResources, V1NamedRuleWithOperations } from '#api/admissionregistration/v1/types.gen.ts'
+import { labelSelectorFrom } from '#api/meta/selector.ts'
+import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
+import type { AdmissionRequest, ClusterView } from '#apiserver/admission/admission.ts'
+
+type Resource = AdmissionRequest['resource']
+
+/** The resource as the rule knows it; undefined when the request is none of its business. May throw what is wrong with a selector. */
+export function matchedResource(match: V1MatchResources, request: AdmissionRequest, cluster: ClusterView): Resource | undefined {
+  if (!namespaceMatches(match.namespaceSelector, request, cluster)) return undefined
+  if (!objectMatches(match.objectSelector, request)) return undefined
+  if (ruleMatch(match.excludeResourceRules ?? [], match.matchPolicy, request) !== undefined) return undefined
+  return match.resourceRules?.length ? ruleMatch(match.resourceRules, match.matchPolicy, request) : request.resource
+}
+
+/** What has no namespace is never exempt, unless it is one. */
+function namespaceMatches(selector: V1LabelSelector | undefined, request: AdmissionRequest, cluster: ClusterView): boolean {
+  const isNamespace = request.resource.resource === 'namespaces'
+  const name = isNamespace ? request.name : request.namespace
+  if (selector === undefined || (request.namespace === '' && !isNamespace)) return true
+  const compiled = labelSelectorFrom(selector)
+  if (compiled.isEmpty) return true
+  const isOwn = isNamespace && request.subresource === '' && (request.operation === 'CREATE' || request.operation === 'UPDATE')
+  const labelled = isOwn ? request.object : cluster.get('', 'namespaces', '', name)
+  return compiled.matches(labelled?.metadata?.labels)
+}
+
+function objectMatches(selector: V1LabelSelector | undefined, { object, oldObject }: AdmissionRequest): boolean {
+  if (selector === undefined) return true
+  const compiled = labelSelectorFrom(selector)
+  if (compiled.isEmpty) return true
+  return [object, oldObject].some((each) => each !== undefined && compiled.matches(each.metadata?.labels))
+}
+
+/** By the name the request uses, and, where others count as well, by the one it is stored under. */
+function ruleMatch(
+  rules: readonly V1NamedRuleWithOperations[],
+  matchPolicy: string | undefined,
+  request: AdmissionRequest,
+): Resource | undefined {
+  const { definition } = request
+  const stored = { group: definition.group, version: definition.version, resource: definition.plural }
+  for (const resource of matchPolicy === 'Exact' ? [request.resource] : [request.resource, stored]) {
+    if (rules.some((rule) => isAbout(rule, resource, request))) return resource
+  }
+  return undefined
+}
+
+const includes = (items: readonly string[] | undefined, wanted: string): boolean =>
+  items?.some((item) => item === '*' || item === wanted) ?? false
+
+function isAbout(rule: V1NamedRuleWithOperations, { group, version, resource }: Resource, request: AdmissionRequest): boolean {
+  if (!includes(rule.operations, request.operation) || !includes(rule.apiGroups, group) || !includes(rule.apiVersions, version))
+    return false
+  if (rule.resourceNames?.length && !rule.resourceNames.includes(request.name)) return false
+  const isClusterWide = request.namespace === '' || (group === '' && resource === 'namespaces')
+  if (rule.scope === 'Namespaced' ? isClusterWide : rule.scope === 'Cluster' && !isClusterWide) return false
+  return (rule.resources ?? []).some((text) => {
+    const [name, subresource = ''] = text.split('/')
+    return (name === '*' || name === resource) && (subresource === '*' || subresource === request.subresource)
+  })
+}
+
+/** Reviews are asked by what judges them; and who may change policies must be able to mend them. */
+export function isExempt({ group, plural }: AdmissionRequest['definition']): boolean {
+  if (group === 'admissionregistration.k8s.io') return plural.includes('admissionpolic')
+  return (group === 'authentication.k8s.io' || group === 'authorization.k8s.io') && plural.endsWith('reviews')
+}
