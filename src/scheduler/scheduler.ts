@@ -34,6 +34,8 @@ export type SchedulerOptions = {
 
 /** After this many pods in a row others in the process get their turn. */
 const podsPerTurn = 32
+/** And after so long. */
+const turnMs = 8
 /** Of so many attempts in a hundred each plugin's share is measured. */
 const sampledPercentage = 10
 /** An event note may be this long. */
@@ -112,7 +114,7 @@ export class Scheduler {
         if (queued === undefined) break
         const attempt = this.schedule(queued)
         if (attempt !== undefined) await attempt
-        if (count % podsPerTurn === 0) await new Promise<void>((resolve) => clock.soon(resolve))
+        if (count % podsPerTurn === 0 || clock.heldMs() > turnMs) await new Promise<void>((resolve) => clock.soon(resolve))
       }
     }
   }

@@ -123,6 +123,7 @@ export class InProcessExchange implements HttpExchange {
       wake?.()
     })
     const close = () => this.close()
+    const turn = () => new Promise<void>((resolve) => (this.#turns === undefined ? resolve() : this.#turns.take(resolve)))
     this.#resolve({
       status,
       headers,
@@ -131,6 +132,7 @@ export class InProcessExchange implements HttpExchange {
         try {
           for (;;) {
             while (pending.length > 0) {
+              await turn()
               const chunk = pending.shift() as Uint8Array
               pendingBytes -= chunk.byteLength
               if (pending.length === 0) for (const callback of drained) callback()

@@ -175,11 +175,11 @@ export class WatchStream {
   }
 
   #writePending(shared: SharedBytes | undefined): void {
-    const pending = this.#pending
+    const pending = this.#takePending()
     const first = pending[0]
     const last = pending.at(-1)
     if (first === undefined || last === undefined) return
-    this.#pending = []
+    if (this.#pending.length > 0) this.#ask()
     this.#revision = Math.max(this.#revision, last.change.revision)
     const { selection, encoder, onSent } = this.#options
     if (!selection.isAll || shared === undefined) {
@@ -190,6 +190,15 @@ export class WatchStream {
     const bytes = shared.get(key, () => joined(pending.map((each) => this.#encoded(each))))
     if (onSent) for (let count = 0; count < pending.length; count++) onSent(bytes.length / pending.length)
     this.#options.sink.write(bytes)
+  }
+
+  /** Those of one revision stay together: what was written is known by its revision alone. */
+  #takePending(): Pending[] {
+    const pending = this.#pending
+    let count = Math.min(turnEvents, pending.length)
+    while (count > 0 && pending[count]?.change.revision === pending[count - 1]?.change.revision) count++
+    this.#pending = pending.length > count ? pending.splice(count) : []
+    return pending
   }
 
   #write(pending: readonly Pending[]): void {
