@@ -11,6 +11,7 @@ import { thisHost } from '#base/host.ts'
 import type { HttpClient } from '#base/http-client.ts'
 import type { TlsMaterial } from '#base/http-server.ts'
 import type { Logger } from '#base/log.ts'
+import { thisMachine } from '#base/machine.ts'
 import type { Metrics } from '#base/metrics.ts'
 import { nodeMounts } from '#base/mounts.ts'
 import type { Random } from '#base/random.ts'
@@ -25,7 +26,9 @@ import type { KubeletConfiguration } from '#kubelet/configuration/kubelet-config
 import { hookRunner } from '#kubelet/hooks/hook-runner.ts'
 import { ImageManager } from '#kubelet/images/image-manager.ts'
 import { criImages } from '#kubelet/images/image-service.ts'
+import { nodeCredentials } from '#kubelet/images/node-credentials.ts'
 import { pullSecretsOf } from '#kubelet/images/pull-secrets.ts'
+import { PulledImages } from '#kubelet/images/pulled-images.ts'
 import { describeMachine } from '#kubelet/node/describe-machine.ts'
 import { NodeAgent } from '#kubelet/node/node-agent.ts'
 import { PodFeed } from '#kubelet/node/pod-feed.ts'
@@ -107,6 +110,8 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
   const images = new ImageManager({
     ...{ images: criImages(cri), secrets: pullSecretsOf(client), clock },
     ...(configuration.serializeImagePulls ? {} : { maxParallelPulls: Number.POSITIVE_INFINITY }),
+    pulledImages: new PulledImages(files, `${rootDirectory}/image_manager`),
+    nodeCredentials: () => nodeCredentials(files, [rootDirectory, `${thisMachine().homeDirectory}/.docker`, '/.docker']),
   })
   let agent: NodeAgent | undefined
   const surroundings = await NodeSurroundings.open({

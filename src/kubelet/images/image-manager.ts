@@ -5,9 +5,9 @@ import type { Clock } from '#base/clock.ts'
 import { errorText, type ImageService } from '#kubelet/images/image-service.ts'
 import { PullBackOff } from '#kubelet/images/pull-back-off.ts'
 import { type Pulled, PullQueue } from '#kubelet/images/pull-queue.ts'
+import type { PulledImages } from '#kubelet/images/pulled-images.ts'
 import { credentialsFor, entriesOfSecret, type RegistryEntry } from '#kubelet/images/registry-credentials.ts'
 import { type ContainerContext, StartFailure } from '#kubelet/pod-worker/pod-surroundings.ts'
-import type { AuthConfig } from '#wire/cri/cri-types.ts'
 
 export type PullSecrets = {
   /** Rejects where it cannot be had. */
@@ -22,9 +22,12 @@ export type ImageManagerOptions = {
   maxParallelPulls?: number
   /** What the node itself has for registries; asked for with each pull. */
   nodeCredentials?(): Promise<readonly RegistryEntry[]>
+  /** Absent where every pod may use every image that is on the node. */
+  pulledImages?: PulledImages
 }
 
 type Tell = ContainerContext['tell']
+type PullRequest = { key: string; asked: string; image: string; credentials(): Promise<RegistryEntry[]> }
 
 /** A failure is seen as such for this long before the wait after it is. */
 const failureShownMs = 1000
@@ -48,19 +51,26 @@ export class ImageManager {
   async ensureImage(pod: V1Pod, container: V1Container, tell: Tell, signal: AbortSignal): Promise<string> {
     const { image: asked = '', imagePullPolicy: policy = defaultPullPolicy(asked) } = container
     const image = withTag(asked, tell)
+    let found: Promise<RegistryEntry[]> | undefined
+    const credentials = () => {
+      found ??= this.#credentials(pod, image, tell)
+      return found
+    }
     if (policy !== 'Always') {
       const present = await this.#find(image, tell)
-      if (present !== undefined) {
+      const { pulledImages } = this.#options
+      if (present !== undefined && ((await pulledImages?.mayUse(asked, present, credentials)) ?? true)) {
         tell('Normal', 'Pulled', `Container image "${asked}" already present on machine and can be accessed by the pod`)
         return present
       }
+      // Whether it is there and not for this pod, or not there, is not told.
       if (policy === 'Never') {
         const message = `Container image "${asked}" is not present with pull policy of Never`
         tell('Warning', 'ErrImageNeverPull', message)
         throw new StartFailure('ErrImageNeverPull', message)
       }
     }
-    return this.#pull(pod, asked, image, tell, signal)
+    return this.#pull({ key: `${pod.metadata.uid}_${asked}`, asked, image, credentials }, tell, signal)
   }
 
   async #find(image: string, tell: Tell): Promise<string | undefined> {
@@ -73,21 +83,20 @@ export class ImageManager {
     }
   }
 
-  async #pull(pod: V1Pod, asked: string, image: string, tell: Tell, signal: AbortSignal): Promise<string> {
+  async #pull({ key, asked, image, credentials }: PullRequest, tell: Tell, signal: AbortSignal): Promise<string> {
     const { clock } = this.#options
-    const key = `${pod.metadata.uid}_${asked}`
     const waiting = this.#backOff.waiting(key)
     if (waiting !== undefined) {
       const message = `Back-off pulling image "${asked}"`
       tell('Normal', 'BackOff', message)
       throw new StartFailure('ImagePullBackOff', `${message}: ${waiting.reason}`, waiting.leftMs)
     }
-    const credentials = await this.#credentials(pod, image, tell)
+    const entries = await credentials()
     tell('Normal', 'Pulling', `Pulling image "${asked}"`)
     const startMs = clock.monotonic()
     let pulled: Pulled
     try {
-      const pull = this.#queue.pull(JSON.stringify([image, credentials]), () => this.#pullWithAny(image, credentials))
+      const pull = this.#queue.pull(JSON.stringify([image, entries]), () => this.#pullAndRemember(asked, image, entries))
       pulled = await unlessAborted(pull, signal)
     } catch (error) {
       signal.throwIfAborted()
@@ -103,14 +112,24 @@ export class ImageManager {
     return pulled.imageRef
   }
 
+  async #pullAndRemember(asked: string, image: string, entries: readonly RegistryEntry[]) {
+    const { pulledImages } = this.#options
+    await pulledImages?.begin(asked)
+    let outcome: { imageRef: string; credentials: RegistryEntry | undefined } | undefined
+    try {
+      outcome = await this.#pullWithAny(image, entries)
+      return { imageRef: outcome.imageRef, sizeBytes: (await this.#options.images.find(image))?.size ?? 0 }
+    } finally {
+      await pulledImages?.end(asked, outcome)
+    }
+  }
+
   /** Several may be known for a registry while they are replaced: the first good one counts. */
-  async #pullWithAny(image: string, credentials: readonly AuthConfig[]): Promise<{ imageRef: string; sizeBytes: number }> {
-    const { images } = this.#options
+  async #pullWithAny(image: string, entries: readonly RegistryEntry[]) {
     const errors: unknown[] = []
-    for (const auth of credentials.length === 0 ? [undefined] : credentials) {
+    for (const credentials of entries.length === 0 ? [undefined] : entries) {
       try {
-        const imageRef = await images.pull(image, auth)
-        return { imageRef, sizeBytes: (await images.find(image))?.size ?? 0 }
+        return { imageRef: await this.#options.images.pull(image, credentials?.auth), credentials }
       } catch (error) {
         errors.push(error)
       }
@@ -119,7 +138,7 @@ export class ImageManager {
     throw new Error(`[${errors.map(errorText).join(', ')}]`)
   }
 
-  async #credentials(pod: V1Pod, image: string, tell: Tell): Promise<AuthConfig[]> {
+  async #credentials(pod: V1Pod, image: string, tell: Tell): Promise<RegistryEntry[]> {
     const { secrets, nodeCredentials } = this.#options
     const repository = parseImageReference(image)?.repository ?? image
     const ofPod: RegistryEntry[] = []

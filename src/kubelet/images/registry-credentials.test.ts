@@ -18,14 +18,17 @@ for (const [place, repository, isGood] of cases) {
   test(`what is for ${place} is ${isGood ? '' : 'not '}for ${repository}`, () => {
     const entries = entriesOfDockerConfig(JSON.stringify({ auths: { [place]: { username: 'u', password: 'p' } } }))
     const expected = isGood ? [{ username: 'u', password: 'p', identityToken: '', registryToken: '' }] : []
-    assert.deepEqual(credentialsFor(repository, entries), expected)
+    assert.deepEqual(
+      credentialsFor(repository, entries).map(({ auth }) => auth),
+      expected,
+    )
   })
 }
 
 test('both forms of secrets are read, and a password may have colons', () => {
   const auth = Buffer.from('me:a:b').toString('base64')
   const secret = (type: string, key: string, value: object) => ({
-    ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' }, type },
+    ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', namespace: 'n', uid: 'u' }, type },
     data: { [key]: Buffer.from(JSON.stringify(value)).toString('base64') },
   })
   for (const each of [
@@ -33,7 +36,11 @@ test('both forms of secrets are read, and a password may have colons', () => {
     secret('kubernetes.io/dockerconfigjson', '.dockerconfigjson', { auths: { 'quay.io': { auth } } }),
   ]) {
     assert.deepEqual(entriesOfSecret(each), [
-      { place: 'quay.io', auth: { username: 'me', password: 'a:b', identityToken: '', registryToken: '' } },
+      {
+        place: 'quay.io',
+        auth: { username: 'me', password: 'a:b', identityToken: '', registryToken: '' },
+        source: { uid: 'u', namespace: 'n', name: 's' },
+      },
     ])
   }
   assert.deepEqual(entriesOfSecret(secret('Opaque', '.dockercfg', { 'quay.io': { auth } })), [])

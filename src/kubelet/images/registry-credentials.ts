@@ -6,12 +6,19 @@ export type RegistryEntry = {
   /** Host and maybe path that an image's name must begin with; the host may have `*` in its parts. */
   place: string
   auth: AuthConfig
+  /** The secret it is from; absent for the node's own. */
+  source?: { uid: string; namespace: string; name: string }
 }
 
 type DockerEntry = { username?: string; password?: string; auth?: string; identitytoken?: string; registrytoken?: string }
 
 /** Throws where a secret's text is no JSON. Secrets of other types say nothing. */
-export function entriesOfSecret({ type, data = {} }: V1Secret): RegistryEntry[] {
+export function entriesOfSecret({ type, data = {}, metadata = {} }: V1Secret): RegistryEntry[] {
+  const { uid = '', namespace = '', name = '' } = metadata
+  return entriesOfType(type, data).map((entry) => ({ ...entry, source: { uid, namespace, name } }))
+}
+
+function entriesOfType(type: string | undefined, data: Record<string, unknown>): RegistryEntry[] {
   if (type === 'kubernetes.io/dockerconfigjson') return entriesOfDockerConfig(textIn(data, '.dockerconfigjson'))
   if (type === 'kubernetes.io/dockercfg') return entriesOf(JSON.parse(textIn(data, '.dockercfg') || '{}') as Record<string, DockerEntry>)
   return []
@@ -51,12 +58,12 @@ function authOf({ username = '', password = '', auth = '', identitytoken = '', r
 const dockerHub = 'index.docker.io'
 
 /** Those that may be good for the image's repository, the most particular first. */
-export function credentialsFor(repository: string, entries: readonly RegistryEntry[]): AuthConfig[] {
+export function credentialsFor(repository: string, entries: readonly RegistryEntry[]): RegistryEntry[] {
   const sorted = entries.toSorted((one, other) => (one.place < other.place ? 1 : one.place > other.place ? -1 : 0))
   const matching = sorted.filter(({ place }) => matches(place, repository))
-  if (matching.length > 0) return matching.map(({ auth }) => auth)
+  if (matching.length > 0) return matching
   const isOnHub = repository.startsWith('docker.io/') || repository.startsWith(`${dockerHub}/`)
-  return isOnHub ? sorted.filter(({ place }) => place === dockerHub).map(({ auth }) => auth) : []
+  return isOnHub ? sorted.filter(({ place }) => place === dockerHub) : []
 }
 
 function matches(place: string, repository: string): boolean {
