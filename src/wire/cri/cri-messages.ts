@@ -25,7 +25,8 @@ const types = describeMessages({
   VersionRequest: 'version:1:string',
   VersionResponse: 'version:1:string runtimeName:2:string runtimeVersion:3:string runtimeApiVersion:4:string',
   StatusRequest: 'verbose:1:bool',
-  StatusResponse: 'status:1:RuntimeStatus info:2:map runtimeHandlers:3:RuntimeHandler[]',
+  StatusResponse: 'status:1:RuntimeStatus info:2:map runtimeHandlers:3:RuntimeHandler[] features:4:RuntimeFeatures',
+  RuntimeFeatures: 'supplementalGroupsPolicy:1:bool userNamespacesHostNetwork:2:bool',
   RuntimeStatus: 'conditions:1:RuntimeCondition[]',
   RuntimeCondition: 'type:1:string status:2:bool reason:3:string message:4:string',
   RuntimeHandler: 'name:1:string features:2:HandlerFeatures',
@@ -160,7 +161,12 @@ export type ContainerEvent = {
   containersStatuses: CriContainerStatus[]
 }
 type Streams = { stdin: boolean; stdout: boolean; stderr: boolean; tty: boolean }
-type StatusResponse = { status?: { conditions: RuntimeCondition[] }; info: Record<string, string>; runtimeHandlers: RuntimeHandler[] }
+type StatusResponse = {
+  status?: { conditions: RuntimeCondition[] }
+  info: Record<string, string>
+  runtimeHandlers: RuntimeHandler[]
+  features?: { supplementalGroupsPolicy: boolean; userNamespacesHostNetwork: boolean }
+}
 
 export const criMethods = {
   version: method<{ version: string }, { runtimeName: string; runtimeVersion: string; runtimeApiVersion: string }>(

@@ -45,6 +45,7 @@ test('a container is told of with the labels that other tools of a node read', (
     'io.kubernetes.container.preStopHandler': '{"exec":{"command":["bye"]}}',
     'io.kubernetes.container.ports': '[{"containerPort":80}]',
     'node.typernetes.dev/termination-message-file': '/messages/1',
+    'node.typernetes.dev/image': 'app:1',
   })
   assert.deepEqual([config.logPath, config.image.image, config.image.userSpecifiedImage], ['app/3.log', 'sha256:1', 'app:1'])
   assert.deepEqual(config.mounts?.[0], {

@@ -12,6 +12,7 @@ import type { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
 import { CriEvents } from '#kubelet/runtimes/cri/cri-events.ts'
 import { CriObserver, unlessGone } from '#kubelet/runtimes/cri/cri-observer.ts'
 import { criStreams } from '#kubelet/runtimes/cri/cri-streams.ts'
+import { healthOf } from '#kubelet/runtimes/cri/health.ts'
 import { containerNameIn, planIn, podLabel, userNamespaceAnnotation } from '#kubelet/runtimes/cri/labels.ts'
 import { containerResources, type NodeCapacity } from '#kubelet/runtimes/cri/linux-resources.ts'
 import { observedSandbox } from '#kubelet/runtimes/cri/observed-container.ts'
@@ -27,6 +28,7 @@ import {
   type ObservedSandbox,
   type Runtime,
   type RuntimeEvent,
+  type RuntimeHealth,
   type RuntimeStreams,
 } from '#kubelet/runtimes/runtime.ts'
 import { containerStates, type NamespaceOption, namespaceModes, type SandboxConfig, sandboxStates } from '#wire/cri/cri-types.ts'
@@ -202,6 +204,22 @@ export class CriRuntime implements Runtime {
     const { items } = await client.call('listPodSandbox', {})
     const { containers } = await client.call('listContainers', {})
     return [...new Set([...items, ...containers].flatMap(({ labels }) => labels[podLabel.uid] ?? []))]
+  }
+
+  async snapshot(): Promise<ReadonlyMap<string, string>> {
+    const { client } = this.#options
+    const { items } = await client.call('listPodSandbox', {})
+    const { containers } = await client.call('listContainers', {})
+    const states = new Map<string, string[]>()
+    for (const { id, state, labels } of [...items, ...containers]) {
+      const podUid = labels[podLabel.uid]
+      if (podUid !== undefined) states.set(podUid, [...(states.get(podUid) ?? []), `${id}=${state}`])
+    }
+    return new Map([...states].map(([podUid, each]) => [podUid, each.sort().join()]))
+  }
+
+  async health(): Promise<RuntimeHealth> {
+    return healthOf(await this.#options.client.call('status', { verbose: false }))
   }
 
   onEvent(listener: (event: RuntimeEvent) => void): Disposable {

@@ -17,6 +17,7 @@ export const containerAnnotation = {
   terminationMessagePath: 'io.kubernetes.container.terminationMessagePath',
   terminationMessagePolicy: 'io.kubernetes.container.terminationMessagePolicy',
   terminationMessageFile: 'node.typernetes.dev/termination-message-file',
+  image: 'node.typernetes.dev/image',
 } as const
 
 const sandboxPlanAnnotation = 'node.typernetes.dev/sandbox-plan'
@@ -54,9 +55,11 @@ export function containerAnnotations(
 ): Labels {
   const { deletionGracePeriodSeconds } = pod.metadata
   const { terminationGracePeriodSeconds } = pod.spec
+  const { image = '' } = container
   const { terminationMessagePath = '/dev/termination-log', terminationMessagePolicy = 'File', lifecycle, ports = [] } = container
   return {
     [containerAnnotation.restartCount]: String(attempt),
+    [containerAnnotation.image]: image,
     [containerAnnotation.terminationMessagePath]: terminationMessagePath,
     [containerAnnotation.terminationMessagePolicy]: terminationMessagePolicy,
     ...(messageFile === undefined ? {} : { [containerAnnotation.terminationMessageFile]: messageFile }),

@@ -17,6 +17,7 @@ export function observedContainer(status: CriContainerStatus, runtimeName: strin
   const { annotations, labels, metadata, resources, user } = status
   const state = stateNames[status.state] ?? 'exited'
   const restartCount = annotations[containerAnnotation.restartCount]
+  const specImage = annotations[containerAnnotation.image]
   const told = resources?.linux === undefined ? undefined : resourcesOf(resources.linux)
   return {
     id: `${runtimeName}://${status.id}`,
@@ -25,6 +26,7 @@ export function observedContainer(status: CriContainerStatus, runtimeName: strin
     state,
     image: status.image?.image ?? '',
     imageId: status.imageId || status.imageRef,
+    ...(specImage === undefined ? {} : { specImage }),
     createdMs: millisOf(status.createdAt),
     ...(state === 'created' || status.startedAt <= 0n ? {} : { startedMs: millisOf(status.startedAt) }),
     ...(state === 'exited' ? endOf(status) : {}),

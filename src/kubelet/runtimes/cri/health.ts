@@ -1,0 +1,24 @@
+import type { RuntimeHealth } from '#kubelet/runtimes/runtime.ts'
+import type { criMethods } from '#wire/cri/cri-messages.ts'
+import type { RuntimeCondition } from '#wire/cri/cri-types.ts'
+
+type Status = ReturnType<typeof criMethods.status.decodeResponse>
+
+/** What a runtime says of itself, in the words that a node's conditions have for it. */
+export function healthOf({ status, runtimeHandlers, features }: Status): RuntimeHealth {
+  const find = (type: string) => status?.conditions.find((condition) => condition.type === type)
+  const runtime = find('RuntimeReady')
+  const network = find('NetworkReady')
+  return {
+    ...(runtime?.status ? {} : { runtimeProblem: `container runtime not ready: ${conditionText(runtime)}` }),
+    ...(network?.status ? {} : { networkProblem: `container runtime network not ready: ${conditionText(network)}` }),
+    ...(runtimeHandlers.length > 0 ? { handlers: runtimeHandlers } : {}),
+    ...(features === undefined ? {} : { features: { supplementalGroupsPolicy: features.supplementalGroupsPolicy } }),
+  }
+}
+
+function conditionText(condition: RuntimeCondition | undefined): string {
+  if (condition === undefined) return '<nil>'
+  const { type, status, reason, message } = condition
+  return `${type}=${status} reason:${reason} message:${message}`
+}
