@@ -347,6 +347,8 @@ class UpgradeExchange extends Http1Exchange {
   readonly #taken: TakenConnection
 
   constructor(request: IncomingMessage, socket: Duplex, head: Buffer, connection: HttpConnection) {
+    // From here on the server does not look after the socket any more.
+    socket.on('error', () => {})
     const response = new plainHttp.ServerResponse(request)
     response.shouldKeepAlive = false
     response.assignSocket(socket as Socket)

@@ -59,7 +59,11 @@ export function nodeUpgradeClient(options: HttpClientOptions = {}): UpgradeClien
           socket.once('close', () => clearTimeout(timer))
         })
         outgoing.on('response', (incoming) => resolve(answerOf(incoming)))
-        outgoing.on('upgrade', (incoming, socket, head) => resolve({ ...answerOf(incoming), upgraded: { socket, head } }))
+        outgoing.on('upgrade', (incoming, socket, head) => {
+          // Until somebody takes the socket over, its end is nobody's trouble.
+          socket.on('error', () => {})
+          resolve({ ...answerOf(incoming), upgraded: { socket, head } })
+        })
         outgoing.on('error', reject)
         if (body === undefined) outgoing.end()
         else void pour(body, outgoing)
@@ -99,6 +103,12 @@ async function pour(body: AsyncIterable<Uint8Array>, outgoing: ReturnType<typeof
 
 /** Joins two connections; when one ends, what it sent still arrives, and then the other ends as well. What was read ahead is sent first. */
 export function splice(left: { socket: Duplex; head: Buffer }, right: { socket: Duplex; head: Buffer }): void {
+  // One that is gone already will not say so again.
+  if (left.socket.destroyed || right.socket.destroyed) {
+    left.socket.destroy()
+    right.socket.destroy()
+    return
+  }
   if (left.head.length > 0) right.socket.write(left.head)
   if (right.head.length > 0) left.socket.write(right.head)
   join(left.socket, right.socket)

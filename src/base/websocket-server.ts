@@ -22,9 +22,11 @@ export type WebSocketConnection = {
 /** More than any client sends in one message. */
 const largestMessageBytes = 32 << 20
 
-/** Answers the upgrade; rejects when it is no proper one, having said so to the client. An empty `protocol` is not named in the answer. */
+/** Answers the upgrade; rejects when the client is gone, or when it is no proper one, having said so to the client. An empty `protocol` is not named in the answer. */
 export async function acceptWebSocket({ request, socket, head }: TakenConnection, protocol: string): Promise<WebSocketConnection> {
   const { WebSocketServer } = await import('ws')
+  // The library would drop it without a word.
+  if (socket.destroyed || !socket.readable || !socket.writable) throw new Error('the client went away')
   const server = new WebSocketServer({ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload: largestMessageBytes })
   // The library refuses names with a slash, which some of ours have; so it does not get to see them.
   const { 'sec-websocket-protocol': _protocols, ...headers } = request.headers

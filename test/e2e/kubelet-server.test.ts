@@ -1,13 +1,16 @@
 /** The HTTP interface of a node agent: who gets in, what is shown, and conversations in every protocol, with a runtime that pretends. */
 import assert from 'node:assert/strict'
 import { request as secureRequest } from 'node:https'
+import { connect as connectPlain } from 'node:net'
 import { after, before, test } from 'node:test'
+import { connect } from 'node:tls'
 import { WebSocket } from 'ws'
 import { Node } from '#api/core/v1/node/node.ts'
 import { ServiceAccount } from '#api/core/v1/service-account.ts'
 import { ClusterRole } from '#api/rbac/v1/cluster-role.ts'
 import { ClusterRoleBinding } from '#api/rbac/v1/cluster-role-binding.ts'
 import { systemClock } from '#base/clock.ts'
+import { seededRandom } from '#base/random.ts'
 import { nodeUpgradeClient } from '#base/upgrade-client.ts'
 import type { ObservedPod, Runtime } from '#kubelet/runtimes/runtime.ts'
 import { SpdyConnection } from '#wire/spdy/connection.ts'
@@ -331,6 +334,37 @@ test('the API server translates for nodes that do not say that they take WebSock
   assert.deepEqual(heard, { 1: 'hello', 3: success })
   const missing = '/api/v1/namespaces/default/pods/p/exec?stdout=true&command=refuse'
   await assert.rejects(webSocketTo(node.url, missing, 'v5.channel.k8s.io', silent), /status 403/)
+})
+
+test('clients that tear their connections at any moment bring nobody down', async () => {
+  const { certificatePem: cert, privateKeyPem } = node.keys.identity('admin')
+  const random = seededRandom(11)
+  const kinds = ['websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==', 'SPDY/3.1']
+  const places = [
+    [node.url, 'GET /api/v1/namespaces/default/pods/p/exec?stdout=true&stdin=true&command=hang'],
+    [node.kubeletUrl, 'POST /exec/default/p/c?output=1&input=1&command=hang'],
+    [node.url, 'GET /api/v1/namespaces/default/pods/p/portforward'],
+  ] as const
+  for (let round = 0; round < 60; round++) {
+    const [url, line] = places[round % places.length] as (typeof places)[number]
+    const method = random.int(2) === 0 ? line : line.replace(/^\w+/, random.int(2) === 0 ? 'GET' : 'POST')
+    const head = `${method} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: ${kinds[random.int(2)]}\r\n\r\n`
+    const rubbish = Buffer.from(random.bytes(random.int(200)))
+    await new Promise<void>((resolve) => {
+      const { hostname, port } = new URL(url)
+      const raw = connectPlain({ host: hostname, port: Number(port) })
+      const socket = connect({ socket: raw, cert, key: privateKeyPem, rejectUnauthorized: false }, () => {
+        socket.write(Buffer.concat([Buffer.from(head), rubbish]))
+        const tear = () => (random.int(2) === 0 ? raw.destroy() : raw.resetAndDestroy())
+        if (random.int(3) === 0) tear()
+        else setTimeout(tear, random.int(15))
+      })
+      raw.on('error', () => {})
+      socket.on('error', () => {})
+      socket.on('close', () => resolve())
+    })
+  }
+  assert.equal((await ask('/healthz', 'admin')).body, 'ok')
 })
 
 test('what is over is closed at every end', { timeout: 10_000 }, async () => {

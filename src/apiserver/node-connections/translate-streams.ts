@@ -1,11 +1,12 @@
 /** Conversations over WebSockets with nodes whose agents know SPDY alone: the server speaks both. */
+import type { Duplex } from 'node:stream'
 import { unknownFailure } from '#api/meta/status-error.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
 import type { Destination } from '#apiserver/node-connections/forward.ts'
 import { answeredHeaders } from '#apiserver/node-connections/proxied-headers.ts'
 import { sendPieces } from '#apiserver/node-connections/send-answer.ts'
-import type { HttpExchange } from '#base/http-server.ts'
-import { acceptWebSocket } from '#base/websocket-server.ts'
+import type { HttpExchange, TakenConnection } from '#base/http-server.ts'
+import { acceptWebSocket, type WebSocketConnection } from '#base/websocket-server.ts'
 import { SpdyConnection } from '#wire/spdy/connection.ts'
 import { chosenProtocol, offeredProtocols } from '#wire/websocket/channels.ts'
 import { translateToSpdy } from '#wire/websocket/translate-to-spdy.ts'
@@ -20,7 +21,7 @@ export async function translated(context: RequestContext, destination: Destinati
   const tunneled = tunnelProtocol(offered)
   if (tunneled !== undefined) {
     const node = await spdyTo(exchange, destination, tunneled.inner)
-    if (node !== undefined) void tunnel(await acceptWebSocket(takeOver(), tunneled.offered), node)
+    if (node !== undefined) void tunnel(await accepted(takeOver(), tunneled.offered, node), node)
     return true
   }
   const protocol = chosenProtocol(offered)
@@ -30,9 +31,19 @@ export async function translated(context: RequestContext, destination: Destinati
   const query = new URLSearchParams(destination.query)
   const tty = query.has('tty')
   const wanted = { stdin: query.has('input'), stdout: query.has('output'), stderr: query.has('error') && !tty, tty }
-  const webSocket = await acceptWebSocket(takeOver(), protocol.name)
+  const webSocket = await accepted(takeOver(), protocol.name, node)
   void translateToSpdy(webSocket, new SpdyConnection({ ...node, role: 'client' }), protocol, wanted)
   return true
+}
+
+/** A client that is no longer there takes the conversation with it. */
+async function accepted(client: TakenConnection, protocol: string, { socket }: { socket: Duplex }): Promise<WebSocketConnection> {
+  try {
+    return await acceptWebSocket(client, protocol)
+  } catch (error) {
+    socket.destroy()
+    throw error
+  }
 }
 
 /** Undefined when the node refused, which the client was told. */

@@ -1,9 +1,10 @@
 /** Conversations with containers: exec, attach, port-forward. The runtime has them in SPDY; clients in SPDY or over WebSockets. */
+import type { Duplex } from 'node:stream'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { GrpcError, grpcCodes } from '#base/grpc.ts'
 import type { HttpExchange } from '#base/http-server.ts'
 import { type PassedAnswer, splice } from '#base/upgrade-client.ts'
-import { acceptWebSocket } from '#base/websocket-server.ts'
+import { acceptWebSocket, type WebSocketConnection } from '#base/websocket-server.ts'
 import type { ObservedContainer, RuntimeStreams, StreamOptions } from '#kubelet/runtimes/runtime.ts'
 import type { ServerParts } from '#kubelet/server/kubelet-server.ts'
 import { Refusal } from '#kubelet/server/refusal.ts'
@@ -49,7 +50,7 @@ export async function portForward(exchange: HttpExchange, request: StreamRequest
   const url = await urlFrom('portforward', parts, (streams) => streams.portForward(sandbox.id, ports))
   if (tunneled === undefined) return passOn(exchange, url, parts)
   const runtime = await spdyTo(url, [tunneled.inner], exchange, parts)
-  if (runtime !== undefined) void tunnel(await acceptWebSocket(taken(exchange), tunneled.offered), runtime)
+  if (runtime !== undefined) void tunnel(await accepted(exchange, tunneled.offered, runtime), runtime)
 }
 
 /** WebSockets are translated, SPDY is passed on as it is. */
@@ -59,10 +60,7 @@ async function converse(exchange: HttpExchange, url: string, options: StreamOpti
   if (protocol === undefined) throw new Refusal(403, 'unable to upgrade: none of the offered protocols is supported\n')
   const runtime = await spdyTo(url, ['v4.channel.k8s.io'], exchange, parts)
   if (runtime === undefined) return
-  const webSocket = await acceptWebSocket(taken(exchange), protocol.name).catch((error: unknown) => {
-    runtime.socket.destroy()
-    throw error
-  })
+  const webSocket = await accepted(exchange, protocol.name, runtime)
   const spdy = new SpdyConnection({ ...runtime, role: 'client' })
   void translateToSpdy(webSocket, spdy, protocol, options)
 }
@@ -71,9 +69,15 @@ function isWebSocket({ headers }: HttpExchange): boolean {
   return headers.upgrade?.toLowerCase() === 'websocket'
 }
 
-function taken(exchange: HttpExchange) {
-  if (exchange.takeOver === undefined) throw new Refusal(400, 'Upgrade request required')
-  return exchange.takeOver()
+/** A client that is no longer there takes the conversation with it. */
+async function accepted(exchange: HttpExchange, protocol: string, { socket }: { socket: Duplex }): Promise<WebSocketConnection> {
+  try {
+    if (exchange.takeOver === undefined) throw new Refusal(400, 'Upgrade request required')
+    return await acceptWebSocket(exchange.takeOver(), protocol)
+  } catch (error) {
+    socket.destroy()
+    throw error
+  }
 }
 
 /** Undefined when the runtime refused, which the client was told. */
