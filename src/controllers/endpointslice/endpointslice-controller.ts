@@ -1,15 +1,17 @@
 import { Node } from '#api/core/v1/node/node.ts'
 import { Pod } from '#api/core/v1/pod/pod.ts'
 import { Service } from '#api/core/v1/service/service.ts'
-import type { V1Pod, V1Service } from '#api/core/v1/types.gen.ts'
+import type { V1Node, V1Pod, V1Service } from '#api/core/v1/types.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/endpoint-slice.ts'
 import type { V1Endpoint, V1EndpointPort, V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
 import { controllerReference, isOwnedBy } from '#api/meta/owner-references.ts'
+import { keyOf } from '#client/informer/object-store.ts'
 import { addressesOf, familiesOf, hasHostname, isHeadless, isInEndpoints, targetPort } from '#controllers/endpointslice/pod-endpoints.ts'
 import { selects, servicesOfPod } from '#controllers/endpointslice/services-of-pod.ts'
 import { carryOut, type EndpointGroup, planSlices, portsKey, type SlicePlan } from '#controllers/endpointslice/slices.ts'
+import { topologyHints, wantsTopologyHints, zoneShares } from '#controllers/endpointslice/topology-hints.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'
-import { defineController } from '#controllers/runtime/define-controller.ts'
+import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { on } from '#controllers/runtime/triggers.ts'
 import { isNamespaceTerminating, messageOf } from '#controllers/workload/pod-writes.ts'
 import { isDeleting, isReady } from '#controllers/workload/pods.ts'
@@ -34,14 +36,19 @@ export const endpointSliceController = defineController({
       metadata.labels?.[managedByLabel] === controllerName ? [`${metadata.namespace}/${metadata.labels[serviceNameLabel] ?? ''}`] : [],
     ),
     // Zones of nodes are written into endpoints.
-    on(Node, function* ({ metadata }, cache, { prev }) {
+    on(Node, function* (node, cache, { prev }) {
+      const { metadata } = node
+      if (prev === undefined || weightOf(prev) !== weightOf(node)) {
+        for (const service of cache.list(Service)) if (wantsTopologyHints(service)) yield keyOf(service)
+      }
       const zone = 'topology.kubernetes.io/zone'
       if (prev !== undefined && prev.metadata.labels?.[zone] === metadata.labels?.[zone]) return
       for (const pod of cache.list(Pod)) if (pod.spec.nodeName === metadata.name) yield* servicesOfPod(pod, cache, {})
     }),
   ],
 
-  async reconcile(service, { cache, client, events, settings }) {
+  async reconcile(service, context) {
+    const { cache, client, events, settings } = context
     const { spec } = service
     if (spec?.selector === undefined || spec.type === 'ExternalName' || isDeleting(service)) return
     const pods = cache.list(Pod, service.metadata.namespace ?? '').filter((pod) => selects(service, pod))
@@ -54,6 +61,7 @@ export const endpointSliceController = defineController({
     for (const family of families) {
       const ofFamily = existing.filter((slice) => isOwnedBy(slice, service) && slice.addressType === family)
       const groups = groupsOf(service, pods, family, cache)
+      hintAtZones(service, groups, ofFamily, family, context)
       const part = planSlices(ofFamily, groups, draftOf(service, family), settings.maxEndpointsPerSlice, { keepsEmpty: true })
       plan.create.push(...part.create)
       plan.update.push(...part.update)
@@ -73,6 +81,44 @@ export const endpointSliceController = defineController({
 
 export function addServiceIndex(cache: Cache): void {
   cache.addIndex(EndpointSlice, 'service', ({ metadata }) => [`${metadata.namespace}/${metadata.labels?.[serviceNameLabel] ?? ''}`])
+}
+
+/** What of a node tells how much traffic its zone has. */
+function weightOf({ metadata, status }: V1Node): string {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status
+  return `${metadata.labels?.['topology.kubernetes.io/zone']} ${status?.allocatable?.['cpu']} ${ready}`
+}
+
+/** For services that ask for it by an annotation, endpoints are shared out among the zones; all of them get a hint, or none. */
+function hintAtZones(
+  service: V1Service,
+  groups: readonly EndpointGroup[],
+  existing: readonly V1EndpointSlice[],
+  family: string,
+  { cache, events }: ReconcileContext,
+): void {
+  const before = new Map<string, string>()
+  for (const { endpoints } of existing) {
+    for (const endpoint of endpoints ?? []) {
+      const zone = endpoint.hints?.forZones?.[0]?.name
+      if (zone !== undefined) before.set(endpoint.addresses.join(), zone)
+    }
+  }
+  const tell = (type: 'Normal' | 'Warning', reason: string, message: string) =>
+    events.record(Service, service, type, reason, `${message}, addressType: ${family}`)
+  if (!wantsTopologyHints(service)) {
+    if (before.size > 0 && !prefersNear(service)) tell('Warning', 'TopologyAwareHintsDisabled', 'Topology Aware Hints has been disabled')
+    return
+  }
+  const endpoints = groups.flatMap((group) => group.endpoints)
+  const hints = topologyHints(endpoints, zoneShares(cache.list(Node)), ({ addresses }) => before.get(addresses.join()))
+  for (const endpoint of endpoints) {
+    const zone = 'problem' in hints ? undefined : hints.zoneOf.get(endpoint)
+    if (zone === undefined) delete endpoint.hints
+    else endpoint.hints = { forZones: [{ name: zone }] }
+  }
+  if ('problem' in hints) tell('Warning', 'TopologyAwareHintsDisabled', hints.problem)
+  else if (before.size === 0) tell('Normal', 'TopologyAwareHintsEnabled', 'Topology Aware Hints has been enabled')
 }
 
 function groupsOf(service: V1Service, pods: readonly V1Pod[], family: 'IPv4' | 'IPv6', cache: Cache): EndpointGroup[] {
@@ -108,11 +154,13 @@ function endpointOf(service: V1Service, pod: V1Pod, family: 'IPv4' | 'IPv6', zon
   }
 }
 
+const prefersNear = ({ spec }: Pick<V1Service, 'spec'>): boolean =>
+  ['PreferClose', 'PreferSameZone', 'PreferSameNode'].includes(spec?.trafficDistribution ?? '')
+
 /** Who should use this endpoint, for services that prefer what is near. */
-function hintsOf({ spec }: V1Service, node: string | undefined, zone: string | undefined): V1Endpoint['hints'] | undefined {
-  const preference = spec?.trafficDistribution ?? ''
-  if (!['PreferClose', 'PreferSameZone', 'PreferSameNode'].includes(preference)) return undefined
-  const forNodes = preference === 'PreferSameNode' && node ? { forNodes: [{ name: node }] } : {}
+function hintsOf({ spec }: Pick<V1Service, 'spec'>, node: string | undefined, zone: string | undefined): V1Endpoint['hints'] | undefined {
+  if (!prefersNear({ spec })) return undefined
+  const forNodes = spec?.trafficDistribution === 'PreferSameNode' && node ? { forNodes: [{ name: node }] } : {}
   const forZones = zone ? { forZones: [{ name: zone }] } : {}
   return zone || 'forNodes' in forNodes ? { ...forZones, ...forNodes } : undefined
 }
