@@ -2,7 +2,7 @@
 import type { X509Certificate } from 'node:crypto'
 import { Node } from '#api/core/v1/node/node.ts'
 import { Service } from '#api/core/v1/service/service.ts'
-import type { V1Node } from '#api/core/v1/types.gen.ts'
+import type { V1ContainerImage, V1Node } from '#api/core/v1/types.gen.ts'
 import { parseDurationMs } from '#api/meta/duration.ts'
 import type { Clock } from '#base/clock.ts'
 import { nodeDialer } from '#base/dialer.ts'
@@ -27,6 +27,7 @@ import { hookRunner } from '#kubelet/hooks/hook-runner.ts'
 import { ImageManager } from '#kubelet/images/image-manager.ts'
 import { criImages } from '#kubelet/images/image-service.ts'
 import { nodeCredentials } from '#kubelet/images/node-credentials.ts'
+import { nodeImages } from '#kubelet/images/node-images.ts'
 import { pullSecretsOf } from '#kubelet/images/pull-secrets.ts'
 import { PulledImages } from '#kubelet/images/pulled-images.ts'
 import { describeMachine } from '#kubelet/node/describe-machine.ts'
@@ -150,13 +151,17 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
   const listeners = await listen(server, options, seams)
   begun.defer(() => listeners.close())
   const port = listeners.secure?.port
-  const describe = () =>
-    describeMachine({
+  let imagesHere: V1ContainerImage[] = []
+  const describe = async () => {
+    imagesHere = await nodeImages(cri).catch(() => imagesHere)
+    return describeMachine({
       ...{ name, addresses, labels: options.labels, host: thisHost, rootDirectory, runtimeVersion: runtime.version, version },
       ...{ maxPods: configuration.maxPods, reserved: [configuration.systemReserved, configuration.kubeReserved] },
       ...{ taints: configuration.registerWithTaints, providerId: configuration.providerID },
       ...(port === undefined ? {} : { port }),
+      images: imagesHere,
     })
+  }
   const staticPods = await staticSources(options, seams, begun)
   agent = new NodeAgent({
     ...{ client, clock, random, logger, events, runtime, surroundings, probes, node: await describe(), describe, isPatient },
