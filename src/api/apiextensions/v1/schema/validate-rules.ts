@@ -1,4 +1,6 @@
 /** Where the CEL rules of schemas are judged. */
+import { createRequire } from 'node:module'
+import { someSchema } from '#api/apiextensions/v1/schema/walk.ts'
 import type { V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 
@@ -11,6 +13,11 @@ export type StoredRules = {
 
 /**
  * Reports rules that do not compile, have another type than bool, or cost too much; `check` stands at the root schema.
- * The schema is structural and sound. Expressions are taken for texts: every one passes.
+ * The schema is structural and sound. What judges them is loaded with the first rule.
  */
-export function validateRules(_schema: V1JSONSchemaProps, _check: Check, _stored: StoredRules): void {}
+export function validateRules(schema: V1JSONSchemaProps, check: Check, stored: StoredRules): void {
+  if (!someSchema(schema, (each) => (each['x-kubernetes-validations']?.length ?? 0) > 0)) return
+  const load = createRequire(import.meta.url)
+  const { judgeRules } = load('#api/apiextensions/v1/schema/judge-rules.ts') as typeof import('#api/apiextensions/v1/schema/judge-rules.ts')
+  judgeRules(schema, check, stored)
+}
