@@ -7,11 +7,14 @@ import { after, before, describe, test } from 'node:test'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
+import { silentLogger } from '#base/log.ts'
+import { nodeProcesses } from '#base/processes.ts'
 import { ImageManager } from '#kubelet/images/image-manager.ts'
 import { criImages } from '#kubelet/images/image-service.ts'
 import { importImages } from '#kubelet/images/import-image.ts'
 import { sandboxImageName } from '#kubelet/images/sandbox-image.ts'
 import type { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
+import { startContainerd, stopContainerd } from '#kubelet/runtimes/cri/private-containerd.ts'
 import { writeImageArchive } from '#wire/oci/image-archive.ts'
 import { writeTar } from '#wire/tar.ts'
 import { startTestContainerd, type TestContainerd, whyNoContainers } from '../support/containerd.ts'
@@ -48,6 +51,25 @@ describe('images in containerd', { skip: whyNoContainers(), timeout: 60_000 }, (
     })
     return { status, stdout, stderr }
   }
+
+  test('stay when containerd is started a second time, and it is found again while it runs', async () => {
+    const options = {
+      directory: containerd.directory,
+      sandboxImage: sandboxImageName,
+      cniConfigDirectory: join(containerd.directory, 'cni'),
+    }
+    const seams = { files: nodeFiles, processes: nodeProcesses, clock: systemClock, logger: silentLogger }
+    const found = await startContainerd(options, seams)
+    assert.equal(found.wasRunning, true)
+    await stopContainerd(containerd.directory, seams)
+    await assert.rejects(client.call('version', { version: '0.1.0' }))
+    await containerd.start()
+    const again = await startContainerd(options, seams)
+    assert.deepEqual([again.wasRunning, again.socket], [true, found.socket])
+    assert.notEqual(again.pid, found.pid)
+    using fresh = await containerd.client()
+    assert.ok((await fresh.call('imageStatus', { image: { image: testImage } })).image)
+  })
 
   test('are listed, brought in and removed by command', () => {
     const before = command('ls')

@@ -1,6 +1,6 @@
 /** A private containerd for a test: everything of it lies in a directory of its own and is gone afterwards. */
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '#base/clock.ts'
@@ -39,6 +39,20 @@ export function whyNoContainers(): string | false {
   if (missing.length > 0) return `not installed: ${missing.join(', ')}`
   if (!existsSync(busyboxPath)) return 'not installed: busybox-static'
   if (!['/opt/cni/bin/bridge', '/usr/lib/cni/bridge'].some((path) => existsSync(path))) return 'not installed: containernetworking-plugins'
+  return whyNoRights()
+}
+
+/** Root in a container of somebody else's may lack what it takes to make others. */
+function whyNoRights(): string | false {
+  const succeeds = (command: string, args: string[]) => spawnSync(command, args).status === 0
+  if (!succeeds('unshare', ['--mount', '--net', '--pid', '--fork', 'true'])) return 'namespaces cannot be made here'
+  if (!succeeds('iptables', ['-w', '-t', 'nat', '-L', '-n'])) return 'the rules of the network cannot be changed here'
+  const group = ['/sys/fs/cgroup/memory', '/sys/fs/cgroup'].find((path) => existsSync(path))
+  try {
+    rmdirSync(mkdtempSync(`${group}/tn-test-`))
+  } catch {
+    return 'cgroups cannot be made here'
+  }
   return false
 }
 
@@ -123,7 +137,8 @@ function endShims(socket: string): void {
   }
 }
 
-function unmountBelow(directory: string): void {
+/** Takes off whatever is mounted below, so that the directory can be removed. */
+export function unmountBelow(directory: string): void {
   const points = readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')
     .map((line) => line.split(' ')[1] ?? '')
