@@ -174,8 +174,6 @@ export function eventEncoder(resource: ServedResource, form: Form, table: () => 
 
 let tableCount = 0
 
-const eventEnd = Buffer.from('}\n')
-
 function jsonEvent(type: string, cached: CachedObject): Uint8Array {
-  return Buffer.concat([Buffer.from(`{"type":"${type}","object":`), cached.json(), eventEnd])
+  return cached.json(`{"type":"${type}","object":`, '}\n')
 }

@@ -45,7 +45,7 @@ export type WatchStreamOptions = {
 const bookmarkPeriodMs = 60_000
 /** About so much is made for one client in one turn. */
 const turnBytes = 64 * 1024
-const turnEvents = 256
+const turnEvents = 64
 
 type Pending = { type: ChangeType; change: Change }
 

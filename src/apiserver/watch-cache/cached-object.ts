@@ -75,9 +75,9 @@ export class CachedObject {
     return this.#metadataOffset
   }
 
-  /** The JSON that clients get, in one piece. */
-  json(): Buffer {
-    return this.revision === 0 ? Buffer.from(this.value) : spliced(this.value, this.metadataOffset, this.revision)
+  /** The JSON that clients get, in one piece, with what goes around it. */
+  json(before = '', after = ''): Buffer {
+    return spliced(this.value, this.metadataOffset, this.revision, before, after)
   }
 
   /** The same state under a later revision: what a deletion shows. */
@@ -127,16 +127,18 @@ function spliceOffset(value: Uint8Array): number {
 
 /** Revision 0 is of an object that was not stored: a dry run's. */
 export function withResourceVersion(value: Uint8Array, revision: number): Buffer {
-  return revision === 0 ? Buffer.from(value) : spliced(value, spliceOffset(value), revision)
+  return spliced(value, spliceOffset(value), revision, '', '')
 }
 
-function spliced(value: Uint8Array, offset: number, revision: number): Buffer {
-  const insert = `"resourceVersion":"${revision}"${value[offset] === 0x7d ? '' : ','}`
-  const result = Buffer.allocUnsafe(value.byteLength + insert.length)
+function spliced(value: Uint8Array, offset: number, revision: number, before: string, after: string): Buffer {
+  const insert = revision === 0 ? '' : `"resourceVersion":"${revision}"${value[offset] === 0x7d ? '' : ','}`
+  const result = Buffer.allocUnsafe(before.length + value.byteLength + insert.length + after.length)
   const { copy } = Buffer.prototype
-  copy.call(value, result, 0, 0, offset)
-  result.write(insert, offset, 'latin1')
-  copy.call(value, result, offset + insert.length, offset)
+  let at = result.write(before, 0, 'latin1')
+  at += copy.call(value, result, at, 0, offset)
+  at += result.write(insert, at, 'latin1')
+  at += copy.call(value, result, at, offset)
+  result.write(after, at, 'latin1')
   return result
 }
 

@@ -18,6 +18,9 @@ export type ReconcileContext = Pick<ControllerEnvironment, 'clock' | 'random' | 
   requeueAfter(delayMs: number): void
 }
 
+/** After so long others in the process get their turn. */
+const turnMs = 8
+
 export type ControllerDefinition<T extends KubernetesObject> = {
   name: string
   /** A shorter name that flags take as well; the name where absent. */
@@ -121,6 +124,8 @@ async function startController<T extends KubernetesObject>(
       try {
         const unseen = writes.seen(key)
         if (unseen !== undefined) await unseen
+        // Sockets of the same process would wait for as long as there is anything to reconcile.
+        if (clock.heldMs() > turnMs) await new Promise<void>((resolve) => clock.soon(resolve))
         await reconcile(key)
         queue.forget(key)
       } catch (error) {
