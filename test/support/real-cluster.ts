@@ -7,6 +7,7 @@ import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
 import { importImages } from '#kubelet/images/import-image.ts'
 import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
+import { unmountBelow } from './containerd.ts'
 import { type Kubectl, kubectl } from './kubectl.ts'
 import { freePort, type RunningCluster, startCluster } from './running-cluster.ts'
 import { testImageArchive } from './test-image.ts'
@@ -40,6 +41,7 @@ export async function startRealCluster({ podCidr = ownPodCidr, flags = [] as rea
     await running?.stop('SIGKILL')
     const down = [join(repository, 'src/cmd/main.ts'), 'down', '--pods', '--data-dir', dataDir]
     const { status, stderr } = spawnSync(process.execPath, down, { encoding: 'utf8', timeout: 60_000 })
+    unmountBelow(directory)
     rmSync(directory, { recursive: true, force: true })
     if (status !== 0) throw new Error(`the pods could not be taken down: ${stderr}`)
   }

@@ -1,0 +1,160 @@
+/** A real node: how long pods take to run, and what an idle agent costs. Needs root, containerd and busybox-static. */
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { CoreV1Api, KubeConfig, type V1Pod, Watch } from '@kubernetes/client-node'
+import type { V1Pod as ApiPod } from '#api/core/v1/types.gen.ts'
+import { systemClock } from '#base/clock.ts'
+import { nodeFiles } from '#base/files.ts'
+import { silentLogger } from '#base/log.ts'
+import { CriRuntime } from '#kubelet/runtimes/cri/cri-runtime.ts'
+import { emptyContainerPlan, emptySandboxPlan } from '#kubelet/runtimes/plans.ts'
+import type { Bench } from '../scripts/bench.ts'
+import { whyNoContainers } from '../test/support/containerd.ts'
+import { type LoneKubelet, startLoneKubelet } from '../test/support/lone-kubelet.ts'
+import { startRealCluster } from '../test/support/real-cluster.ts'
+import { testImage } from '../test/support/test-image.ts'
+
+const podOf = (name: string, app: string): V1Pod => ({
+  metadata: { name, labels: { app } },
+  spec: { terminationGracePeriodSeconds: 0, containers: [{ name: 'main', image: testImage, command: ['sleep', '36000'] }] },
+})
+
+/** Watches the pods of an app, and tells when each was first seen running. */
+async function watchRunning(config: KubeConfig, app: string) {
+  const seenMs = new Map<string, number>()
+  const waiting: { count: number; resolve: () => void }[] = []
+  const request = await new Watch(config).watch(
+    '/api/v1/namespaces/default/pods',
+    { labelSelector: `app=${app}` },
+    (_, pod: V1Pod) => {
+      const name = pod.metadata?.name ?? ''
+      if (pod.status?.phase !== 'Running' || seenMs.has(name)) return
+      seenMs.set(name, performance.now())
+      for (const each of waiting) if (seenMs.size >= each.count) each.resolve()
+    },
+    () => {},
+  )
+  return {
+    seenMs,
+    count: (count: number) =>
+      new Promise<void>((resolve) => {
+        if (seenMs.size >= count) resolve()
+        else waiting.push({ count, resolve })
+      }),
+    stop: () => request.abort(),
+  }
+}
+
+const cpuSeconds = (pid: number): number => {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) / 100
+}
+const residentMegabytes = (pid: number): number => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+
+const median = (values: number[]): number => values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0
+
+/** What the runtime alone needs for a pod. */
+async function bareRuntimeMs({ containerd }: LoneKubelet): Promise<number> {
+  using client = await containerd.client()
+  const seams = { client, clock: systemClock, logger: silentLogger, files: nodeFiles }
+  const runtime = await CriRuntime.start({ ...seams, capacity: { memoryBytes: 1 << 30, hugePageSizes: [] } })
+  const { signal } = new AbortController()
+  const times: number[] = []
+  for (let round = 0; round < 9; round++) {
+    const name = `bare-${round}`
+    const pod = { metadata: { name, namespace: 'default', uid: name }, spec: podOf(name, 'bare').spec } as unknown as ApiPod
+    const begin = performance.now()
+    const { id } = await runtime.runSandbox(pod, emptySandboxPlan, signal)
+    const container = pod.spec.containers[0] as ApiPod['spec']['containers'][number]
+    const plan = { ...emptyContainerPlan, imageRef: testImage, command: container.command ?? [] }
+    await runtime.startContainer(await runtime.createContainer({ sandboxId: id, pod, container, attempt: 0, plan }, signal), signal)
+    times.push(performance.now() - begin)
+    await runtime.removeSandbox(id)
+  }
+  runtime.stop()
+  return median(times)
+}
+
+export default async function (bench: Bench): Promise<void> {
+  const why = whyNoContainers()
+  if (why) {
+    console.error(`no figures of a real node: ${why}`)
+    return
+  }
+  await measurePods(bench)
+  await measureStart(bench)
+}
+
+async function measurePods(bench: Bench): Promise<void> {
+  await using alone = await startLoneKubelet()
+  const bareMs = await bareRuntimeMs(alone)
+  const config = new KubeConfig()
+  config.loadFromFile(alone.cluster.kubeconfig)
+  const core = config.makeApiClient(CoreV1Api)
+  const create = (pod: V1Pod) => core.createNamespacedPod({ namespace: 'default', body: pod })
+  const untilLeft = async (count: number) => {
+    while ((await core.listNamespacedPod({ namespace: 'default' })).items.length > count) await pause(200)
+  }
+
+  const singles = await watchRunning(config, 'single')
+  const times: number[] = []
+  for (let round = 0; round < 15; round++) {
+    const begin = performance.now()
+    await create(podOf(`single-${round}`, 'single'))
+    await singles.count(round + 1)
+    times.push((singles.seenMs.get(`single-${round}`) ?? 0) - begin)
+  }
+  singles.stop()
+  const comparedWith = 'the runtime alone'
+  bench.report({ case: 'pod created to Running, median', figure: median(times), unit: 'ms', comparedWith, ratio: median(times) / bareMs })
+  bench.report({ case: "of it the agent's, the scheduler's and the API's share", figure: median(times) - bareMs, unit: 'ms' })
+  await core.deleteCollectionNamespacedPod({ namespace: 'default' })
+  await untilLeft(0)
+
+  const many = await watchRunning(config, 'many')
+  const begin = performance.now()
+  await Promise.all(Array.from({ length: 100 }, (_, index) => create(podOf(`many-${index}`, 'many'))))
+  await many.count(100)
+  bench.report({ case: '100 pods at once: all Running after', figure: (performance.now() - begin) / 1000, unit: 's' })
+  many.stop()
+  await Promise.all(Array.from({ length: 50 }, (_, index) => core.deleteNamespacedPod({ namespace: 'default', name: `many-${index}` })))
+  await untilLeft(50)
+  await pause(5000)
+  const pid = alone.agent.pid ?? 0
+  const before = cpuSeconds(pid)
+  await pause(idleMs)
+  bench.report({ case: 'idle agent with 50 pods: CPU', figure: ((cpuSeconds(pid) - before) / idleMs) * 1e5, unit: '% of a core' })
+  bench.report({ case: 'idle agent with 50 pods: resident', figure: residentMegabytes(pid), unit: 'MB' })
+}
+
+const idleMs = 30_000
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** By the launcher, as users start it. */
+async function measureStart(bench: Bench): Promise<void> {
+  await using cluster = await startRealCluster()
+  const config = new KubeConfig()
+  config.loadFromFile(join(cluster.dataDir, 'admin.kubeconfig'))
+  const core = config.makeApiClient(CoreV1Api)
+  await cluster.process.stop()
+  const port = new URL(cluster.process.url).port
+  const launcher = join(import.meta.dirname, '..', 'bin', 'typernetes.js')
+  const times: number[] = []
+  for (let round = 0; round < 5; round++) {
+    const begin = performance.now()
+    const child = spawn(process.execPath, [launcher, 'up', '--data-dir', cluster.dataDir, '--api-port', port, '--runtime', 'cri'])
+    await new Promise<void>((resolve) => child.stdout.on('data', (text) => String(text).includes('is ready') && resolve()))
+    for (;;) {
+      const { items } = await core.listNode()
+      if (items[0]?.status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True') break
+    }
+    times.push(performance.now() - begin)
+    // Modules are kept for the next start a little later.
+    if (round === 0) await pause(2500)
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    child.kill()
+    await ended
+  }
+  bench.report({ case: 'up to a Ready node, second start', figure: Math.min(...times), unit: 'ms' })
+}
