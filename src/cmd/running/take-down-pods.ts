@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
 import { silentLogger } from '#base/log.ts'
+import { nodeMounts } from '#base/mounts.ts'
 import { nodeProcesses } from '#base/processes.ts'
 import { containerdDirectory, networksDirectory, podCgroupOf } from '#cmd/up/container-runtime.ts'
 import { findCgroups } from '#kubelet/cgroups/cgroup-files.ts'
@@ -24,6 +25,9 @@ export async function takeDownPods(dataDir: string): Promise<boolean> {
     await removeAllPods(client)
   }
   await stopContainerd(directory, seams)
+  // Volumes in memory go; those on disk wait for the next start.
+  const volumes = await nodeFiles.realPath(join(dataDir, 'kubelet'))
+  for (const place of volumes === undefined ? [] : await nodeMounts.below(volumes)) await nodeMounts.unmount(place)
   const network = { bridge: bridgeNameOf(dataDir), dataDirectory: join(directory, 'addresses') }
   await removeBridgeNetwork(network, cniConfigDirectory, seams)
   const cgroups = await findCgroups(nodeFiles)
