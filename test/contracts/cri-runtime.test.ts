@@ -1,6 +1,6 @@
 /** The runtime interface over a real containerd. */
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { V1Container, V1Pod, V1PodSpec } from '#api/core/v1/types.gen.ts'
@@ -259,6 +259,48 @@ describe('containers by containerd', { skip: whyNoContainers(), timeout: 120_000
     const log = logOf(await ended(pod))
     assert.match(log, /1 65535\s+\/pause/)
     assert.match(log, /\n0\ndone/)
+    await runtime.removeSandbox(sandboxId)
+  })
+
+  test('namespaces are shared with the node, or with another container, where the pod says so', async () => {
+    const onNode = aPod({
+      hostPID: true,
+      hostIPC: true,
+      containers: [sh('for kind in pid ipc net; do readlink /proc/self/ns/$kind; done')],
+    })
+    const first = await run(onNode)
+    const [pid, ipc, net] = logOf(await ended(onNode)).split('\n')
+    assert.deepEqual([pid, ipc], [readlinkSync('/proc/self/ns/pid'), readlinkSync('/proc/self/ns/ipc')])
+    assert.notEqual(net, readlinkSync('/proc/self/ns/net'))
+    await runtime.removeSandbox(first.sandboxId)
+
+    const debugged = aPod({ containers: [sh('sleep 4321')] })
+    const second = await run(debugged)
+    const debugging = { ...sh('ps', { name: 'debugger' }), targetContainerName: 'main' }
+    const create = (container: V1Container) =>
+      runtime.createContainer({ sandboxId: second.sandboxId, pod: debugged, container, attempt: 0, plan: planFor(container) }, signal)
+    await assert.rejects(create({ ...debugging, targetContainerName: 'nobody' } as V1Container), /unable to find target container nobody/)
+    await runtime.startContainer(await create(debugging), signal)
+    const seen = await until(debugged, ({ containers }) => containers.some(({ name, state }) => name === 'debugger' && state === 'exited'))
+    assert.match(logOf(seen.containers.find(({ name }) => name === 'debugger')), /sleep 4321/)
+    await runtime.removeSandbox(second.sandboxId)
+  })
+
+  test('settings of the kernel, directories, mounts and rights are as asked for', async () => {
+    const script =
+      'pwd; cat /proc/sys/net/ipv4/ip_unprivileged_port_start; cat /in/file; touch /in/x 2>&1; ip link set lo mtu 1400 && echo made; tty'
+    const pod = aPod({
+      securityContext: { sysctls: [{ name: 'net.ipv4.ip_unprivileged_port_start', value: '77' }] },
+      containers: [
+        sh(script, { workingDir: '/usr/bin', tty: true, stdin: true, securityContext: { capabilities: { add: ['NET_ADMIN'] } } }),
+      ],
+    })
+    const directory = join(containerd.directory, 'in')
+    mkdirSync(directory)
+    writeFileSync(join(directory, 'file'), 'content\n')
+    const { sandboxId } = await run(pod, { mounts: [{ containerPath: '/in', hostPath: directory, isReadOnly: true }] })
+    const log = logOf(await ended(pod)).replaceAll('\r', '')
+    assert.match(log, /^\/usr\/bin\n77\ncontent\ntouch: \/in\/x: Read-only file system\nmade\n\/dev\/pts\/0\n/)
     await runtime.removeSandbox(sandboxId)
   })
 
