@@ -25,6 +25,7 @@ const special: Readonly<Record<string, Special>> = {
   [operators.notStrictlyFalse]:
     (_, __, [value]) =>
     (frame) => {
+      frame.charge(1)
       try {
         return (value as Run)(frame) !== false
       } catch (error) {
