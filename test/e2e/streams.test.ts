@@ -10,6 +10,7 @@ import type { V1Container, V1Pod } from '#api/core/v1/types.gen.ts'
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
 import { silentLogger } from '#base/log.ts'
+import { LogRotation } from '#kubelet/logs/log-rotation.ts'
 import type { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
 import { CriRuntime } from '#kubelet/runtimes/cri/cri-runtime.ts'
 import { emptyContainerPlan, emptySandboxPlan } from '#kubelet/runtimes/plans.ts'
@@ -72,7 +73,7 @@ if (!skip) {
 async function start(name: string, container: V1Container): Promise<V1Pod> {
   const pod = await node.createPod(name, { containers: [container] })
   const { signal } = new AbortController()
-  const logDirectory = join(containerd.directory, 'logs', pod.metadata.uid ?? '')
+  const logDirectory = join(containerd.directory, 'logs', `default_${name}_${pod.metadata.uid}`)
   const sandbox = await runtime.runSandbox(pod, { ...emptySandboxPlan, hostname: name, logDirectory }, signal)
   const request = { sandboxId: sandbox.id, pod, container: pod.spec.containers[0] as V1Container, attempt: 0 }
   const id = await runtime.createContainer(
@@ -184,6 +185,33 @@ for (const { path: kubectl, version } of kubectls) {
     assert.match(pod.stderr, /pods "none" not found/)
   })
 }
+
+test('logs are followed through rotations', { skip, timeout: 20_000 }, async () => {
+  const [kubectl] = kubectls
+  assert.ok(kubectl)
+  using rotation = new LogRotation({
+    ...{ logDirectory: join(containerd.directory, 'logs'), maxSizeBytes: 1, maxFiles: 3, everyMs: 3_600_000 },
+    ...{ runtime, files: nodeFiles, clock: systemClock, logger: silentLogger },
+  })
+  const command = ['sh', '-c', 'i=0; while [ $i -lt 20 ]; do echo line $i; i=$((i+1)); sleep 0.1; done']
+  const pod = await start('rotated', { name: 'c', image: testImage, command })
+  const child = spawn(kubectl.path, ['--kubeconfig', node.kubeconfig, 'logs', '-f', 'rotated'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let stdout = ''
+  let rotations = 0
+  for await (const data of child.stdout) {
+    stdout += String(data)
+    if (rotations < 2 && stdout.split('\n').length > 5 * (rotations + 1)) {
+      rotations++
+      await rotation.rotateFull()
+    }
+  }
+  assert.deepEqual(
+    stdout.trim().split('\n'),
+    Array.from({ length: 20 }, (_, index) => `line ${index}`),
+  )
+  const names = await nodeFiles.list(join(containerd.directory, 'logs', `default_rotated_${pod.metadata.uid}`, 'c'))
+  assert.equal(names.length, 3, names.join(' '))
+})
 
 async function attached(kubectl: string, line: string): Promise<{ stdout: string }> {
   const child = spawn(kubectl, ['--kubeconfig', node.kubeconfig, 'attach', '-i', 'listener'], { stdio: ['pipe', 'pipe', 'pipe'] })

@@ -6,6 +6,9 @@ export type KubeletConfiguration = {
   staticPodURL: string
   staticPodURLHeader: Record<string, string[]>
   podLogsDir: string
+  containerLogMaxSize: string
+  containerLogMaxFiles: number
+  containerLogMonitorInterval: string
   fileCheckFrequency: string
   httpCheckFrequency: string
   enableServer: boolean
@@ -48,6 +51,9 @@ export const defaultKubeletConfiguration = (): KubeletConfiguration => ({
   staticPodURL: '',
   staticPodURLHeader: {},
   podLogsDir: '/var/log/pods',
+  containerLogMaxSize: '10Mi',
+  containerLogMaxFiles: 5,
+  containerLogMonitorInterval: '10s',
   fileCheckFrequency: '20s',
   httpCheckFrequency: '20s',
   enableServer: true,
@@ -89,8 +95,8 @@ export const unheededFields: readonly string[] = (
   'hairpinMode podPidsLimit runOnce cpuCFSQuota cpuCFSQuotaPeriod nodeStatusMaxImages maxOpenFiles contentType kubeAPIQPS kubeAPIBurst ' +
   'maxParallelImagePulls evictionHard evictionSoft evictionSoftGracePeriod evictionPressureTransitionPeriod evictionMaxPodGracePeriod ' +
   'evictionMinimumReclaim mergeDefaultEvictionSettings podsPerCore enableControllerAttachDetach protectKernelDefaults ' +
-  'makeIPTablesUtilChains iptablesMasqueradeBit iptablesDropBit featureGates failSwapOn memorySwap containerLogMaxSize ' +
-  'containerLogMaxFiles containerLogMaxWorkers containerLogMonitorInterval configMapAndSecretChangeDetectionStrategy ' +
+  'makeIPTablesUtilChains iptablesMasqueradeBit iptablesDropBit featureGates failSwapOn memorySwap ' +
+  'containerLogMaxWorkers configMapAndSecretChangeDetectionStrategy ' +
   'reservedSystemCPUs showHiddenMetricsForVersion systemReservedCgroup kubeReservedCgroup enforceNodeAllocatable allowedUnsafeSysctls ' +
   'volumePluginDir kernelMemcgNotification logging enableSystemLogHandler enableSystemLogQuery shutdownGracePeriod ' +
   'shutdownGracePeriodCriticalPods shutdownGracePeriodByPodPriority crashLoopBackOff reservedMemory enableProfilingHandler ' +

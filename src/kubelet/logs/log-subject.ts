@@ -1,4 +1,4 @@
-import type { Clock } from '#base/clock.ts'
+import type { Clock, Timer } from '#base/clock.ts'
 import type { Runtime } from '#kubelet/runtimes/runtime.ts'
 
 /** The container whose output is read, as far as a reader that follows must know of it. */
@@ -12,6 +12,8 @@ export type LogSubject = {
 
 /** Events of runtimes may be lost. */
 const lookAgainMs = 10_000
+/** And they may come a moment before what they tell of can be seen. */
+const lookOnceMoreMs = 500
 
 export function logSubject(runtime: Runtime, podUid: string, containerId: string, clock: Clock, signal: AbortSignal): LogSubject {
   let mayHaveChanged = true
@@ -30,9 +32,18 @@ export function logSubject(runtime: Runtime, podUid: string, containerId: string
         mayHaveChanged = true
         listener()
       }
+      let onceMore: Timer | undefined
       const stack = new DisposableStack()
-      stack.use(runtime.onEvent((event) => event.podUid === podUid && look()))
+      stack.use(
+        runtime.onEvent((event) => {
+          if (event.podUid !== podUid) return
+          look()
+          onceMore?.cancel()
+          onceMore = clock.after(lookOnceMoreMs, look)
+        }),
+      )
       stack.use(clock.every(lookAgainMs, look))
+      stack.defer(() => onceMore?.cancel())
       return stack
     },
   }

@@ -15,6 +15,7 @@ import { criStreams } from '#kubelet/runtimes/cri/cri-streams.ts'
 import { healthOf } from '#kubelet/runtimes/cri/health.ts'
 import { containerNameIn, planIn, podLabel, userNamespaceAnnotation } from '#kubelet/runtimes/cri/labels.ts'
 import { containerResources, type NodeCapacity } from '#kubelet/runtimes/cri/linux-resources.ts'
+import { LogRotation, type RotationPolicy, usualRotation } from '#kubelet/runtimes/cri/log-rotation.ts'
 import { observedSandbox } from '#kubelet/runtimes/cri/observed-container.ts'
 import { sandboxConfig } from '#kubelet/runtimes/cri/sandbox-config.ts'
 import { type ImageUser, namespacesOf, type SecurityOptions, verifyNonRoot } from '#kubelet/runtimes/cri/security-context.ts'
@@ -42,6 +43,7 @@ export type CriRuntimeOptions = {
   security?: SecurityOptions
   /** Absent where containers are put where the runtime likes. */
   cgroups?: PodCgroups
+  logRotation?: RotationPolicy
 }
 
 const usualSecurity: SecurityOptions = { seccompDirectory: '/var/lib/kubelet/seccomp', defaultSeccomp: 'Unconfined' }
@@ -57,6 +59,7 @@ export class CriRuntime implements Runtime {
   readonly #name: string
   readonly #observer: CriObserver
   readonly #events: CriEvents
+  readonly #rotation: LogRotation
   readonly #listeners = new Set<(event: RuntimeEvent) => void>()
   readonly #sandboxConfigs = new Map<string, SandboxConfig>()
   readonly #imageUsers = new Map<string, ImageUser>()
@@ -71,6 +74,11 @@ export class CriRuntime implements Runtime {
     this.version = `${name}://${version}`
     this.streams = criStreams(client, bareId)
     this.#observer = new CriObserver(client, files, name)
+    this.#rotation = new LogRotation({
+      ...{ clock, files, logger, ...(options.logRotation ?? usualRotation) },
+      logs: () => this.#observer.runningLogs(),
+      reopen: async (containerId) => void (await client.call('reopenContainerLog', { containerId })),
+    })
     this.#events = new CriEvents({
       ...{ client, clock, logger },
       emit: (podUid) => this.#tell(podUid),
@@ -93,6 +101,7 @@ export class CriRuntime implements Runtime {
   /** Leaves everything running. */
   stop(): void {
     this.#events.stop()
+    this.#rotation[Symbol.dispose]()
   }
 
   async runSandbox(pod: V1Pod, plan: SandboxPlan, signal: AbortSignal): Promise<ObservedSandbox> {
@@ -188,6 +197,10 @@ export class CriRuntime implements Runtime {
       if (isTimeout(error)) throw new ExecTimeout(`command "${command.join(' ')}" timed out`)
       throw error
     }
+  }
+
+  async reopenLog(containerId: string): Promise<void> {
+    await this.#options.client.call('reopenContainerLog', { containerId: bareId(containerId) })
   }
 
   async observe(podUid: string): Promise<ObservedPod> {
