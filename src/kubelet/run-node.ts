@@ -4,7 +4,7 @@ import { Node } from '#api/core/v1/node/node.ts'
 import { Service } from '#api/core/v1/service/service.ts'
 import type { V1ContainerImage, V1Node } from '#api/core/v1/types.gen.ts'
 import { parseDurationMs } from '#api/meta/duration.ts'
-import { parseQuantity } from '#api/meta/quantity.ts'
+import { parseQuantity, wholeValueOf } from '#api/meta/quantity.ts'
 import type { Clock } from '#base/clock.ts'
 import { nodeDialer } from '#base/dialer.ts'
 import { type Files, hasCode } from '#base/files.ts'
@@ -31,7 +31,6 @@ import { nodeCredentials } from '#kubelet/images/node-credentials.ts'
 import { nodeImages } from '#kubelet/images/node-images.ts'
 import { pullSecretsOf } from '#kubelet/images/pull-secrets.ts'
 import { PulledImages } from '#kubelet/images/pulled-images.ts'
-import { LogRotation } from '#kubelet/logs/log-rotation.ts'
 import { describeMachine } from '#kubelet/node/describe-machine.ts'
 import { NodeAgent } from '#kubelet/node/node-agent.ts'
 import { PodFeed } from '#kubelet/node/pod-feed.ts'
@@ -104,6 +103,11 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
       defaultSeccomp: configuration.seccompDefault ? 'RuntimeDefault' : 'Unconfined',
     },
     ...(cgroups === undefined ? {} : { cgroups: new PodCgroups({ cgroups, logger, root }) }),
+    logRotation: {
+      maxBytes: wholeValueOf(configuration.containerLogMaxSize),
+      maxFiles: configuration.containerLogMaxFiles,
+      everyMs: parseDurationMs(configuration.containerLogMonitorInterval),
+    },
   })
   begun.defer(() => runtime.stop())
   const events = new EventRecorder({ client, clock, logger, component: 'kubelet', host: name })
@@ -150,13 +154,6 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
     },
     nodeLogDirectory: '/var/log',
   })
-  begun.use(
-    new LogRotation({
-      ...{ files, clock, logger, runtime, logDirectory: configuration.podLogsDir, maxFiles: configuration.containerLogMaxFiles },
-      maxSizeBytes: Number(parseQuantity(configuration.containerLogMaxSize).value()),
-      everyMs: parseDurationMs(configuration.containerLogMonitorInterval),
-    }),
-  )
   const listeners = await listen(server, options, seams)
   begun.defer(() => listeners.close())
   const port = listeners.secure?.port

@@ -1,7 +1,7 @@
 /** The runtime interface over a real containerd. */
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { V1Container, V1Pod, V1PodSpec } from '#api/core/v1/types.gen.ts'
 import { systemClock } from '#base/clock.ts'
@@ -46,6 +46,7 @@ describe('containers by containerd', { skip: whyNoContainers(), timeout: 120_000
     CriRuntime.start({
       ...{ client, clock: systemClock, logger: silentLogger, files: nodeFiles, cgroups },
       capacity: { memoryBytes: thisMachine().memoryBytes, hugePageSizes: [] },
+      logRotation: { maxBytes: 1000, maxFiles: 3, everyMs: 50 },
     })
 
   let podCount = 0
@@ -179,6 +180,21 @@ describe('containers by containerd', { skip: whyNoContainers(), timeout: 120_000
     const second = await run(silent)
     assert.equal((await ended(silent)).message, 'one\ntwo\n')
     await runtime.removeSandbox(second.sandboxId)
+  })
+
+  test('a log that grows too long is put aside, and nothing of it is lost', async () => {
+    const pod = aPod({ containers: [sh('for i in $(seq 100); do echo line $i; done; sleep 1000')] })
+    const { sandboxId, id } = await run(pod)
+    const { containers } = await runtime.observe(uidOf(pod))
+    const log = containers[0]?.logFile ?? ''
+    const directory = dirname(log)
+    while (readdirSync(directory).length < 2 || !existsSync(log)) await systemClock.sleep(10)
+    await runtime.exec(id, ['sh', '-c', 'echo the last line > /proc/1/fd/1'], 5000)
+    while (!readFileSync(log, 'utf8').includes('the last line')) await systemClock.sleep(10)
+    const aside = readdirSync(directory).find((name) => name !== '0.log') ?? ''
+    assert.match(aside, /^0\.log\.\d{8}-\d{6}$/)
+    assert.equal(readFileSync(join(directory, aside), 'utf8').split('\n').length, 101)
+    await runtime.removeSandbox(sandboxId)
   })
 
   test('a container that takes more memory than it may is killed for it', async () => {

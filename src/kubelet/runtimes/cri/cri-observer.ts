@@ -35,6 +35,13 @@ export class CriObserver {
     return { sandboxes: latestFirst(sandboxes), containers: latestFirst(observed) }
   }
 
+  /** The containers that ran when they were last looked at. */
+  *runningLogs(): Generator<{ id: string; logFile: string }> {
+    for (const [id, { observed }] of this.#containers) {
+      if (observed.state === 'running' && observed.logFile !== undefined) yield { id, logFile: observed.logFile }
+    }
+  }
+
   /** What was seen of it may not hold any more. */
   forgetContainer(id: string): void {
     this.#containers.delete(id)

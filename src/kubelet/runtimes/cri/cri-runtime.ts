@@ -199,10 +199,6 @@ export class CriRuntime implements Runtime {
     }
   }
 
-  async reopenLog(containerId: string): Promise<void> {
-    await this.#options.client.call('reopenContainerLog', { containerId: bareId(containerId) })
-  }
-
   async observe(podUid: string): Promise<ObservedPod> {
     try {
       return await this.#observer.observe(podUid)
