@@ -106,7 +106,8 @@ function objectType({ properties = {}, required = [] }: V1JSONSchemaProps, name:
   return { type: struct(name), fields, maxElements: 0, minSize, structs }
 }
 
-function withMetadata(schema: V1JSONSchemaProps): V1JSONSchemaProps {
+/** What every resource has, whether its schema says so or not. */
+export function withMetadata(schema: V1JSONSchemaProps): V1JSONSchemaProps {
   const properties = schema.properties ?? {}
   const { kind, apiVersion, metadata } = properties
   const isText = (each: V1JSONSchemaProps | undefined) => each?.type === 'string'

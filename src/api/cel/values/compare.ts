@@ -46,6 +46,8 @@ function sameContent(one: Optional, other: Optional): boolean {
 
 function sameElements(one: CelList, other: CelList): boolean {
   if (one.size !== other.size) return false
+  if (one.isSame !== undefined) return one.isSame(other)
+  if (other.isSame !== undefined) return other.isSame(one)
   for (let index = 0; index < one.size; index++) if (!isEqual(one.at(index), other.at(index))) return false
   return true
 }

@@ -85,6 +85,10 @@ export class Optional {
 }
 
 export abstract class CelList {
+  /** For lists where order does not count. */
+  isSame?(other: CelList): boolean
+  /** `this + other`, for lists that hold each element once. */
+  merged?(other: CelList): CelList
   abstract readonly size: number
   /** Only for indices below `size`. */
   abstract at(index: number): Value
