@@ -10,7 +10,6 @@ import type { V1Container, V1Pod } from '#api/core/v1/types.gen.ts'
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
 import { silentLogger } from '#base/log.ts'
-import { LogRotation } from '#kubelet/logs/log-rotation.ts'
 import type { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
 import { CriRuntime } from '#kubelet/runtimes/cri/cri-runtime.ts'
 import { emptyContainerPlan, emptySandboxPlan } from '#kubelet/runtimes/plans.ts'
@@ -57,6 +56,7 @@ if (!skip) {
     runtime = await CriRuntime.start({
       ...{ client: criClient, clock: systemClock, logger: silentLogger, files: nodeFiles },
       capacity: { memoryBytes: 8 << 30, hugePageSizes: [] },
+      logRotation: { maxBytes: 5000, maxFiles: 10, everyMs: 300 },
     })
     node = await startNodeWithServer(runtime)
     await Promise.all([start('talker', talker), start('web', web), start('listener', listener)])
@@ -189,28 +189,18 @@ for (const { path: kubectl, version } of kubectls) {
 test('logs are followed through rotations', { skip, timeout: 20_000 }, async () => {
   const [kubectl] = kubectls
   assert.ok(kubectl)
-  using rotation = new LogRotation({
-    ...{ logDirectory: join(containerd.directory, 'logs'), maxSizeBytes: 1, maxFiles: 3, everyMs: 3_600_000 },
-    ...{ runtime, files: nodeFiles, clock: systemClock, logger: silentLogger },
-  })
-  const command = ['sh', '-c', 'i=0; while [ $i -lt 20 ]; do echo line $i; i=$((i+1)); sleep 0.1; done']
+  const long = 'x'.repeat(1000)
+  const command = ['sh', '-c', `i=0; while [ $i -lt 20 ]; do echo line $i ${long}; i=$((i+1)); sleep 0.1; done`]
   const pod = await start('rotated', { name: 'c', image: testImage, command })
-  const child = spawn(kubectl.path, ['--kubeconfig', node.kubeconfig, 'logs', '-f', 'rotated'], { stdio: ['ignore', 'pipe', 'inherit'] })
-  let stdout = ''
-  let rotations = 0
-  for await (const data of child.stdout) {
-    stdout += String(data)
-    if (rotations < 2 && stdout.split('\n').length > 5 * (rotations + 1)) {
-      rotations++
-      await rotation.rotateFull()
-    }
-  }
+  const { stdout } = await node.run(kubectl.path, ['logs', '-f', 'rotated'])
+  const numbers = stdout.split('\n').flatMap((line) => /^line (\d+) x{1000}$/.exec(line)?.[1] ?? [])
+  const first = Number(numbers[0])
   assert.deepEqual(
-    stdout.trim().split('\n'),
-    Array.from({ length: 20 }, (_, index) => `line ${index}`),
+    numbers,
+    Array.from({ length: 20 - first }, (_, index) => String(first + index)),
   )
   const names = await nodeFiles.list(join(containerd.directory, 'logs', `default_rotated_${pod.metadata.uid}`, 'c'))
-  assert.equal(names.length, 3, names.join(' '))
+  assert.ok(names.length > 1, names.join(' '))
 })
 
 async function attached(kubectl: string, line: string): Promise<{ stdout: string }> {

@@ -78,8 +78,6 @@ export type Runtime = {
   readonly streams?: RuntimeStreams
   /** What a container has written, where its output goes to no file: whole lines, oldest first. */
   logLines?(containerId: string): readonly LogLine[]
-  /** The file of its output was moved away: the container's further output goes to another one in its place. */
-  reopenLog?(containerId: string): Promise<void>
 }
 
 export type RuntimeHealth = {
