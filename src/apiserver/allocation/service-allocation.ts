@@ -8,7 +8,7 @@ import { AllocationError, type ClusterIps, RangeIsFull } from '#apiserver/alloca
 import { initIpFamilies, keepsPreferDualStack } from '#apiserver/allocation/ip-families.ts'
 import type { IpFamily } from '#apiserver/allocation/ip-range.ts'
 import type { NodePorts } from '#apiserver/allocation/node-ports.ts'
-import type { RegistryHooks } from '#apiserver/registry/resource-registry.ts'
+import type { RegistryHooks } from '#apiserver/registry/registry-hooks.ts'
 import { sameJson } from '#apiserver/registry/same-json.ts'
 import type { Finish } from '#apiserver/registry/write-context.ts'
 

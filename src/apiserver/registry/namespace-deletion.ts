@@ -4,7 +4,7 @@ import { deepCopy } from '#api/meta/deep-copy.ts'
 import { conflict } from '#api/meta/status-error.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { V1DeleteOptions } from '#api/meta/v1/types.gen.ts'
-import type { RegistryHooks } from '#apiserver/registry/resource-registry.ts'
+import type { RegistryHooks } from '#apiserver/registry/registry-hooks.ts'
 
 export const namespaceHooks: RegistryHooks = {
   insteadOfDelete(object, options, nowMs) {

@@ -1,78 +1,34 @@
 /** The objects of one resource: read from memory, written through admission, rules and the store. */
 
-import { quoted } from '#api/meta/check.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { generatedName } from '#api/meta/generate-name.ts'
 import { apiVersionOf, type GroupResource } from '#api/meta/gvk.ts'
-import { alreadyExists, badRequest, conflict, generatedNameTaken, invalid, notFound, unknownFailure } from '#api/meta/status-error.ts'
+import { badRequest, generatedNameTaken, notFound, unknownFailure } from '#api/meta/status-error.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { V1DeleteOptions } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject, ResourceDefinition, RuleContext, UpdateRules } from '#api/resource.ts'
-import type { AdmissionChain, AdmissionOperation, AdmissionRequest } from '#apiserver/admission/admission.ts'
+import type { AdmissionOperation, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import type { ValueTransformer } from '#apiserver/encryption/transformer.ts'
+import { admissionRequest, type FinishedRequest } from '#apiserver/registry/admission-request.ts'
 import { beforeCreate } from '#apiserver/registry/before-create.ts'
 import { beforeDelete, garbageCollectionFinalizers, markAsDeleting } from '#apiserver/registry/before-delete.ts'
 import { beforeUpdate } from '#apiserver/registry/before-update.ts'
-import type { FieldOwnership } from '#apiserver/registry/field-ownership.ts'
 import { metadataOf } from '#apiserver/registry/metadata-of.ts'
 import { LostRace, ObjectWrites } from '#apiserver/registry/object-writes.ts'
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.ts'
+import type { RegistryOptions, UpdateOptions } from '#apiserver/registry/registry-options.ts'
 import { storageKey } from '#apiserver/registry/storage-key.ts'
-import type { Finish, WriteContext } from '#apiserver/registry/write-context.ts'
+import type { WriteContext } from '#apiserver/registry/write-context.ts'
+import {
+  AlreadyThere,
+  changedMeanwhile,
+  checkResourceVersion,
+  checkUid,
+  exists,
+  needsResourceVersion,
+} from '#apiserver/registry/write-refusals.ts'
 import { CachedObject, rememberParsed } from '#apiserver/watch-cache/cached-object.ts'
 import type { WatchCache } from '#apiserver/watch-cache/watch-cache.ts'
-import type { Clock } from '#base/clock.ts'
-import type { Random } from '#base/random.ts'
-import type { Store } from '#store/store.ts'
-
-/** What a resource does beside storing its objects: services take addresses, for instance. */
-export type RegistryHooks = {
-  /** Runs before the rules; the returned function learns whether the object was written. */
-  beginCreate?(object: KubernetesObject, context: WriteContext): Promise<Finish | undefined>
-  beginUpdate?(next: KubernetesObject, prev: KubernetesObject, context: WriteContext): Promise<Finish | undefined>
-  /** Runs once the rules have found nothing wrong; throws to refuse. `prev` is undefined on create. */
-  afterRules?(next: KubernetesObject, prev: KubernetesObject | undefined, context: WriteContext): Promise<void> | undefined
-  /** What a delete makes of the object instead of deleting it (the same object: nothing); undefined lets the delete go on. */
-  insteadOfDelete?(object: KubernetesObject, options: V1DeleteOptions, nowMs: number): KubernetesObject | undefined
-  afterDelete?(object: KubernetesObject, context: WriteContext): Promise<void>
-  /** Whether an update that leaves no finalizer on a deleted object may end it: namespaces have a second list. */
-  mayDeleteOnUpdate?(next: KubernetesObject): boolean
-  /** Adds what is not stored to what is read. */
-  decorate?(object: KubernetesObject): void
-}
-
-export type RegistryOptions = {
-  definition: ResourceDefinition
-  cache: WatchCache
-  store: Store
-  clock: Clock
-  random: Random
-  admission: Pick<AdmissionChain, 'mutate' | 'validate'>
-  ownership: FieldOwnership
-  hooks?: RegistryHooks
-  isEnabled(featureGate: string): boolean
-  /** The object in its kind's canonical form, and that as JSON, beginning with kind, apiVersion and metadata. Takes the object over. */
-  encode(object: KubernetesObject): { canonical: KubernetesObject; value: Uint8Array }
-  /** Encryption at rest. */
-  transformer?: ValueTransformer | undefined
-  labelsOfNamespace?(namespace: string): Readonly<Record<string, string>> | undefined
-  /** A lease for objects that expire by themselves. */
-  lease?(): Promise<bigint>
-}
-
-/** Makes the next state from the current one; undefined as `prev` means the object does not exist yet. */
-export type Transform = (prev: KubernetesObject | undefined) => KubernetesObject | Promise<KubernetesObject>
-
-export type UpdateOptions = {
-  transform: Transform
-  rules?: UpdateRules<KubernetesObject>
-  /** Creates the object where it does not exist, whatever the kind's own rule: apply does. */
-  createsIfMissing?: boolean
-  /** A conflicting write makes the transformation run again: patches and applies do. */
-  retriesConflicts?: boolean
-  /** A uid in the written object is a condition, as it is for a replacement; else it is a field like others, and immutable. */
-  expectsUid?: boolean
-}
 
 const generateNameAttempts = 8
 /** Only writers of other API servers, or very slow ones, come in between. */
@@ -111,7 +67,7 @@ export class ResourceRegistry {
     name: string,
     subject: GroupResource = { group: this.definition.group, resource: this.definition.plural },
   ): Promise<CachedObject> {
-    return (await this.find(namespace, name)) ?? this.#missing(name, subject)
+    return (await this.find(namespace, name)) ?? missing(name, subject)
   }
 
   async create(object: KubernetesObject, context: WriteContext): Promise<CachedObject> {
@@ -119,7 +75,7 @@ export class ResourceRegistry {
     this.#ensureNamespace(object, context)
     this.#options.ownership.afterUpdate(undefined, object, context)
     const generates = !metadata.name && metadata.generateName
-    const request = this.#admissionRequest('CREATE', context, metadata.name ?? '', object, undefined)
+    const request = this.#admission('CREATE', context, metadata.name ?? '', object, undefined)
     await this.#mutate(request, object, context)
     for (let attempt = 1; ; attempt++) {
       if (generates) metadata.name = generatedName(metadata.generateName ?? '', this.#options.random)
@@ -127,13 +83,13 @@ export class ResourceRegistry {
         return await this.#createOnce(object, context, request)
       } catch (error) {
         if (!generates || !(error instanceof AlreadyThere))
-          throw error instanceof AlreadyThere ? this.#alreadyExists(error, metadata.name ?? '', context) : error
-        if (attempt === generateNameAttempts) throw generatedNameTaken(this.#subject(context), metadata.name ?? '')
+          throw error instanceof AlreadyThere ? exists(error, metadata.name ?? '', context) : error
+        if (attempt === generateNameAttempts) throw generatedNameTaken(context.resource, metadata.name ?? '')
       }
     }
   }
 
-  async #createOnce(object: KubernetesObject, context: WriteContext, request: AdmissionRequest & Finishing): Promise<CachedObject> {
+  async #createOnce(object: KubernetesObject, context: WriteContext, request: FinishedRequest): Promise<CachedObject> {
     const { clock, random, hooks } = this.#options
     const metadata = metadataOf(object)
     metadata.creationTimestamp = formatTime(clock.now())
@@ -164,9 +120,9 @@ export class ResourceRegistry {
       } catch (error) {
         if (!(error instanceof LostRace) || attempt >= conflictAttempts) {
           throw error instanceof LostRace
-            ? this.#conflict(name, context)
+            ? changedMeanwhile(name, context)
             : error instanceof AlreadyThere
-              ? this.#alreadyExists(error, name, context)
+              ? exists(error, name, context)
               : error
         }
       }
@@ -182,7 +138,7 @@ export class ResourceRegistry {
     const { definition } = this
     const prev = await this.#writes.newest(this.key(context.namespace, name))
     if (prev === undefined) {
-      if (!createsIfMissing && !definition.allowCreateOnUpdate) this.#missing(name, this.#subject(context))
+      if (!createsIfMissing && !definition.allowCreateOnUpdate) missing(name, context.resource)
       const fresh = await transform(undefined)
       try {
         return { object: await this.#createFromUpdate(fresh, context), wasCreated: true }
@@ -193,22 +149,14 @@ export class ResourceRegistry {
     const next = await transform(prev.object)
     const metadata = metadataOf(next)
     this.#ensureNamespace(next, context)
-    if (expectsUid && metadata.uid && metadata.uid !== prev.object.metadata?.uid) {
-      throw conflict(
-        this.#subject(context),
-        name,
-        `StorageError: invalid object, Code: 4, Key: ${prev.key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${prev.object.metadata?.uid ?? ''}`,
-      )
-    }
-    if (metadata.resourceVersion && !/^\d+$/.test(metadata.resourceVersion)) {
-      throw unknownFailure(`strconv.ParseUint: parsing ${quoted(metadata.resourceVersion)}: invalid syntax`)
-    }
+    if (expectsUid) checkUid(metadata.uid, prev, name, context.resource)
+    checkResourceVersion(metadata.resourceVersion)
     if (!metadata.resourceVersion || metadata.resourceVersion === '0') {
-      if (!definition.allowUnconditionalUpdate) throw this.#needsResourceVersion(name)
+      if (!definition.allowUnconditionalUpdate) throw needsResourceVersion(definition, name)
       metadata.resourceVersion = String(prev.revision)
     } else if (metadata.resourceVersion !== String(prev.revision)) {
       if (retriesConflicts && !(await this.#isCurrent(prev))) throw new LostRace()
-      throw this.#conflict(name, context)
+      throw changedMeanwhile(name, context)
     }
     return { object: await this.#store(name, next, prev, rules, context, pass), wasCreated: false }
   }
@@ -222,7 +170,7 @@ export class ResourceRegistry {
     pass: () => void,
   ): Promise<CachedObject> {
     const { hooks, ownership, admission } = this.#options
-    const request = this.#admissionRequest('UPDATE', context, name, next, prev.object)
+    const request = this.#admission('UPDATE', context, name, next, prev.object)
     await this.#mutate(request, next, context)
     let wasWritten = false
     const finish = await hooks?.beginUpdate?.(next, prev.object, context)
@@ -251,7 +199,7 @@ export class ResourceRegistry {
     // There is nothing yet that it could be the version of.
     delete object.metadata?.resourceVersion
     this.#ensureNamespace(object, context)
-    const request = this.#admissionRequest('CREATE', context, object.metadata?.name ?? '', object, undefined)
+    const request = this.#admission('CREATE', context, object.metadata?.name ?? '', object, undefined)
     await this.#mutate(request, object, context)
     return this.#createOnce(object, context, request)
   }
@@ -265,12 +213,12 @@ export class ResourceRegistry {
       const key = this.key(context.namespace, name)
       try {
         return await this.#writes.inTurn(key, async (pass) => {
-          const prev = (await this.#writes.newest(key)) ?? this.#missing(name, this.#subject(context))
+          const prev = (await this.#writes.newest(key)) ?? missing(name, context.resource)
           return this.#deleteOnce(prev, { ...options }, context, pass)
         })
       } catch (error) {
         if (!(error instanceof LostRace)) throw error
-        if (attempt >= conflictAttempts) throw this.#conflict(name, context)
+        if (attempt >= conflictAttempts) throw changedMeanwhile(name, context)
       }
     }
   }
@@ -289,7 +237,7 @@ export class ResourceRegistry {
     const metadata = metadataOf(next)
     const grace = beforeDelete(this.definition, next, options, clock.now())
     if (grace === 'pending') return { object: prev, wasDeleted: false }
-    const request = this.#admissionRequest('DELETE', context, prev.name, undefined, prev.object)
+    const request = this.#admission('DELETE', context, prev.name, undefined, prev.object)
     let wasWritten = false
     try {
       if (!context.skipsAdmission) {
@@ -312,7 +260,7 @@ export class ResourceRegistry {
   }
 
   async #writeInsteadOfDelete(next: KubernetesObject, prev: CachedObject, context: WriteContext): Promise<CachedObject> {
-    const request = this.#admissionRequest('DELETE', context, prev.name, undefined, prev.object)
+    const request = this.#admission('DELETE', context, prev.name, undefined, prev.object)
     if (!context.skipsAdmission) {
       await this.#options.admission.mutate(request)
       await this.#options.admission.validate(request)
@@ -358,41 +306,21 @@ export class ResourceRegistry {
     }
   }
 
-  /** What admission changes is not tracked: it belongs to nobody, as upstream has it. */
-  async #mutate(request: AdmissionRequest, object: KubernetesObject, context: WriteContext): Promise<void> {
-    if (context.skipsAdmission) return
-    await this.#options.admission.mutate(request)
-    dropRepeatedOwners(object, context.warn, true)
-  }
-
-  #admissionRequest(
+  #admission(
     operation: AdmissionOperation,
     context: WriteContext,
     name: string,
     object: KubernetesObject | undefined,
     oldObject: KubernetesObject | undefined,
-  ): AdmissionRequest & Finishing {
-    const callbacks: ((wasWritten: boolean) => void)[] = []
-    return {
-      operation,
-      definition: this.definition,
-      resource: context.resource,
-      kind: context.kind,
-      subresource: context.subresource,
-      namespace: context.namespace,
-      name,
-      object,
-      oldObject,
-      options: context.options,
-      isDryRun: context.isDryRun,
-      user: context.user,
-      warn: context.warn,
-      annotateAudit: context.annotateAudit,
-      onFinish: (callback) => callbacks.push(callback),
-      finish(wasWritten) {
-        for (const callback of callbacks.splice(0)) callback(wasWritten)
-      },
-    }
+  ): FinishedRequest {
+    return admissionRequest({ definition: this.definition, operation, name, object, oldObject }, context)
+  }
+
+  /** What admission changes is not tracked: it belongs to nobody, as upstream has it. */
+  async #mutate(request: AdmissionRequest, object: KubernetesObject, context: WriteContext): Promise<void> {
+    if (context.skipsAdmission) return
+    await this.#options.admission.mutate(request)
+    dropRepeatedOwners(object, context.warn, true)
   }
 
   #ensureNamespace(object: KubernetesObject, context: WriteContext): void {
@@ -411,42 +339,6 @@ export class ResourceRegistry {
     const context = { now: formatTime(clock.now()), isEnabled, requestVersion: apiVersionOf(resource), user }
     return labelsOfNamespace ? { ...context, labelsOfNamespace } : context
   }
-  /** As the client named it: two groups may share one registry. */
-  #subject({ resource }: WriteContext) {
-    return resource
-  }
-  #missing(name: string, subject: GroupResource): never {
-    throw notFound(subject, name)
-  }
-  #conflict(name: string, context: WriteContext): Error {
-    return conflict(
-      this.#subject(context),
-      name,
-      'the object has been modified; please apply your changes to the latest version and try again',
-    )
-  }
-  #alreadyExists({ existing }: AlreadyThere, name: string, context: WriteContext): Error {
-    const error = alreadyExists(this.#subject(context), name)
-    if (existing?.object.metadata?.deletionTimestamp) {
-      error.status.message = `object is being deleted: ${error.status.message}`
-    }
-    return error
-  }
-  #needsResourceVersion(name: string): Error {
-    return invalid({ group: this.definition.group, kind: this.definition.plural }, name, [
-      { type: 'FieldValueInvalid', field: 'metadata.resourceVersion', body: 'Invalid value: 0: must be specified for an update' },
-    ])
-  }
-}
-
-type Finishing = { finish(wasWritten: boolean): void }
-
-class AlreadyThere extends Error {
-  readonly existing: CachedObject | undefined
-  constructor(existing: CachedObject | undefined) {
-    super('the object exists')
-    this.existing = existing
-  }
 }
 
 /** An update that leaves no finalizer on an object whose grace is over deletes it. */
@@ -459,4 +351,8 @@ function withoutResourceVersion(object: KubernetesObject): KubernetesObject {
   if (object.metadata?.resourceVersion === undefined) return object
   const { resourceVersion: _, ...metadata } = object.metadata
   return { ...object, metadata }
+}
+
+function missing(name: string, subject: GroupResource): never {
+  throw notFound(subject, name)
 }

@@ -7,7 +7,7 @@ import type { Authorizer } from '#apiserver/authz/authorizer.ts'
 import { judgeCertificateSigning } from '#apiserver/authz/object-permissions/pod-certificates.ts'
 import { judgeParamKind, judgeParamRef } from '#apiserver/authz/object-permissions/policy-params.ts'
 import { judgeClaimStatus } from '#apiserver/authz/object-permissions/resource-claims.ts'
-import type { RegistryHooks } from '#apiserver/registry/resource-registry.ts'
+import type { RegistryHooks } from '#apiserver/registry/registry-hooks.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
 
 export type PermissionSources = { authorizer: Authorizer; cluster: ClusterView; isEnabled(featureGate: string): boolean }

@@ -3,7 +3,7 @@ import type { Authorizer } from '#apiserver/authz/authorizer.ts'
 import { EscalationCheck } from '#apiserver/authz/rbac/escalation.ts'
 import type { RbacAuthorizer } from '#apiserver/authz/rbac/rbac-authorizer.ts'
 import { type ClusterRole, type RoleBinding, rbacGroup } from '#apiserver/authz/rbac/rbac-objects.ts'
-import type { RegistryHooks } from '#apiserver/registry/resource-registry.ts'
+import type { RegistryHooks } from '#apiserver/registry/registry-hooks.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
 
 /** Stands before every write of a role or a binding; by `group/plural`. What the server itself writes at its start is not judged. */
