@@ -28,6 +28,8 @@ export type Stage = {
   restartAgent(): Promise<void>
   /** Where things go wrong on purpose, everything takes longer, and events and orders are not to be relied upon. */
   readonly isRough?: boolean
+  /** How many times longer than in a simulation things may take. */
+  readonly patience?: number
 }
 
 const usualWithinMs = 30_000
@@ -85,7 +87,7 @@ async function perform(act: Act, play: Play): Promise<void> {
   const { client, namespace, record, isRough } = stage
   const place = { namespace, name }
   if ('until' in act) {
-    const withinMs = (act.withinMs ?? usualWithinMs) * (isRough ? roughness : 1)
+    const withinMs = (act.withinMs ?? usualWithinMs) * (isRough ? roughness : (stage.patience ?? 1))
     let last: V1Pod | undefined
     const holds = await stage.passes(withinMs, async () => {
       last = await find(stage, name)
@@ -105,7 +107,7 @@ async function perform(act: Act, play: Play): Promise<void> {
   } else if ('goneAfterMs' in act) {
     const tookMs = stage.now() - (play.deletedMs ?? 0)
     const [least, most] = act.goneAfterMs
-    assert.ok(tookMs >= least && (isRough || tookMs <= most), `it took ${tookMs} ms`)
+    assert.ok(tookMs >= least && (isRough || tookMs <= most * (stage.patience ?? 1)), `it took ${tookMs} ms`)
   } else if ('resizes' in act) {
     const pod = await client.get(Pod, namespace, name)
     const containers = pod.spec.containers.map((each) =>
@@ -133,7 +135,7 @@ async function perform(act: Act, play: Play): Promise<void> {
   } else {
     if (isRough) return
     let texts: string[] = []
-    const areTold = await stage.passes(5000, async () => {
+    const areTold = await stage.passes(5000 * (stage.patience ?? 1), async () => {
       const { items } = await client.list(Event, { namespace })
       texts = items.filter(({ involvedObject }) => involvedObject.uid === uid).map(({ reason, message }) => `${reason} ${message}`)
       return act.told.every((wanted) => texts.some((text) => text.startsWith(wanted)))

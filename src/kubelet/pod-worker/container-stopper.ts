@@ -22,6 +22,7 @@ const retryMs = 2000
 /** Brings containers to their end, each at its own pace. */
 export class ContainerStopper {
   readonly #options: ContainerStopperOptions
+  #abort: AbortController | undefined
   #stopping: Map<string, Stopping> | undefined
 
   constructor(options: ContainerStopperOptions) {
@@ -43,10 +44,13 @@ export class ContainerStopper {
     if (hook === undefined) return
     stopping.stage = 'hook'
     const { hooks, clock, tell, onChange, logger } = this.#options
+    this.#abort ??= new AbortController()
+    const abort = this.#abort
     const request = { pod, container: hook.container, containerId: id, ip, timeoutMs: Math.max(1, untilMs - clock.now()) }
     hooks
-      .run(hook.handler, { ...request, signal: new AbortController().signal })
+      .run(hook.handler, { ...request, signal: abort.signal })
       .catch((error: unknown) => {
+        if (abort.signal.aborted) return
         // Its words may hold secrets, and events are read by many.
         logger.debug('a preStop hook failed', { container: id, error: String(error) })
         tell(step.name, 'Warning', 'FailedPreStopHook', 'PreStopHook failed')
@@ -71,6 +75,11 @@ export class ContainerStopper {
         logger.warn('a container could not be stopped', { container: step.id, error: String(error) })
       })
       .then(onChange)
+  }
+
+  /** Nobody waits for hooks any more. */
+  abandon(): void {
+    this.#abort?.abort(new Error('the node agent stops'))
   }
 
   /** What has ended is remembered only while it must come back and has not. */

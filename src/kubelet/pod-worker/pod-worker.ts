@@ -139,6 +139,7 @@ export class PodWorker {
     this.#isStopped = true
     this.#wake?.timer.cancel()
     this.#starter.abort('the node agent stops')
+    this.#stopper.abandon()
   }
 
   async #lookUntilQuiet(): Promise<void> {
@@ -156,17 +157,20 @@ export class PodWorker {
 
   async #lookOnce(): Promise<void> {
     const { runtime, probes, clock, report } = this.#options
+    const wasStarting = this.#starter.isStarting
     const observed = await runtime.observe(this.#pod.metadata.uid ?? '')
+    // What a start has brought about meanwhile may not have been seen: the look that follows it will.
+    const isStarting = wasStarting || this.#starter.isStarting
     const pod = this.#pod
     const nowMs = clock.now()
     this.#stopper.forgetEnded(observed)
-    this.#starter.forgetGone(observed)
+    if (!isStarting) this.#starter.forgetGone(observed)
     this.#decideEnd(pod, nowMs)
     this.#ip = observed.sandboxes.find(({ isReady }) => isReady)?.ips[0] ?? ''
     // Probes first: what they do not know yet of a new container must not be taken for their verdict.
     const isEnding = this.#endsByMs !== undefined
     probes.follow?.({ pod, observed, ip: this.#probedIp(pod), isEnding })
-    const next = nextSteps(pod, observed, this.#memory(nowMs), probes)
+    const next = nextSteps(pod, observed, this.#memory(nowMs, isStarting), probes)
     if (next.isOver && next.steps.length > 0) {
       // One status tells of the end, when the sandbox is gone as well.
       for (const step of next.steps) await this.#take(step)
@@ -189,8 +193,8 @@ export class PodWorker {
     this.#wakeAt(earliest(next.wakeAtMs, isEnding ? undefined : this.#deadlineMs(pod)))
   }
 
-  #memory(nowMs: number): WorkerMemory {
-    const { isStarting, backOffs, failures, images, actuated } = this.#starter
+  #memory(nowMs: number, isStarting: boolean): WorkerMemory {
+    const { backOffs, failures, images, actuated } = this.#starter
     const previous = this.#status ?? this.#pod.status
     return {
       ...{ nowMs, isStarting, backOffs, failures, images, actuated, stopping: this.#stopper.stopping },
