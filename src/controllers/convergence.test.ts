@@ -1,15 +1,18 @@
 /** The same end, whatever goes wrong on the way. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { DaemonSet } from '#api/apps/v1/daemon-set.ts'
 import { Deployment } from '#api/apps/v1/deployment.ts'
 import { ReplicaSet } from '#api/apps/v1/replica-set.ts'
 import { StatefulSet } from '#api/apps/v1/stateful-set.ts'
+import { CronJob } from '#api/batch/v1/cron-job.ts'
 import { Job } from '#api/batch/v1/job.ts'
 import { ConfigMap } from '#api/core/v1/config-map.ts'
 import { Namespace } from '#api/core/v1/namespace.ts'
 import { Pod } from '#api/core/v1/pod/pod.ts'
 import { Service } from '#api/core/v1/service/service.ts'
 import { EndpointSlice } from '#api/discovery/v1/endpoint-slice.ts'
+import { PodDisruptionBudget } from '#api/policy/v1/pod-disruption-budget.ts'
 import { FakeCluster } from '../../test/support/fake-cluster.ts'
 import { type FaultRates, faultyTransport } from '../../test/support/faulty-transport.ts'
 
@@ -27,7 +30,10 @@ for (const seed of seeds) {
     const rates: FaultRates = { fails: 0.1, losesAnswer: 0.1, repeats: 0.05, delays: 0.2, cutsWatch: 0.05 }
     await using cluster = await FakeCluster.start({
       seed,
-      controllers: ['deployment', 'replicaset', 'statefulset', 'job', 'endpointslice', 'garbagecollector', 'namespace', 'serviceaccount'],
+      controllers: [
+        ...['deployment', 'replicaset', 'statefulset', 'daemonset', 'job', 'cronjob', 'endpointslice', 'endpoint', 'disruption'],
+        ...['garbagecollector', 'namespace', 'serviceaccount'],
+      ],
       fateOf: ({ metadata }) => (metadata.labels?.['app'] === 'work' ? 'succeeds' : 'runs'),
       through: (transport, parts) => faultyTransport(transport, parts, rates),
     })
@@ -42,6 +48,10 @@ for (const seed of seeds) {
       spec: { replicas: 3, serviceName: 'db', selector: selector('db'), template: template('db') },
     })
     await cluster.create(Job, { metadata: place('work'), spec: { completions: 4, parallelism: 2, template: template('work', 'Never') } })
+    await cluster.create(DaemonSet, { metadata: place('agent'), spec: { selector: selector('agent'), template: template('agent') } })
+    const jobTemplate = { spec: { template: template('work', 'Never') } }
+    await cluster.create(CronJob, { metadata: place('tick'), spec: { schedule: '*/1 * * * *', concurrencyPolicy: 'Forbid', jobTemplate } })
+    await cluster.create(PodDisruptionBudget, { metadata: place('web'), spec: { minAvailable: 4, selector: selector('web') } })
     await cluster.create(Service, { metadata: place('web'), spec: { selector: { app: 'web' }, ports: [{ port: 80 }] } })
     await cluster.advance({ seconds: 10 + seed })
     await cluster.change(
@@ -68,13 +78,25 @@ for (const seed of seeds) {
       of('db').map(({ metadata }) => metadata.name),
       ['db-0', 'db-1', 'db-2'],
     )
+    assert.deepEqual(
+      new Set(of('agent').map(({ spec }) => spec.nodeName)),
+      new Set(cluster.nodes.names()),
+      `seed ${seed}: a daemon on every node`,
+    )
+    assert.equal(of('agent').length, 3, `seed ${seed}: and one only`)
+    assert.equal((await cluster.get(PodDisruptionBudget, namespace, 'web')).status?.disruptionsAllowed, 1)
+    const ticks = (await cluster.list(Job, namespace)).filter(({ metadata }) => metadata.name?.startsWith('tick-'))
+    assert.equal(ticks.length, 3, `seed ${seed}: as many jobs as are kept`)
+    assert.deepEqual((await cluster.get(CronJob, namespace, 'tick')).status?.active ?? [], [])
     const job = await cluster.get(Job, namespace, 'work')
     assert.ok(
       job.status?.conditions?.some(({ type }) => type === 'Complete'),
       `seed ${seed}: ${JSON.stringify(job.status)}`,
     )
     // A creation that came twice may have made one pod more than was asked for; none is lost and none is counted twice.
-    const finished = of('work').filter(({ status }) => status?.phase === 'Succeeded').length
+    const finished = of('work').filter(
+      ({ status, metadata }) => status?.phase === 'Succeeded' && metadata.labels?.['job-name'] === 'work',
+    ).length
     assert.ok(
       (job.status?.succeeded ?? 0) >= 4 && (job.status?.succeeded ?? 0) <= finished,
       `seed ${seed}: ${job.status?.succeeded} of ${finished}`,
