@@ -68,6 +68,8 @@ for (const seed of seeds) {
     // The storm passes; what it left behind must be put right.
     Object.assign(rates, { fails: 0, losesAnswer: 0, repeats: 0, delays: 0, cutsWatch: 0 })
     await cluster.advance({ minutes: 20 })
+    // Amid a minute nothing of the schedule is on its way.
+    await cluster.advance(90_000 - (cluster.clock.now() % 60_000))
 
     const pods = await cluster.list(Pod, namespace)
     const of = (app: string) => pods.filter(({ metadata }) => metadata.labels?.['app'] === app)
