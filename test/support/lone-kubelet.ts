@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { startTestContainerd, type TestContainerd, unmountBelow } from './containerd.ts'
 import { freePort, type RunningCluster, startCluster } from './running-cluster.ts'
 
-const main = join(import.meta.dirname, '..', '..', 'src', 'cmd', 'main.ts')
+const main = join(import.meta.dirname, '..', '..', 'bin', 'typernetes.js')
 
 export type LoneKubelet = AsyncDisposable & {
   readonly directory: string

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
 import { nodeHttpClient } from '#base/http-client.ts'
+import { giveBackIdleMemory } from '#base/idle-memory.ts'
 import { Lifecycle, processSignals, runUntilSignal } from '#base/lifecycle.ts'
 import type { LogLevel } from '#base/log.ts'
 import { thisMachine, thisProcess } from '#base/machine.ts'
@@ -39,6 +40,7 @@ export async function runKubeletCommand(
   const tls = await servingCertificate(configuration, { name, addresses, directory: certificates }, { clock, random, files })
   const lifecycle = new Lifecycle({ clock, logger })
   let node: RunningNode | undefined
+  const thrift = giveBackIdleMemory(clock)
   lifecycle.add({
     name: 'node',
     async start() {
@@ -55,6 +57,7 @@ export async function runKubeletCommand(
       )
     },
     async stop() {
+      thrift.cancel()
       await node?.stop()
       client[Symbol.dispose]()
     },
