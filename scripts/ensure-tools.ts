@@ -11,7 +11,7 @@ const tools: { command: string; package: string; place?: string }[] = [
   { command: 'bridge', package: 'containernetworking-plugins', place: '/usr/lib/cni/bridge' },
   { command: 'iptables', package: 'iptables' },
   { command: 'ip', package: 'iproute2' },
-  { command: 'busybox', package: 'busybox-static' },
+  { command: 'busybox', package: 'busybox-static', place: '/usr/share/doc/busybox-static' },
 ]
 
 const isThere = ({ command, place }: (typeof tools)[number]): boolean =>
