@@ -4,7 +4,7 @@ import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { milliValueOf } from '#api/meta/quantity.ts'
 import type { Logger } from '#base/log.ts'
 import type { CgroupFiles } from '#kubelet/cgroups/cgroup-files.ts'
-import { cpuQuotaMicros, cpuShares, quotaPeriodMicros } from '#kubelet/runtimes/cri/linux-resources.ts'
+import { cpuQuotaMicros, cpuShares, quotaPeriodMicros, type SwapControl } from '#kubelet/runtimes/cri/linux-resources.ts'
 
 export type PodCgroupsOptions = {
   cgroups: CgroupFiles
@@ -43,6 +43,15 @@ export class PodCgroups {
       this.#classes.set(podUid, qos)
       if (qos === 'Burstable') this.#burstable.set(podUid, Math.round(((await this.#limitsIn(group)).shares * 1000) / 1024))
     }
+  }
+
+  /** How a container is kept from swapping; undefined where the kernel counts no swap. */
+  async swapControl(): Promise<SwapControl | undefined> {
+    if (this.#driver === 'systemd') return undefined
+    const { version } = this.#cgroups
+    await this.#cgroups.make(this.#root)
+    const limit = await this.#cgroups.read(this.#root, 'memory', version === 1 ? 'memory.memsw.limit_in_bytes' : 'memory.swap.max')
+    return limit === undefined ? undefined : version === 1 ? 'memoryAndSwap' : 'swap'
   }
 
   /** As runtimes are told: `/kubepods/burstable/pod…`, or `kubepods-burstable-pod….slice`. */

@@ -93,7 +93,9 @@ export class CriRuntime implements Runtime {
   static async start(options: CriRuntimeOptions): Promise<CriRuntime> {
     const { runtimeName, runtimeVersion } = await options.client.call('version', { version: '0.1.0' }, { timeoutMs: 10_000 })
     await options.cgroups?.takeUp(await cgroupDriver(options.client))
-    const runtime = new CriRuntime(options, runtimeName, runtimeVersion)
+    const swap = await options.cgroups?.swapControl()
+    const capacity = { ...options.capacity, ...(swap === undefined ? {} : { swap }) }
+    const runtime = new CriRuntime({ ...options, capacity }, runtimeName, runtimeVersion)
     runtime.#events.start()
     return runtime
   }

@@ -54,6 +54,13 @@ test('a container without requests has those of its limits, and the limits of it
   assert.deepEqual([inFreePod.cpuQuota, inFreePod.memoryLimitInBytes, inFreePod.cpuShares], [0, 0, 2])
 })
 
+test('containers do not swap, where the kernel can keep them from it', () => {
+  const limited = asking(undefined, { memory: '64Mi' })
+  const pod = aPod({ containers: [limited] })
+  assert.equal(containerResources(pod, limited, { ...capacity, swap: 'memoryAndSwap' }).memorySwapLimitInBytes, 64 * 2 ** 20)
+  assert.deepEqual(containerResources(pod, limited, { ...capacity, swap: 'swap' }).unified, { 'memory.swap.max': '0' })
+})
+
 test('what a sandbox needs is told apart from its overhead', () => {
   const spec: V1PodSpec = {
     containers: [asking({ cpu: '100m' }, { cpu: '200m', memory: '1Gi' })],

@@ -9,7 +9,11 @@ export type NodeCapacity = {
   memoryBytes: number
   /** Sizes the kernel knows, as it writes them: `2MB`, `1GB`. */
   hugePageSizes: readonly string[]
+  swap?: SwapControl
 }
+
+/** What the kernel limits: memory and swap together (cgroup v1), or swap alone (v2). */
+export type SwapControl = 'memoryAndSwap' | 'swap'
 
 const sharesPerCpu = 1024
 const minShares = 2
@@ -43,16 +47,23 @@ function linuxResources({ cpuRequestMillis, cpuLimitMillis, memoryLimitBytes }: 
 export function containerResources(pod: V1Pod, container: V1Container, capacity: NodeCapacity): LinuxResources {
   const { requests, limits } = container.resources ?? {}
   const podLevel = pod.spec.resources?.limits
+  // Where only the pod as a whole is limited, no container of it can have more.
+  const memoryLimitBytes = wholeValueOf(limits?.['memory']) || wholeValueOf(podLevel?.['memory'])
   return {
     ...linuxResources({
       cpuRequestMillis: requests?.['cpu'] === undefined ? undefined : milliValueOf(requests['cpu']),
-      // Where only the pod as a whole is limited, no container of it can have more.
       cpuLimitMillis: milliValueOf(limits?.['cpu']) || milliValueOf(podLevel?.['cpu']),
-      memoryLimitBytes: wholeValueOf(limits?.['memory']) || wholeValueOf(podLevel?.['memory']),
+      memoryLimitBytes,
     }),
+    ...noSwap(capacity.swap, memoryLimitBytes),
     oomScoreAdj: oomScoreAdjustment(pod, container, capacity.memoryBytes),
     hugepageLimits: hugePageLimits({ ...podLevel, ...limits }, capacity.hugePageSizes),
   }
+}
+
+function noSwap(control: SwapControl | undefined, memoryLimitBytes: number): LinuxResources {
+  if (control === 'memoryAndSwap') return { memorySwapLimitInBytes: memoryLimitBytes }
+  return control === 'swap' ? { unified: { 'memory.swap.max': '0' } } : {}
 }
 
 /** What the pod needs beside its overhead, for runtimes that size the sandbox by it. */

@@ -24,6 +24,7 @@ const startTimeoutMs = 20_000
 const stopTimeoutMs = 10_000
 const cniBinDirectories = ['/opt/cni/bin', '/usr/lib/cni', '/usr/libexec/cni']
 const sysResourceBit = 24n
+const parallelRemovals = 8
 
 export const privateContainerdSocket = (directory: string): string => join(directory, 'containerd.sock')
 
@@ -82,10 +83,14 @@ export async function stopContainerd(directory: string, seams: Pick<ContainerdSe
 /** Stops and removes all that runs in a runtime, whoever started it there: for one that is ours alone. */
 export async function removeAllPods(client: CriClient): Promise<void> {
   const { items } = await client.call('listPodSandbox', {})
-  for (const { id } of items) {
-    await client.call('stopPodSandbox', { podSandboxId: id })
-    await client.call('removePodSandbox', { podSandboxId: id })
+  const ids = items.map(({ id }) => id)
+  const removeNext = async (): Promise<void> => {
+    for (let podSandboxId = ids.pop(); podSandboxId !== undefined; podSandboxId = ids.pop()) {
+      await client.call('stopPodSandbox', { podSandboxId })
+      await client.call('removePodSandbox', { podSandboxId })
+    }
   }
+  await Promise.all(Array.from({ length: parallelRemovals }, removeNext))
 }
 
 /** The pid of the containerd that was started in this directory and lives. Pids are given again: its configuration must be ours. */
