@@ -35,6 +35,7 @@ import { podSecurity } from '#apiserver/admission/pod-security/pod-security.ts'
 import { podSecurityPolicy } from '#apiserver/admission/pod-security-policy/pod-security-policy.ts'
 import { podTolerationRestriction } from '#apiserver/admission/pod-toleration-restriction.ts'
 import { podTopologyLabels } from '#apiserver/admission/pod-topology-labels.ts'
+import { mutatingAdmissionPolicy } from '#apiserver/admission/policies/mutating-admission-policy.ts'
 import { validatingAdmissionPolicy } from '#apiserver/admission/policies/validating-admission-policy.ts'
 import { priority } from '#apiserver/admission/priority.ts'
 import { resourceQuota } from '#apiserver/admission/resource-quota/resource-quota.ts'
@@ -95,7 +96,8 @@ const allPlugins: readonly PluginEntry[] = [
   gated('NodeDeclaredFeatureValidator', 'NodeDeclaredFeatures', nodeDeclaredFeatureValidator),
   gated('JobValidation', 'WorkloadWithJob', jobValidation),
   gated('PodResizeValidator', 'InPlacePodVerticalScaling', podResizeValidator),
-  // The place of MutatingAdmissionPolicy and MutatingAdmissionWebhook.
+  gated('MutatingAdmissionPolicy', 'MutatingAdmissionPolicy', mutatingAdmissionPolicy),
+  // The place of MutatingAdmissionWebhook.
   on('ValidatingAdmissionPolicy', validatingAdmissionPolicy),
   // The place of ValidatingAdmissionWebhook.
   on('ResourceQuota', resourceQuota),
@@ -122,7 +124,7 @@ export function admissionPlugins({ enable, disable, configurations }: PluginChoi
 }
 
 /** Plugins that are not built yet may be named: flags of other clusters do. */
-const laterPlugins = ['MutatingAdmissionPolicy', 'MutatingAdmissionWebhook', 'ValidatingAdmissionWebhook']
+const laterPlugins = ['MutatingAdmissionWebhook', 'ValidatingAdmissionWebhook']
 
 function mustBeKnown(flag: string, names: readonly string[], known: ReadonlySet<string>): void {
   const unknown = names.filter((name) => !known.has(name) && !laterPlugins.includes(name))

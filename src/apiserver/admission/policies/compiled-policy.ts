@@ -1,13 +1,10 @@
 /** A validating policy made ready to judge. */
 import type { V1ValidatingAdmissionPolicySpec, V1Validation } from '#api/admissionregistration/v1/types.gen.ts'
-import { type AdmissionUse, compileAdmission } from '#api/cel/admission.ts'
-import { type AdmissionInput, Budget, BudgetExceeded, type CompiledVariable } from '#api/cel/admission-input.ts'
-import type { Program } from '#api/cel/environment.ts'
-import type { CelType } from '#api/cel/types/cel-type.ts'
-import { typeNameOf, type Value } from '#api/cel/values/value.ts'
+import { type AdmissionInput, Budget, BudgetExceeded } from '#api/cel/admission-input.ts'
+import { typeNameOf } from '#api/cel/values/value.ts'
+import { type CompiledExpression, type Evaluated, evaluated, PolicyScope } from '#apiserver/admission/policies/policy-scope.ts'
 
 const validationBudget = 10_000_000
-const conditionBudget = 2_500_000
 const maxMessageBytes = 5 * 1024
 
 export type Decision = { readonly message: string; readonly reason: string; readonly index: number }
@@ -16,50 +13,31 @@ export type Judgement = {
   readonly annotations: readonly { readonly key: string; readonly value: string }[]
 }
 
-type Compiled = { readonly text: string; readonly result: Program | Error }
-type Evaluated = { readonly value: Value } | { readonly error: string }
-
 export class CompiledPolicy {
   readonly #spec: V1ValidatingAdmissionPolicySpec
-  readonly #variables: readonly CompiledVariable[]
-  readonly #conditions: readonly Compiled[]
-  readonly #validations: readonly Compiled[]
-  readonly #messages: readonly (Compiled | undefined)[]
-  readonly #annotations: readonly Compiled[]
+  readonly #scope: PolicyScope
+  readonly #validations: readonly CompiledExpression[]
+  readonly #messages: readonly (CompiledExpression | undefined)[]
+  readonly #annotations: readonly CompiledExpression[]
 
   constructor(spec: V1ValidatingAdmissionPolicySpec) {
+    const scope = new PolicyScope(spec)
     this.#spec = spec
-    const hasParams = spec.paramKind !== undefined
-    const types = new Map<string, CelType>()
-    const compile = (text: string, use: AdmissionUse, hasAuthorizer = true): Compiled => {
-      const scope = { hasParams, hasAuthorizer, ...(use === 'matchCondition' ? {} : { variables: types }) }
-      const result = compileAdmission(text, use, scope)
-      return { text, result: 'program' in result ? result.program : new Error(result.detail) }
-    }
-    this.#variables = (spec.variables ?? []).map(({ name = '', expression = '' }) => {
-      const { result } = compile(expression, 'variable')
-      if (!(result instanceof Error)) types.set(name, result.type)
-      return { name, program: result }
-    })
-    this.#conditions = (spec.matchConditions ?? []).map(({ expression = '' }) => compile(expression, 'matchCondition'))
-    this.#validations = (spec.validations ?? []).map(({ expression }) => compile(expression, 'validation'))
+    this.#scope = scope
+    this.#validations = (spec.validations ?? []).map(({ expression }) => scope.compile(expression, 'validation'))
     this.#messages = (spec.validations ?? []).map(({ messageExpression }) =>
-      messageExpression ? compile(messageExpression, 'messageExpression', false) : undefined,
+      messageExpression ? scope.compile(messageExpression, 'messageExpression', false) : undefined,
     )
-    this.#annotations = (spec.auditAnnotations ?? []).map(({ valueExpression }) => compile(valueExpression, 'auditAnnotation'))
-  }
-
-  get #isIgnoring(): boolean {
-    return this.#spec.failurePolicy === 'Ignore'
+    this.#annotations = (spec.auditAnnotations ?? []).map(({ valueExpression }) => scope.compile(valueExpression, 'auditAnnotation'))
   }
 
   /** Throws `Pending` where an answer is still under way. */
   judge(input: AdmissionInput): Judgement {
-    const matched = this.#matches(input)
+    const matched = this.#scope.matches(input)
     if (matched !== true) return { denials: matched === false ? [] : this.#onError(matched), annotations: [] }
     try {
       const budget = new Budget(validationBudget)
-      const variables = input.withVariables(this.#variables, budget)
+      const variables = this.#scope.withVariables(input, budget)
       const denials = this.#denials(variables, budget)
       return { denials: [...denials, ...this.#annotationErrors(variables)], annotations: this.#published(variables) }
     } catch (error) {
@@ -69,21 +47,7 @@ export class CompiledPolicy {
   }
 
   #onError(message: string, index = 0): Decision[] {
-    return this.#isIgnoring ? [] : [{ message, reason: '', index }]
-  }
-
-  /** A text when it cannot be told. */
-  #matches(input: AdmissionInput): boolean | string {
-    const budget = new Budget(conditionBudget)
-    const errors: string[] = []
-    for (const condition of this.#conditions) {
-      const outcome = evaluated(condition, input, budget)
-      if ('error' in outcome) errors.push(outcome.error)
-      else if (outcome.value === false) return false
-    }
-    if (errors.length === 0) return true
-    if (this.#isIgnoring) return false
-    return errors.length === 1 ? (errors[0] as string) : `[${errors.join(', ')}]`
+    return this.#scope.isIgnoring ? [] : [{ message, reason: '', index }]
   }
 
   #denials(input: AdmissionInput, budget: Budget): Decision[] {
@@ -133,9 +97,4 @@ export class CompiledPolicy {
       return value === '' ? [] : [{ key, value }]
     })
   }
-}
-
-function evaluated({ text, result }: Compiled, input: AdmissionInput, budget: Budget): Evaluated {
-  if (result instanceof Error) return { error: `compilation error: ${result.message}` }
-  return input.evaluate(result, text, budget)
 }

@@ -1,0 +1,19 @@
+import type { V1MutatingAdmissionPolicy, V1MutatingAdmissionPolicyBinding } from '#api/admissionregistration/v1/types.gen.ts'
+import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
+import { followPolicies } from '#apiserver/admission/policies/bound-policies.ts'
+import { isExempt } from '#apiserver/admission/policies/request-match.ts'
+
+/** Expressions of the cluster's own policies say how what is written is changed. */
+export function mutatingAdmissionPolicy({ cluster, authorizer }: AdmissionContext): AdmissionPlugin {
+  const policies = followPolicies<V1MutatingAdmissionPolicy, V1MutatingAdmissionPolicyBinding>(cluster, 'mutating')
+  return {
+    name: 'MutatingAdmissionPolicy',
+    operations: ['CREATE', 'UPDATE', 'CONNECT'],
+    mutate(request) {
+      if (policies().length === 0 || request.object === undefined || isExempt(request.definition)) return undefined
+      return import('#apiserver/admission/policies/mutate-request.ts').then(({ mutateRequest }) =>
+        mutateRequest(policies(), request, { cluster, authorizer }),
+      )
+    },
+  }
+}
