@@ -71,9 +71,19 @@ export async function startTestContainerd({ podCidr }: { podCidr: string }): Pro
     socket = started.socket
     pid = started.pid
   }
+  const endAtOnce = () => {
+    if (pid > 0) processes.kill(pid, 'SIGKILL')
+    endShims(socket)
+    unmountBelow(directory)
+    rmSync(directory, { recursive: true, force: true })
+  }
+  // For tests that are ended from outside, by those who have lost patience.
+  const end = () => process.exit(143)
+  process.once('exit', endAtOnce)
+  process.once('SIGTERM', end)
   const dispose = async () => {
     try {
-      if (!processes.isAlive(pid)) await start()
+      if (pid > 0 && !processes.isAlive(pid)) await start()
       using client = await CriClient.connect(socket)
       await removeAllPods(client)
     } catch {
@@ -85,6 +95,8 @@ export async function startTestContainerd({ podCidr }: { podCidr: string }): Pro
     await (await findCgroups(files))?.remove(podCgroup)
     await removeBridgeNetwork(network, cniConfigDirectory, { files, processes })
     rmSync(directory, { recursive: true, force: true })
+    process.off('exit', endAtOnce)
+    process.off('SIGTERM', end)
   }
   try {
     await layBridgeNetwork(network, cniConfigDirectory, { files, processes })
