@@ -32,8 +32,7 @@ export const nodeDialer: Dialer = {
       const timer = setTimeout(() => finish(() => reject(new DialTimeout('i/o timeout'))), timeoutMs)
       const finish = (settle: () => void) => {
         clearTimeout(timer)
-        // A reset instead of a farewell: nothing lingers for minutes on a node that asks thousands of times.
-        socket.resetAndDestroy()
+        socket.destroy()
         settle()
       }
       socket.once('connect', () => finish(resolve))

@@ -42,6 +42,11 @@ export class PodDirectory implements StaticPodSource {
     this.#settling?.cancel()
   }
 
+  /** Resolves when what is being read is read. */
+  settled(): Promise<void> {
+    return this.#reading
+  }
+
   follow(listener: PodListener): Disposable {
     return this.#pods.follow(listener)
   }

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import { test } from 'node:test'
+import { DialTimeout, nodeDialer } from '#base/dialer.ts'
+
+const listening = (server: ReturnType<typeof createTcpServer>) =>
+  new Promise<number>((resolve) => server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)))
+
+test('one answer is read, as much of it as is wanted', async () => {
+  const server = createServer((request, response) =>
+    response.writeHead(302, { location: '/x' }).end(`${request.headers['host']} ${'y'.repeat(100)}`),
+  )
+  const port = await listening(server)
+  const headers = { Host: 'a.b' }
+  const answer = await nodeDialer.get({ url: `http://127.0.0.1:${port}/`, headers, timeoutMs: 5000, bodyLimitBytes: 8 })
+  assert.deepEqual(answer, { status: 302, location: '/x', body: 'a.b yyyy' })
+  server.close()
+})
+
+test('who does not answer in time is given up', async () => {
+  const server = createTcpServer((socket) => socket.on('error', () => {}))
+  const port = await listening(server)
+  const asked = nodeDialer.get({ url: `http://127.0.0.1:${port}/`, headers: {}, timeoutMs: 50, bodyLimitBytes: 8 })
+  await assert.rejects(asked, DialTimeout)
+  await nodeDialer.connect({ host: '127.0.0.1', port, timeoutMs: 5000 })
+  server.close()
+})
+
+test('a port nobody listens on refuses', async () => {
+  const server = createTcpServer()
+  const port = await listening(server)
+  await new Promise((resolve) => server.close(resolve))
+  await assert.rejects(nodeDialer.connect({ host: '127.0.0.1', port, timeoutMs: 5000 }), { code: 'ECONNREFUSED' })
+})
