@@ -20,6 +20,7 @@ import { escalationHooks } from '#apiserver/authz/rbac/escalation-hooks.ts'
 import { standardAuthorizer } from '#apiserver/authz/standard-authorizer.ts'
 import { bootstrap } from '#apiserver/bootstrap/bootstrap.ts'
 import { InsecureExchange, isFromThisMachine } from '#apiserver/http/insecure-exchange.ts'
+import { overWebSocket } from '#apiserver/http/websocket-exchange.ts'
 import { type NodeConnectionSettings, NodeConnections } from '#apiserver/node-connections/node-connections.ts'
 import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import { registryHooks } from '#apiserver/registry/registry-hooks.ts'
@@ -151,7 +152,13 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
   opened.use(authorizer.follow(server.cluster))
   const clusterIps = new ClusterIps(server.registries, random, options.serviceCidrs)
   opened.use(await keepAllocationsRepaired({ ...options, cluster: server.cluster, clusterIps, nodePorts }))
-  const listener = options.listen && (await listenHttp({ ...options.listen, tls: tlsMaterial(keys), onExchange: server.handler.handle }))
+  const listener =
+    options.listen &&
+    (await listenHttp({
+      ...options.listen,
+      tls: tlsMaterial(keys),
+      onExchange: (exchange) => server.handler.handle(overWebSocket(exchange)),
+    }))
   port = listener?.port ?? 0
   if (listener) opened.defer(() => listener.close())
   if (options.insecurePort > 0) {
@@ -199,7 +206,7 @@ function listenInsecurely(port: number, server: ApiServer): Promise<HttpListener
     host: '127.0.0.1',
     port,
     onExchange(exchange) {
-      if (isFromThisMachine(exchange)) server.handler.handle(new InsecureExchange(exchange))
+      if (isFromThisMachine(exchange)) server.handler.handle(overWebSocket(new InsecureExchange(exchange)))
       else exchange.respond(403, { 'content-type': 'text/plain' }, 'Forbidden\n')
     },
   })

@@ -5,6 +5,7 @@ import { connect as connectPlain } from 'node:net'
 import { after, before, test } from 'node:test'
 import { connect } from 'node:tls'
 import { WebSocket } from 'ws'
+import { ConfigMap } from '#api/core/v1/config-map.ts'
 import { Node } from '#api/core/v1/node/node.ts'
 import { ServiceAccount } from '#api/core/v1/service-account.ts'
 import { ClusterRole } from '#api/rbac/v1/cluster-role.ts'
@@ -334,6 +335,51 @@ test('the API server translates for nodes that do not say that they take WebSock
   assert.deepEqual(heard, { 1: 'hello', 3: success })
   const missing = '/api/v1/namespaces/default/pods/p/exec?stdout=true&command=refuse'
   await assert.rejects(webSocketTo(node.url, missing, 'v5.channel.k8s.io', silent), /status 403/)
+})
+
+/** Everything a client hears, from the moment it is listened to. */
+function messagesOf(path: string, protocol?: string): { next(): Promise<string>; close(): void } {
+  const { certificatePem: cert, privateKeyPem } = node.keys.identity('admin')
+  const ca = node.keys.authority('ca').certificatePem
+  const socket = new WebSocket(`${node.url.replace('https', 'wss')}${path}`, protocol ?? [], { cert, key: privateKeyPem, ca })
+  const heard: string[] = []
+  const waiting: ((text: string) => void)[] = []
+  const hear = (text: string) => {
+    const wake = waiting.shift()
+    if (wake === undefined) heard.push(text)
+    else wake(text)
+  }
+  socket.on('message', (data: Buffer) => hear(data.toString()))
+  socket.on('close', (code) => hear(`closed with ${code}`))
+  socket.on('error', (error) => hear(String(error)))
+  return {
+    async next() {
+      return heard.shift() ?? new Promise((resolve) => waiting.push(resolve))
+    },
+    close: () => socket.close(),
+  }
+}
+
+test('a watch over a WebSocket has a message for each event', async () => {
+  const messages = messagesOf('/api/v1/namespaces/default/configmaps?watch=true&resourceVersion=0&fieldSelector=metadata.name%3Dws')
+  await node.client.create(ConfigMap, { metadata: { name: 'ws', namespace: 'default' }, data: { a: 'x\ny' } })
+  const { type, object } = JSON.parse(await messages.next()) as { type: string; object: { data: object } }
+  assert.deepEqual([type, object.data], ['ADDED', { a: 'x\ny' }])
+  await node.client.delete(ConfigMap, { namespace: 'default', name: 'ws' })
+  assert.match(await messages.next(), /^\{"type":"DELETED"/)
+  messages.close()
+  assert.match(await messages.next(), /^closed with/)
+  const ending = messagesOf('/api/v1/namespaces/default/configmaps?watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3Dnone')
+  assert.equal(await ending.next(), 'closed with 1000')
+  const refused = messagesOf('/api/v1/namespaces/default/configmaps?watch=true&fieldSelector=odd%3Dx')
+  assert.match(await refused.next(), /Unexpected server response: 400/)
+})
+
+test('logs over a WebSocket come in pieces', async () => {
+  const plain = messagesOf('/api/v1/namespaces/default/pods/p/log', 'binary.k8s.io')
+  assert.deepEqual([await plain.next(), await plain.next(), await plain.next()], ['', 'one\ntwo\n', 'closed with 1000'])
+  const coded = messagesOf('/api/v1/namespaces/default/pods/p/log', 'base64.binary.k8s.io')
+  assert.deepEqual([await coded.next(), await coded.next(), await coded.next()], ['', 'b25lCnR3bwo=', 'closed with 1000'])
 })
 
 test('clients that tear their connections at any moment bring nobody down', async () => {

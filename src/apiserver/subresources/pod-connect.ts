@@ -89,7 +89,7 @@ export async function podStream(
     if (decision !== 'allow') throw forbidden({ group: '', resource: 'pods' }, name, reason)
   }
   const kind = optionKinds[subresource] ?? ''
-  const asked = { kind, apiVersion: 'v1', metadata: {}, ...Object.fromEntries(context.query) } as KubernetesObject
+  const asked = { kind, apiVersion: 'v1', metadata: {}, ...connectOptions(subresource, context.query) } as KubernetesObject
   const { definition } = resource.registry
   await judged(admission, context, {
     operation: 'CONNECT',
@@ -115,6 +115,20 @@ const optionKinds: Readonly<Record<string, string>> = {
   exec: 'PodExecOptions',
   attach: 'PodAttachOptions',
   portforward: 'PodPortForwardOptions',
+}
+
+function connectOptions(subresource: string, query: URLSearchParams): object {
+  if (subresource === 'portforward') {
+    const ports = query.getAll('ports').flatMap((text) => text.split(',').map(Number))
+    return ports.length === 0 ? {} : { ports }
+  }
+  const flags = Object.fromEntries(streamFlags.filter(([name]) => isSet(query, name)).map(([name]) => [name, true]))
+  const container = query.get('container')
+  return {
+    ...flags,
+    ...(container ? { container } : {}),
+    ...(subresource === 'exec' ? { command: query.has('command') ? query.getAll('command') : null } : {}),
+  }
 }
 
 /** Node agents have their own names for these. */
