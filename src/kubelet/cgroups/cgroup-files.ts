@@ -112,15 +112,13 @@ class CgroupTree implements CgroupFiles {
     return names
   }
 
-  /** A group has the controllers its parent hands on. */
+  /** A group has the controllers its parent hands on; some cannot be, where the node itself is in a container. */
   async #delegate(group: string): Promise<void> {
-    const all = [...this.roots.keys()].map((name) => `+${name}`).join(' ')
     const parts = group.split('/').filter(Boolean)
     for (let depth = 0; depth < parts.length; depth++) {
       const path = join(mountPoint, ...parts.slice(0, depth), 'cgroup.subtree_control')
       const has = new Set(((await this.#files.readTextIfPresent(path)) ?? '').trim().split(/\s+/))
-      if ([...this.roots.keys()].every((name) => has.has(name))) continue
-      await this.#writeFile(path, all)
+      for (const name of this.roots.keys()) if (!has.has(name)) await this.#writeFile(path, `+${name}`).catch(() => {})
     }
   }
 

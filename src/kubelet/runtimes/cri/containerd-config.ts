@@ -8,7 +8,7 @@ export type ContainerdSettings = {
   mayNotLowerOomScores: boolean
 }
 
-/** containerd's configuration, of a form that 1.6 and all later ones read. */
+/** containerd's configuration, of a form that 1.6 and all later ones read. Registries are set up where its users are used to. */
 export function containerdConfig({ root, state, socket, sandboxImage, cni, mayNotLowerOomScores }: ContainerdSettings): string {
   const cri = 'plugins."io.containerd.grpc.v1.cri"'
   return `version = 2
@@ -28,6 +28,9 @@ state = ${quoted(state)}
 [${cri}.cni]
   bin_dir = ${quoted(cni.binDirectory)}
   conf_dir = ${quoted(cni.configDirectory)}
+
+[${cri}.registry]
+  config_path = "/etc/containerd/certs.d"
 
 [${cri}.containerd.runtimes.runc]
   runtime_type = "io.containerd.runc.v2"
