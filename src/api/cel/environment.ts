@@ -6,7 +6,7 @@ import { checkLiterals } from '#api/cel/check/literal-checks.ts'
 import { Compiler } from '#api/cel/evaluate/compile.ts'
 import { type Activation, Frame, type Run } from '#api/cel/evaluate/frame.ts'
 import type { Libraries } from '#api/cel/libraries.ts'
-import { macrosOf } from '#api/cel/syntax/macros.ts'
+import { type Macros, macrosOf } from '#api/cel/syntax/macros.ts'
 import { parseExpression } from '#api/cel/syntax/parser.ts'
 import { CelCompileError } from '#api/cel/syntax/source.ts'
 import type { CelType } from '#api/cel/types/cel-type.ts'
@@ -58,12 +58,14 @@ export class Environment {
   readonly #variables: ReadonlyMap<string, CelType>
   readonly #structs: ReadonlyMap<string, StructType>
   readonly #types: TypeProvider
+  readonly #macros: Macros
 
   constructor(options: EnvironmentOptions) {
     this.#options = options
     this.#variables = new Map(Object.entries(options.variables ?? {}))
     this.#structs = new Map((options.structs ?? []).map((struct) => [struct.name, struct]))
     const { libraries } = options
+    this.#macros = macrosOf(libraries.macros)
     const struct = (name: string) => this.#structs.get(name) ?? libraries.structs.get(name) ?? options.structNamed?.(name)
     this.#types = {
       struct,
@@ -87,7 +89,7 @@ export class Environment {
   /** Throws CelCompileError, whose message is as cel-go prints it. */
   compile(text: string): Program {
     const { libraries, container = '', isHeterogeneous = false } = this.#options
-    const expression = parseExpression(text, { macros: macrosOf(libraries.macros), hasOptionalSyntax: true })
+    const expression = parseExpression(text, { macros: this.#macros, hasOptionalSyntax: true })
     const checked = checkExpression(text, expression, {
       variables: this.#variables,
       functions: libraries.functions,
