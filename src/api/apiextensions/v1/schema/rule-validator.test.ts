@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { RuleValidator } from '#api/apiextensions/v1/schema/rule-validator.ts'
+import { validateDefaults } from '#api/apiextensions/v1/schema/validate-defaults.ts'
 import type { V1JSONSchemaProps, V1ValidationRule } from '#api/apiextensions/v1/types.gen.ts'
 import { fieldErrorText } from '#api/meta/aggregate.ts'
 import { Check } from '#api/meta/check.ts'
@@ -147,4 +148,14 @@ test('rules that take too much are the last ones', () => {
   const { errors } = judged(ruled(object({ l: list }), deep, 'false'), { l: Array.from({ length: 300 }, (_, index) => index) })
   const why = 'no further validation rules will be run due to call cost exceeds limit for rule'
   assert.deepEqual(errors, [`<nil>: Invalid value: "object": 'operation cancelled: actual cost limit exceeded': ${why}: ${deep}`])
+})
+
+test('a default must obey the rules it stands under', () => {
+  const check = new Check()
+  const schema = object({
+    a: { ...ruled(number, { rule: 'self > 0', message: 'must be positive' }), default: 0 },
+    b: { ...ruled(number, 'self > 0'), default: 1 },
+  })
+  validateDefaults(schema, check, { mustBePruned: true })
+  assert.deepEqual(check.errors.map(fieldErrorText), ['properties[a].default: Invalid value: 0: must be positive'])
 })

@@ -23,7 +23,8 @@ const maxMessageBytes = 5 * 1024
 /** No further rule is looked at. */
 class BudgetSpent extends Error {}
 
-export type RuleContext = { readonly check: Check; warn(text: string): void }
+/** Without `warn` what did not change must be right all the same. */
+export type RuleContext = { readonly check: Check; readonly warn?: ((text: string) => void) | undefined }
 
 /** Made once for a version of a definition; undefined when its schema has no rules. */
 export class RuleValidator {
@@ -102,7 +103,7 @@ export class RuleValidator {
       const holds = this.#holds(compiled.program, written, variables, check, budget)
       if (holds) continue
       const message = this.#message(compiled.message, variables, budget) ?? written.message?.trim() ?? ''
-      const isRatcheted = !compiled.usesOldSelf && old !== undefined && semanticEqual(value, old)
+      const isRatcheted = context.warn !== undefined && !compiled.usesOldSelf && old !== undefined && semanticEqual(value, old)
       this.#report(written, message || `failed rule: ${shownRule(written)}`, value, context, isRatcheted)
     }
   }
@@ -160,7 +161,7 @@ export class RuleValidator {
     else if (reason === 'FieldValueRequired') place.required(message)
     else if (reason === 'FieldValueDuplicate') place.duplicate(isWhole ? undefined : value)
     else place.invalid(shown, message)
-    if (isRatcheted) for (const error of aside.errors) warn(fieldErrorText(error))
+    if (isRatcheted) for (const error of aside.errors) warn?.(fieldErrorText(error))
   }
 }
 

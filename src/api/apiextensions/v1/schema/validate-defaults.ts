@@ -1,6 +1,8 @@
 /** Defaults must be values that the schema they stand in accepts, and nothing it would prune. */
+import { createRequire } from 'node:module'
 import { isDeepStrictEqual } from 'node:util'
 import { prune } from '#api/apiextensions/v1/schema/prune.ts'
+import { hasRules } from '#api/apiextensions/v1/schema/validate-rules.ts'
 import { validateValue } from '#api/apiextensions/v1/schema/validate-value.ts'
 import { itemSchema } from '#api/apiextensions/v1/schema/walk.ts'
 import type { V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
@@ -10,13 +12,27 @@ export function validateDefaults(schema: V1JSONSchemaProps, check: Check, { must
   if (schema.default != null) {
     const place = check.at('default')
     if (mustBePruned && hasUnknownFields(schema)) place.invalid(schema.default, 'must not have unknown fields')
+    const before = check.errors.length
     validateValue(schema.default, schema, place)
+    if (check.errors.length === before && hasRules(schema)) judgeByRules(schema, place)
   }
   const items = itemSchema(schema)
   if (items !== undefined) validateDefaults(items, check.at('items'), { mustBePruned })
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     validateDefaults(property, check.at('properties').key(name), { mustBePruned })
   }
+}
+
+/** As a new value, and as one that replaces itself. */
+function judgeByRules(schema: V1JSONSchemaProps, check: Check): void {
+  const load = createRequire(import.meta.url)
+  const { RuleValidator } = load(
+    '#api/apiextensions/v1/schema/rule-validator.ts',
+  ) as typeof import('#api/apiextensions/v1/schema/rule-validator.ts')
+  const validator = RuleValidator.of(schema, schema['x-kubernetes-embedded-resource'] === true)
+  const before = check.errors.length
+  validator?.validate(schema.default, schema.default, { check })
+  if (check.errors.length === before) validator?.validate(schema.default, undefined, { check })
 }
 
 function hasUnknownFields(schema: V1JSONSchemaProps): boolean {

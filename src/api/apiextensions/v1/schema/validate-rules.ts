@@ -11,12 +11,16 @@ export type StoredRules = {
   isUnchanged: boolean
 }
 
+/** Whether there are any, here or inside. */
+export const hasRules = (schema: V1JSONSchemaProps): boolean =>
+  someSchema(schema, (each) => (each['x-kubernetes-validations']?.length ?? 0) > 0)
+
 /**
  * Reports rules that do not compile, have another type than bool, or cost too much; `check` stands at the root schema.
  * The schema is structural and sound. What judges them is loaded with the first rule.
  */
 export function validateRules(schema: V1JSONSchemaProps, check: Check, stored: StoredRules): void {
-  if (!someSchema(schema, (each) => (each['x-kubernetes-validations']?.length ?? 0) > 0)) return
+  if (!hasRules(schema)) return
   const load = createRequire(import.meta.url)
   const { judgeRules } = load('#api/apiextensions/v1/schema/judge-rules.ts') as typeof import('#api/apiextensions/v1/schema/judge-rules.ts')
   judgeRules(schema, check, stored)
