@@ -60,16 +60,23 @@ async function untilNoticed(client: CriClient, image: string, clock: Clock): Pro
   }
 }
 
-/** Makes the image of sandboxes known to the runtime, where it is not. */
+/** Makes the image of sandboxes known to the runtime, by the name it is set up for, where it is not. */
 export async function ensureSandboxImage(client: CriClient, architecture: Architecture, seams: ImportSeams): Promise<void> {
-  const { image } = await client.call('imageStatus', { image: { image: sandboxImageName } })
+  const name = await sandboxImageOf(client)
+  const { image } = await client.call('imageStatus', { image: { image: name } })
   if (image !== undefined) return
   const directory = await seams.files.temporaryDirectory('typernetes-pause-')
   try {
     const file = join(directory, 'pause.tar')
-    await seams.files.write(file, sandboxImageArchive(architecture))
+    await seams.files.write(file, sandboxImageArchive(architecture, name))
     await importImages(client, file, seams)
   } finally {
     await seams.files.remove(directory)
   }
+}
+
+async function sandboxImageOf(client: CriClient): Promise<string> {
+  const { info } = await client.call('status', { verbose: true })
+  const { sandboxImage } = JSON.parse(info['config'] ?? '{}') as { sandboxImage?: string }
+  return sandboxImage || sandboxImageName
 }
