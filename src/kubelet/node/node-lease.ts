@@ -50,18 +50,24 @@ export class NodeLease {
   async #write(): Promise<void> {
     const { client, clock, node: name, nodeUid } = this.#options
     const renewTime = formatMicroTime(clock.nowMicros())
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'Node', name, uid: nodeUid() }]
     for (let attempt = 0; attempt < 3; attempt++) {
       try {
         // What was written last is most likely what is there: one request instead of two.
         this.#lease ??= await client.get(Lease, namespace, name)
-        this.#lease = await client.update(Lease, { ...this.#lease, spec: { ...this.#lease.spec, renewTime } })
+        const { metadata, spec } = this.#lease
+        // A node that was made anew is another owner.
+        this.#lease = await client.update(Lease, {
+          ...this.#lease,
+          metadata: { ...metadata, ownerReferences },
+          spec: { ...spec, renewTime },
+        })
         return
       } catch (error) {
         this.#lease = undefined
         if (isConflict(error)) continue
         if (!isNotFound(error)) throw error
       }
-      const ownerReferences = [{ apiVersion: 'v1', kind: 'Node', name, uid: nodeUid() }]
       const spec = { holderIdentity: name, leaseDurationSeconds: durationSeconds, renewTime }
       try {
         this.#lease = await client.create(Lease, { metadata: { name, namespace, ownerReferences }, spec })

@@ -1,0 +1,207 @@
+/** What an agent does besides running pods: telling how its node is, and finding what it has missed. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Lease } from '#api/coordination/v1/lease.ts'
+import { Event } from '#api/core/v1/event.ts'
+import { Node } from '#api/core/v1/node/node.ts'
+import { Pod } from '#api/core/v1/pod/pod.ts'
+import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import type { Host } from '#base/host.ts'
+import { silentLogger as logger } from '#base/log.ts'
+import { seededRandom } from '#base/random.ts'
+import { Client } from '#client/client.ts'
+import type { Transport } from '#client/transport.ts'
+import { describeMachine } from '#kubelet/node/describe-machine.ts'
+import { NodeAgent, type NodeAgentOptions } from '#kubelet/node/node-agent.ts'
+import type { NodeDescription } from '#kubelet/node/node-object.ts'
+import { PodFeed } from '#kubelet/node/pod-feed.ts'
+import type { RuntimeHealth } from '#kubelet/runtimes/runtime.ts'
+import { AddressRange } from '#kubelet/runtimes/simulated/address-range.ts'
+import { SimulatedRuntime } from '#kubelet/runtimes/simulated/simulated-runtime.ts'
+import { FakeCluster } from '../../../test/support/fake-cluster.ts'
+
+const capacity = { cpu: '4', memory: '8Gi', 'ephemeral-storage': '10Gi', pods: '110' }
+const info = { machineId: 'm', kernelVersion: 'k', osImage: 'o', containerRuntimeVersion: 'r', kubeletVersion: 'v1.36.4' }
+const node: NodeDescription = {
+  ...{ name: 'n1', addresses: ['198.18.0.1'], capacity, allocatable: capacity },
+  info: { ...info, operatingSystem: 'linux', architecture: 'amd64' },
+}
+
+class HealthyRuntime extends SimulatedRuntime {
+  answer: () => Promise<RuntimeHealth> = async () => ({ handlers: [{ name: 'runc' }], features: { supplementalGroupsPolicy: true } })
+  health(): Promise<RuntimeHealth> {
+    return this.answer()
+  }
+}
+
+async function anAgent(options: Partial<NodeAgentOptions> = {}, through = (transport: Transport) => transport) {
+  await using stack = new AsyncDisposableStack()
+  const cluster = stack.use(await FakeCluster.start({ withoutNodes: true }))
+  const { clock } = cluster
+  const random = seededRandom(1)
+  const runtime = new HealthyRuntime({ clock, random, addresses: new AddressRange('100.64.0') })
+  const transport = through(cluster.transportAs('system:node:n1', ['system:nodes']))
+  const client = new Client({ transport, userAgent: 'kubelet' })
+  const start = async () => {
+    const pods = PodFeed.ofNode('n1', { client, clock, random, logger })
+    const agent = new NodeAgent({ client, clock, random, logger, node, runtime, probes: runtime, pods, relistMs: 10_000, ...options })
+    const started = pods.start().then(() => agent.start())
+    await cluster.advance(2000)
+    await started
+    const stop = () => {
+      agent.stop()
+      pods.stop()
+    }
+    return { agent, stop }
+  }
+  const first = await start()
+  stack.defer(first.stop)
+  const owned = stack.move()
+  return { cluster, runtime, ...first, start, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+const aPod = (name: string): V1Pod => ({
+  metadata: { name, namespace: 'default' },
+  spec: { nodeName: 'n1', containers: [{ name: 'app', image: 'app:1' }] },
+})
+
+const readiness = async (cluster: FakeCluster) => {
+  const { status, reason, message } = (await cluster.get(Node, '', 'n1')).status?.conditions?.find(({ type }) => type === 'Ready') ?? {}
+  return `${status} ${reason} ${message}`
+}
+
+test('a node tells what its runtime can do, and that it is down', async () => {
+  await using parts = await anAgent()
+  const { cluster, runtime } = parts
+  assert.equal(await readiness(cluster), 'True KubeletReady kubelet is posting ready status')
+  assert.deepEqual((await cluster.get(Node, '', 'n1')).status?.runtimeHandlers, [{ name: 'runc' }])
+  runtime.answer = () => Promise.reject(new Error('connection refused'))
+  await cluster.advance({ seconds: 25 })
+  assert.match(await readiness(cluster), /^True/)
+  await cluster.advance({ seconds: 15 })
+  assert.equal(await readiness(cluster), 'False KubeletNotReady container runtime is down')
+  runtime.answer = async () => ({ networkProblem: 'no network', runtimeProblem: 'no runtime' })
+  await cluster.advance({ seconds: 11 })
+  assert.equal(await readiness(cluster), 'False KubeletNotReady [no runtime, no network]')
+  runtime.answer = async () => ({})
+  await cluster.advance({ seconds: 11 })
+  assert.match(await readiness(cluster), /^True/)
+  const told = (await cluster.list(Event)).map(({ reason, message }) => `${reason} ${message}`)
+  assert.deepEqual(
+    told.filter((text) => text.startsWith('Node')),
+    ['NodeNotReady Node n1 status is now: NodeNotReady', 'NodeReady Node n1 status is now: NodeReady'],
+  )
+})
+
+test('a node that does not change reports every five minutes', async () => {
+  let writes = 0
+  const counting = (transport: Transport): Transport => ({
+    send(request) {
+      if (request.method === 'PUT' && request.target.endsWith('/nodes/n1/status')) writes++
+      return transport.send(request)
+    },
+  })
+  await using parts = await anAgent({}, counting)
+  writes = 0
+  await parts.cluster.advance({ minutes: 11 })
+  assert.equal(writes, 2)
+})
+
+test('what others say of the node is put right', async () => {
+  await using parts = await anAgent()
+  const { cluster } = parts
+  const seen = await cluster.get(Node, '', 'n1')
+  const conditions = (seen.status?.conditions ?? []).map((each) => (each.type === 'Ready' ? { ...each, status: 'Unknown' } : each))
+  await cluster.client.updateStatus(Node, { ...seen, status: { ...seen.status, conditions } })
+  await cluster.advance({ seconds: 11 })
+  assert.match(await readiness(cluster), /^True/)
+})
+
+test('a node that was deleted comes back, its lease as well', async () => {
+  await using parts = await anAgent()
+  const { cluster } = parts
+  const first = await cluster.get(Node, '', 'n1')
+  await cluster.client.delete(Node, { name: 'n1' })
+  await cluster.client.delete(Lease, { namespace: 'kube-node-lease', name: 'n1' })
+  await cluster.advance({ seconds: 30 })
+  const second = await cluster.get(Node, '', 'n1')
+  assert.notEqual(second.metadata?.uid, first.metadata?.uid)
+  assert.equal((await cluster.get(Lease, 'kube-node-lease', 'n1')).metadata?.ownerReferences?.[0]?.uid, second.metadata?.uid)
+})
+
+test('pods that were deleted while no agent ran are ended', async () => {
+  await using parts = await anAgent()
+  const { cluster, runtime, stop, start } = parts
+  const made = await cluster.create(Pod, aPod('web'))
+  await cluster.create(Pod, aPod('other'))
+  await cluster.advance(2000)
+  assert.equal((await runtime.podUids()).length, 2)
+  stop()
+  await cluster.client.delete(Pod, made.metadata, { gracePeriodSeconds: 0 })
+  const second = await start()
+  await cluster.advance({ seconds: 15 })
+  assert.equal((await runtime.podUids()).length, 1)
+  second.stop()
+})
+
+test('statuses arrive after the API server was away, the last one last', async () => {
+  let isAway = false
+  const cut = (transport: Transport): Transport => ({
+    send: (request) => (isAway ? Promise.reject(new Error('connection refused')) : transport.send(request)),
+  })
+  await using parts = await anAgent({ isPatient: true }, cut)
+  const { cluster, runtime } = parts
+  const made = await cluster.create(Pod, aPod('web'))
+  await cluster.advance(2000)
+  isAway = true
+  for (let crash = 0; crash < 3; crash++) {
+    runtime.exit(made.metadata.uid ?? '', 'app', crash + 1)
+    await cluster.advance({ minutes: 2 })
+  }
+  assert.equal((await cluster.get(Pod, 'default', 'web')).status?.containerStatuses?.[0]?.restartCount, 0)
+  isAway = false
+  await cluster.advance({ seconds: 40 })
+  const { status } = await cluster.get(Pod, 'default', 'web')
+  assert.equal(status?.containerStatuses?.[0]?.restartCount, 3)
+  assert.equal(status?.containerStatuses?.[0]?.lastState?.terminated?.exitCode, 3)
+  assert.equal(status?.phase, 'Running')
+})
+
+test('a status that others have overwritten is told again', async () => {
+  await using parts = await anAgent()
+  const { cluster } = parts
+  await cluster.create(Pod, aPod('web'))
+  await cluster.advance(2000)
+  const seen = await cluster.get(Pod, 'default', 'web')
+  const conditions = (seen.status?.conditions ?? []).map((each) => (each.type === 'Ready' ? { ...each, status: 'False' } : each))
+  await cluster.client.updateStatus(Pod, { ...seen, status: { ...seen.status, conditions } })
+  await cluster.advance(1000)
+  const { status } = await cluster.get(Pod, 'default', 'web')
+  assert.equal(status?.conditions?.find(({ type }) => type === 'Ready')?.status, 'True')
+})
+
+test('a machine is described with what it keeps for itself', async () => {
+  const host: Host = {
+    facts: async () => ({
+      ...{
+        cores: 4,
+        memoryBytes: 8 << 30,
+        swapBytes: 0,
+        kernelVersion: '6.1',
+        osImage: 'Debian',
+        operatingSystem: 'linux',
+        architecture: 'amd64',
+      },
+      ...{ memoryBytes: 8 * 2 ** 30, machineId: 'm', systemUuid: 's', bootId: 'b', hugePages: new Map([[2048, 512]]) },
+    }),
+    storageBytes: async () => ({ total: 100 * 2 ** 30, available: 50 * 2 ** 30 }),
+  }
+  const reserved = [{ cpu: '500m', memory: '1Gi' }, { 'ephemeral-storage': '1Gi' }]
+  const options = { name: 'n1', addresses: [], rootDirectory: '/', runtimeVersion: 'r', version: 'v', maxPods: 110 }
+  const { capacity: has, allocatable } = await describeMachine({ ...options, host, reserved })
+  assert.deepEqual(has, { cpu: '4', memory: '8388608Ki', 'ephemeral-storage': '104857600Ki', pods: '110', 'hugepages-2Mi': '1024Mi' })
+  assert.deepEqual(allocatable, {
+    ...{ cpu: '3500m', memory: `${8388608 - 1048576 - 102400 - 1048576}Ki` },
+    ...{ 'ephemeral-storage': String(90 * 2 ** 30 - 2 ** 30), pods: '110', 'hugepages-2Mi': '1024Mi' },
+  })
+})
