@@ -6,7 +6,7 @@ import type { KubernetesList, KubernetesObject, ResourceDefinition } from '#api/
 import { refusalOf } from '#client/answers.ts'
 import { type QueryValues, requestTarget } from '#client/request-target.ts'
 import type { Transport, TransportRequest, TransportResponse } from '#client/transport.ts'
-import { type WatchEvent, watchEvents } from '#client/watch-events.ts'
+import { type WatchEvent, watchEventBatches, watchEvents } from '#client/watch-events.ts'
 
 /** Hears of every write that succeeded: what was asked, and the object or the Status that came back. */
 export type WriteListener = (
@@ -156,9 +156,18 @@ export class Client {
     kind: ResourceDefinition<T>,
     { namespace = '', signal, ...query }: WatchOptions,
   ): AsyncGenerator<WatchEvent<T>> {
+    yield* watchEvents<T>(await this.#watched(kind, { namespace, signal, ...query }))
+  }
+
+  /** The same, with events that arrive together given together: for those who follow many. */
+  async *watchBatches<T extends KubernetesObject>(kind: ResourceDefinition<T>, options: WatchOptions): AsyncGenerator<WatchEvent<T>[]> {
+    yield* watchEventBatches<T>(await this.#watched(kind, options))
+  }
+
+  async #watched(kind: ResourceDefinition<never>, { namespace = '', signal, ...query }: WatchOptions): Promise<AsyncIterable<Uint8Array>> {
     const target = requestTarget(kind, { namespace }, { watch: true, ...query })
     const response = await this.#send({ method: 'GET', target, headers: this.#headers(), signal }, kind, '')
-    yield* watchEvents<T>(response.chunks())
+    return response.chunks()
   }
 
   /** A subresource that takes or answers another kind than its parent: scale, eviction, binding, token. */

@@ -5,19 +5,52 @@ import type { KubernetesObject } from '#api/resource.ts'
 
 export type WatchEvent<T> = { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; object: T }
 
-/** Throws a StatusError for an ERROR event; events that were whole before come first. */
-export async function* watchEvents<T extends KubernetesObject>(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<WatchEvent<T>> {
-  const decoder = new TextDecoder()
-  let rest = ''
+type WireEvent<T> = WatchEvent<T> | { type: 'ERROR'; object: V1Status }
+
+const newline = 10
+
+/** Those that arrive together come together. Throws a StatusError for an ERROR event, after those that were whole before it. */
+export async function* watchEventBatches<T extends KubernetesObject>(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<WatchEvent<T>[]> {
+  /** The beginning of an event whose end has not come yet. */
+  let open: Uint8Array[] = []
   for await (const chunk of chunks) {
-    rest += decoder.decode(chunk, { stream: true })
-    for (let end = rest.indexOf('\n'); end >= 0; end = rest.indexOf('\n')) {
-      const line = rest.slice(0, end)
-      rest = rest.slice(end + 1)
-      if (line.trim() === '') continue
-      const event = JSON.parse(line) as WatchEvent<T> | { type: 'ERROR'; object: V1Status }
-      if (event.type === 'ERROR') throw new StatusError(event.object)
-      yield event
+    const end = chunk.lastIndexOf(newline) + 1
+    if (end === 0) {
+      open.push(chunk)
+      continue
     }
+    // Lines end between characters, so what is decoded here is whole.
+    const whole = chunk.subarray(0, end)
+    const bytes = open.length === 0 ? whole : Buffer.concat([...open, whole])
+    open = end === chunk.length ? [] : [chunk.subarray(end)]
+    const batch: WatchEvent<T>[] = []
+    let refused: StatusError | undefined
+    for (const event of eventsIn<T>(textOf(bytes))) {
+      if (event.type === 'ERROR') {
+        refused = new StatusError(event.object)
+        break
+      }
+      batch.push(event)
+    }
+    if (batch.length > 0) yield batch
+    if (refused !== undefined) throw refused
   }
+}
+
+/** One at a time. */
+export async function* watchEvents<T extends KubernetesObject>(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<WatchEvent<T>> {
+  for await (const batch of watchEventBatches<T>(chunks)) yield* batch
+}
+
+function* eventsIn<T>(text: string): Generator<WireEvent<T>> {
+  let start = 0
+  for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
+    const line = text.slice(start, end)
+    start = end + 1
+    if (line.trim() !== '') yield JSON.parse(line) as WireEvent<T>
+  }
+}
+
+function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString()
 }

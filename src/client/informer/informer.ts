@@ -166,7 +166,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
   async #watch(signal: AbortSignal): Promise<void> {
     const { client, kind } = this.#options
     const wantsState = this.#version === ''
-    const events = client.watch(kind, {
+    const batches = client.watchBatches(kind, {
       ...this.#selection(),
       allowWatchBookmarks: true,
       // Watches of all clients do not end at once, and a dead connection is noticed.
@@ -175,15 +175,17 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
       ...(wantsState ? { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' } : { resourceVersion: this.#version }),
     })
     let initial: T[] | undefined = wantsState ? [] : undefined
-    for await (const event of events) {
-      if (signal.aborted) return
-      if (initial === undefined) {
-        this.#apply(event)
-      } else if (event.type === 'BOOKMARK' && event.object.metadata?.annotations?.[endOfInitialEvents] === 'true') {
-        this.#replace(initial, event.object.metadata.resourceVersion ?? '')
-        initial = undefined
-      } else if (event.type === 'ADDED') {
-        initial.push(event.object)
+    for await (const batch of batches) {
+      for (const event of batch) {
+        if (signal.aborted) return
+        if (initial === undefined) {
+          this.#apply(event)
+        } else if (event.type === 'BOOKMARK' && event.object.metadata?.annotations?.[endOfInitialEvents] === 'true') {
+          this.#replace(initial, event.object.metadata.resourceVersion ?? '')
+          initial = undefined
+        } else if (event.type === 'ADDED') {
+          initial.push(event.object)
+        }
       }
     }
   }

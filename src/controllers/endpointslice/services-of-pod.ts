@@ -1,19 +1,20 @@
 /** Which services a change of a pod concerns. */
 import { Service } from '#api/core/v1/service/service.ts'
 import type { V1Pod, V1Service } from '#api/core/v1/types.gen.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
 import { labelSelectorFromMap } from '#api/meta/selector.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'
 import type { Change } from '#controllers/runtime/triggers.ts'
 import { isDeleting, isFinished, isReady } from '#controllers/workload/pods.ts'
-import { sortedJson } from '#controllers/workload/sorted-json.ts'
 
 export function* servicesOfPod(pod: V1Pod, cache: Cache, { prev }: Change<V1Pod>): Generator<string> {
-  const hasMoved = prev === undefined || looksOf(pod) !== looksOf(prev)
-  const hasNewLabels = prev !== undefined && sortedJson(pod.metadata.labels ?? {}) !== sortedJson(prev.metadata.labels ?? {})
-  if (!hasMoved && !hasNewLabels) return
+  const hasNewLabels = prev !== undefined && !semanticEqual(pod.metadata.labels, prev.metadata.labels)
+  let hasMoved: boolean | undefined
   for (const service of cache.list(Service, pod.metadata.namespace ?? '')) {
-    if (selects(service, pod) || (hasNewLabels && prev !== undefined && selects(service, prev)))
-      yield `${service.metadata.namespace}/${service.metadata.name}`
+    if (!selects(service, pod) && !(hasNewLabels && prev !== undefined && selects(service, prev))) continue
+    // Most pods are behind no service: only of the others it must be known what has changed.
+    hasMoved ??= hasNewLabels || prev === undefined || looksOf(pod) !== looksOf(prev)
+    if (hasMoved) yield `${service.metadata.namespace}/${service.metadata.name}`
   }
 }
 

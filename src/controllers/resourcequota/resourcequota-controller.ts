@@ -76,7 +76,10 @@ export const resourceQuotaController = defineController({
 function hasShrunk(pod: V1Pod, prev: V1Pod | undefined): boolean {
   return (
     prev !== undefined &&
-    sortedJson(pod.spec.containers.map(({ resources }) => resources)) !== sortedJson(prev.spec.containers.map(({ resources }) => resources))
+    !semanticEqual(
+      pod.spec.containers.map(({ resources }) => resources),
+      prev.spec.containers.map(({ resources }) => resources),
+    )
   )
 }
 

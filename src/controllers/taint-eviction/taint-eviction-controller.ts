@@ -1,6 +1,7 @@
 import { Node } from '#api/core/v1/node/node.ts'
 import { Pod } from '#api/core/v1/pod/pod.ts'
 import type { V1Node, V1Pod, V1Taint } from '#api/core/v1/types.gen.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { formatTime, parseTime } from '#api/meta/time.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'
@@ -8,7 +9,6 @@ import { defineController, type ReconcileContext } from '#controllers/runtime/de
 import { on } from '#controllers/runtime/triggers.ts'
 import { tolerates } from '#controllers/workload/node-fit.ts'
 import { isDeleting } from '#controllers/workload/pods.ts'
-import { sortedJson } from '#controllers/workload/sorted-json.ts'
 
 const nodeIndex = 'node'
 
@@ -27,13 +27,10 @@ export const taintEvictionController = defineController({
   reads: [Node],
   indexes: (cache) => cache.addIndex(Pod, nodeIndex, ({ spec }) => (spec.nodeName ? [spec.nodeName] : [])),
   ignores: (next, prev) =>
-    prev !== undefined &&
-    next.spec.nodeName === prev.spec.nodeName &&
-    sortedJson(next.spec.tolerations ?? []) === sortedJson(prev.spec.tolerations ?? []),
+    prev !== undefined && next.spec.nodeName === prev.spec.nodeName && semanticEqual(next.spec.tolerations, prev.spec.tolerations),
   watches: [
     on(Node, function* (node, cache, { prev }) {
-      if (prev === undefined ? noExecuteTaints(node).length === 0 : sortedJson(noExecuteTaints(node)) === sortedJson(noExecuteTaints(prev)))
-        return
+      if (prev === undefined ? noExecuteTaints(node).length === 0 : semanticEqual(noExecuteTaints(node), noExecuteTaints(prev))) return
       for (const { metadata } of cache.byIndex(Pod, nodeIndex, node.metadata.name ?? '')) yield `${metadata.namespace}/${metadata.name}`
     }),
   ],
