@@ -1,7 +1,13 @@
+import { createRequire } from 'node:module'
 import type { V1MutatingAdmissionPolicy, V1MutatingAdmissionPolicyBinding } from '#api/admissionregistration/v1/types.gen.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { followPolicies } from '#apiserver/admission/policies/bound-policies.ts'
 import { isExempt } from '#apiserver/admission/policies/request-match.ts'
+
+const load = createRequire(import.meta.url)
+/** Loaded with the first policy, and at once: what is being imported cannot be required elsewhere. */
+const engine = () =>
+  load('#apiserver/admission/policies/mutate-request.ts') as typeof import('#apiserver/admission/policies/mutate-request.ts')
 
 /** Expressions of the cluster's own policies say how what is written is changed. */
 export function mutatingAdmissionPolicy({ cluster, authorizer }: AdmissionContext): AdmissionPlugin {
@@ -11,9 +17,7 @@ export function mutatingAdmissionPolicy({ cluster, authorizer }: AdmissionContex
     operations: ['CREATE', 'UPDATE', 'CONNECT'],
     mutate(request) {
       if (policies().length === 0 || request.object === undefined || isExempt(request.definition)) return undefined
-      return import('#apiserver/admission/policies/mutate-request.ts').then(({ mutateRequest }) =>
-        mutateRequest(policies(), request, { cluster, authorizer }),
-      )
+      return engine().mutateRequest(policies(), request, { cluster, authorizer })
     },
   }
 }

@@ -1,7 +1,13 @@
+import { createRequire } from 'node:module'
 import type { V1ValidatingAdmissionPolicy, V1ValidatingAdmissionPolicyBinding } from '#api/admissionregistration/v1/types.gen.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { followPolicies } from '#apiserver/admission/policies/bound-policies.ts'
 import { isExempt } from '#apiserver/admission/policies/request-match.ts'
+
+const load = createRequire(import.meta.url)
+/** Loaded with the first policy, and at once: what is being imported cannot be required elsewhere. */
+const engine = () =>
+  load('#apiserver/admission/policies/judge-request.ts') as typeof import('#apiserver/admission/policies/judge-request.ts')
 
 /** Expressions of the cluster's own policies say what may be written. */
 export function validatingAdmissionPolicy({ cluster, authorizer }: AdmissionContext): AdmissionPlugin {
@@ -11,9 +17,7 @@ export function validatingAdmissionPolicy({ cluster, authorizer }: AdmissionCont
     operations: ['CREATE', 'UPDATE', 'DELETE', 'CONNECT'],
     validate(request) {
       if (policies().length === 0 || isExempt(request.definition)) return undefined
-      return import('#apiserver/admission/policies/judge-request.ts').then(({ judgeRequest }) =>
-        judgeRequest(policies(), request, { cluster, authorizer }),
-      )
+      return engine().judgeRequest(policies(), request, { cluster, authorizer })
     },
   }
 }
