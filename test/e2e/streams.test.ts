@@ -6,6 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { WebSocket } from 'ws'
 import type { V1Container, V1Pod } from '#api/core/v1/types.gen.ts'
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
@@ -98,6 +99,12 @@ async function until(kubectl: string, args: string[], isWanted: (stdout: string)
   }
 }
 
+/** It makes 50 MB first. */
+async function webIsUp(kubectl: string): Promise<void> {
+  const command = ['exec', 'web', '--', 'sh', '-c', 'wget -qO- http://127.0.0.1:8080/big | wc -c']
+  await until(kubectl, command, (stdout) => stdout === '52428800\n')
+}
+
 for (const { path: kubectl, version } of kubectls) {
   const title = `kubectl ${version}`
   const options = { skip, timeout: 20_000 }
@@ -156,11 +163,7 @@ for (const { path: kubectl, version } of kubectls) {
   })
 
   test(`${title}: port-forward carries 50 MB, and several connections at once`, options, async () => {
-    await until(
-      kubectl,
-      ['exec', 'web', '--', 'sh', '-c', 'wget -qO- http://127.0.0.1:8080/big | wc -c'],
-      (stdout) => stdout === '52428800\n',
-    )
+    await webIsUp(kubectl)
     const { stdout: sum } = await node.run(kubectl, ['exec', 'web', '--', 'sha256sum', '/www/big'])
     await using forward = await forwarded(kubectl, 'pod/web', 8080)
     const sums = await Promise.all([download(`${forward.url}/big`), download(`${forward.url}/big`), download(`${forward.url}/none`)])
@@ -185,6 +188,31 @@ for (const { path: kubectl, version } of kubectls) {
     assert.match(pod.stderr, /pods "none" not found/)
   })
 }
+
+test('older WebSocket clients forward ports, a pair of channels for each', { skip, timeout: 20_000 }, async () => {
+  await webIsUp(kubectls[0]?.path ?? '')
+  const { certificatePem: cert, privateKeyPem: key } = node.keys.identity('admin')
+  const url = `${node.url.replace('https', 'wss')}/api/v1/namespaces/default/pods/web/portforward?ports=8080`
+  const socket = new WebSocket(url, 'v4.channel.k8s.io', { cert, key, ca: node.keys.authority('ca').certificatePem })
+  const heard: Record<number, Buffer> = {}
+  try {
+    await new Promise<void>((resolve, reject) => {
+      socket.on('open', () => socket.send(Buffer.from('\0GET /none HTTP/1.0\r\n\r\n')))
+      socket.on('message', (data: Buffer) => {
+        const channel = data[0] ?? 0
+        heard[channel] = Buffer.concat([heard[channel] ?? Buffer.alloc(0), data.subarray(1)])
+        if (heard[0]?.includes('404 Not Found')) resolve()
+      })
+      socket.on('error', reject)
+      socket.on('close', () => reject(new Error(`closed after ${JSON.stringify(heard)}`)))
+    })
+  } finally {
+    socket.removeAllListeners('close')
+    socket.terminate()
+  }
+  // Each channel begins with the number of its port.
+  assert.deepEqual([heard[0]?.readUInt16LE(0), heard[1]?.readUInt16LE(0)], [8080, 8080])
+})
 
 test('logs are followed through rotations', { skip, timeout: 20_000 }, async () => {
   const [kubectl] = kubectls

@@ -35,8 +35,9 @@ export async function attach(exchange: HttpExchange, request: StreamRequest, par
   const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec
   // Whether a process has a terminal was settled when it started.
   const tty = [...containers, ...initContainers, ...ephemeralContainers].find(({ name }) => name === container)?.tty ?? false
-  const url = await urlFrom('attach', parts, (streams) => streams.attach(observed.id, { ...asked, tty }))
-  await converse(exchange, url, asked, parts)
+  const options = { ...asked, tty, stderr: asked.stderr && !tty }
+  const url = await urlFrom('attach', parts, (streams) => streams.attach(observed.id, options))
+  await converse(exchange, url, options, parts)
 }
 
 export async function portForward(exchange: HttpExchange, request: StreamRequest, parts: ServerParts): Promise<void> {
