@@ -145,7 +145,7 @@ describe('several API servers on one etcd', { skip: etcdMissing ?? false }, () =
     const gone = servers.pop()
     assert.equal(await gone?.stop(), 0)
     const left = servers.map(({ url }) => Number(new URL(url).port)).sort()
-    for (let tries = 0; tries < 100 && (await ports()).length !== left.length; tries++)
+    for (let tries = 0; tries < 500 && (await ports()).length !== left.length; tries++)
       await new Promise((resolve) => setTimeout(resolve, 20))
     assert.deepEqual(await ports(), left)
   })

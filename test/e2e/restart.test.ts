@@ -142,7 +142,7 @@ test('a stop ends in seconds with 0, though clients watch and stay connected', a
   await client.send('GET', configMaps)
   const begin = performance.now()
   assert.equal(await cluster.stop('SIGTERM'), 0, cluster.output())
-  assert.ok(performance.now() - begin < 5000, 'within seconds')
+  assert.ok(performance.now() - begin < 15_000, 'within seconds')
   await watching
 })
 

@@ -33,6 +33,10 @@ export async function startCluster(
   const child = spawn(process.execPath, [join(repository, 'src/cmd/main.ts'), ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   const exited = new Promise<number | null>((resolve) => child.on('exit', (code) => resolve(code)))
+  // A test that gives up leaves nothing running, either.
+  const kill = () => void child.kill('SIGKILL')
+  process.on('exit', kill)
+  void exited.then(() => process.off('exit', kill))
   const limit = setTimeout(() => child.kill('SIGKILL'), startLimitMs)
   await new Promise<void>((resolve, reject) => {
     const read = (text: Buffer) => {
