@@ -15,6 +15,7 @@ import type { Logger } from '#base/log.ts'
 import { thisMachine } from '#base/machine.ts'
 import type { Metrics } from '#base/metrics.ts'
 import { nodeMounts } from '#base/mounts.ts'
+import type { Processes } from '#base/processes.ts'
 import type { Random } from '#base/random.ts'
 import { nodeUpgradeClient } from '#base/upgrade-client.ts'
 import type { Client } from '#client/client.ts'
@@ -45,6 +46,7 @@ import { PodDirectory } from '#kubelet/sources/pod-directory.ts'
 import type { StaticPodSource } from '#kubelet/sources/pod-source.ts'
 import { PodUrl } from '#kubelet/sources/pod-url.ts'
 import { NodeSurroundings } from '#kubelet/surroundings/node-surroundings.ts'
+import { EmptyDirLimits } from '#kubelet/volumes/empty-dir-limits.ts'
 
 export type NodeOptions = {
   name: string
@@ -70,7 +72,15 @@ export type NodeOptions = {
   isPatient?: boolean
 }
 
-export type NodeSeams = { clock: Clock; random: Random; logger: Logger; files: Files; metrics: Metrics; http(): HttpClient }
+export type NodeSeams = {
+  clock: Clock
+  random: Random
+  logger: Logger
+  files: Files
+  processes: Processes
+  metrics: Metrics
+  http(): HttpClient
+}
 
 export type RunningNode = {
   readonly agent: NodeAgent
@@ -178,6 +188,12 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
   const started = agent
   begun.defer(() => started.stop())
   await started.start()
+  begun.use(
+    new EmptyDirLimits({
+      ...{ clock, logger, processes: seams.processes, directories: surroundings.directories, pods: () => started.pods },
+      evict: ({ metadata }, message) => started.evict(metadata.uid ?? '', message),
+    }),
+  )
   const isOver = new AbortController()
   begun.defer(() => isOver.abort())
   if (options.layNetwork !== undefined) {

@@ -96,6 +96,18 @@ describe('a node agent alone', { skip: whyNot, timeout: 150_000 }, () => {
     }
   })
 
+  test('a pod that puts more into a volume than it may is thrown out', () => {
+    const pod = podNamed('greedy', 'head -c 5000000 /dev/zero > /full/file; sleep 3600', {
+      volumes: [{ name: 'full', emptyDir: { sizeLimit: '1Mi' } }],
+    })
+    Object.assign(pod.spec.containers[0] as object, { volumeMounts: [{ name: 'full', mountPath: '/full' }] })
+    ok(['create', '-f', '-'], JSON.stringify(pod))
+    ok(['wait', '--for=jsonpath={.status.reason}=Evicted', 'pod/greedy', '--timeout=19s'])
+    assert.equal(ok(['get', 'pod', 'greedy', '-o', 'jsonpath={.status.phase}']), 'Failed')
+    assert.match(ok(['get', 'pod', 'greedy', '-o', 'jsonpath={.status.message}']), /EmptyDir volume "full" exceeds the limit "1Mi"/)
+    ok(['delete', 'pod', 'greedy'])
+  })
+
   test('while the API server is away pods run on, and what became of them is told later', async () => {
     const gate = join(alone.directory, 'gate')
     mkdirSync(gate)

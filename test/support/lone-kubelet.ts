@@ -8,6 +8,9 @@ import { freePort, type RunningCluster, startCluster } from './running-cluster.t
 
 const main = join(import.meta.dirname, '..', '..', 'bin', 'typernetes.js')
 
+/** A start that takes longer hangs. */
+const startLimitMs = 60_000
+
 export type LoneKubelet = AsyncDisposable & {
   readonly directory: string
   readonly manifests: string
@@ -66,6 +69,8 @@ export async function startLoneKubelet(): Promise<LoneKubelet> {
     }
     agent.stdout.on('data', read)
     agent.stderr.on('data', read)
+    const timer = setTimeout(() => reject(new Error(`the agent was not at work in time: ${output}`)), startLimitMs)
+    timer.unref()
     agent.once('exit', (code) => reject(new Error(`the agent ended with ${code}: ${output}`)))
   })
   const running = begun.move()

@@ -10,6 +10,7 @@ import { thisMachine, thisProcess } from '#base/machine.ts'
 import { Metrics } from '#base/metrics.ts'
 import type { OptionValues } from '#base/options.ts'
 import { pinoLogger } from '#base/pino-logger.ts'
+import { nodeProcesses } from '#base/processes.ts'
 import { systemRandom } from '#base/random.ts'
 import { openClient } from '#client/kubeconfig/open-client.ts'
 import type { kubeletOptions } from '#cmd/kubelet/command.ts'
@@ -53,7 +54,7 @@ export async function runKubeletCommand(
             clientAuthorities: () => authorities,
           },
         },
-        { clock, random, files, logger, metrics: new Metrics(), http: () => nodeHttpClient() },
+        { clock, random, files, logger, processes: nodeProcesses, metrics: new Metrics(), http: () => nodeHttpClient() },
       )
     },
     async stop() {

@@ -70,7 +70,7 @@ export async function startRealNode(
         await layBridgeNetwork(network, networks, { files, processes: nodeProcesses })
       },
     },
-    { clock, random, logger, files, metrics: new Metrics(), http: () => nodeHttpClient() },
+    { clock, random, logger, files, processes: nodeProcesses, metrics: new Metrics(), http: () => nodeHttpClient() },
   )
   const watch = keys.onChange((changed) => {
     if (changed.includes('ca')) authorities = [new X509Certificate(keys.authority('ca').certificatePem)]

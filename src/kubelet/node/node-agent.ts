@@ -153,6 +153,11 @@ export class NodeAgent {
     this.#statuses.stop()
   }
 
+  /** Ends a pod that has taken more than it may have. */
+  evict(podUid: string, message: string): void {
+    this.#known.get(podUid)?.worker.evict(message)
+  }
+
   /** Looks at the node now instead of when it is time to. */
   checkNode(): void {
     this.#registration.checkNow()

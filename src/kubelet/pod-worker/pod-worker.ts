@@ -34,6 +34,7 @@ export type PodWorkerOptions = {
 }
 
 const retryMs = 10_000
+const evictionGraceMs = 1000
 
 /**
  * Brings one pod, step by step, to where it shall be.
@@ -52,6 +53,7 @@ export class PodWorker {
   #ip = ''
   #endsByMs: number | undefined
   #failure: Waiting | undefined
+  #evictedMs: number | undefined
   #wake: { atMs: number; timer: Timer } | undefined
   #isLooking = false
   #mustLookAgain = false
@@ -113,6 +115,17 @@ export class PodWorker {
     surroundings.refresh(this.#pod).catch((error: unknown) => {
       logger.debug('files of a pod could not be brought up to date', { pod: podText(this.#pod.metadata), error: String(error) })
     })
+  }
+
+  /** The node cannot keep it: it fails, with a second to end. */
+  evict(message: string): void {
+    if (this.#failure !== undefined || this.isDone) return
+    const { events, clock } = this.#options
+    events.warning(Pod, this.#pod, 'Evicted', message)
+    this.#failure = { reason: 'Evicted', message }
+    this.#evictedMs = clock.now()
+    this.#endsByMs = Math.min(this.#endsByMs ?? Number.POSITIVE_INFINITY, this.#evictedMs + evictionGraceMs)
+    this.look()
   }
 
   /** The API has it no more. */
@@ -207,13 +220,14 @@ export class PodWorker {
   #statusOf(pod: V1Pod, observed: ObservedPod, { waiting, isOver }: NextSteps, nowMs: number): V1PodStatus {
     const { probes, hostIps } = this.#options
     const { hooking } = this.#starter
-    return podStatus(pod, {
+    const status = podStatus(pod, {
       ...{ observed, probes, waiting, nowMs, hostIps, isOver, hooking },
       previous: this.#status ?? pod.status ?? {},
       isEnding: this.#endsByMs !== undefined,
       resize: isOver ? {} : this.#resize.conditions,
       ...(this.#failure === undefined ? {} : { failure: this.#failure }),
     })
+    return this.#evictedMs === undefined ? status : withEviction(status, this.#failure?.message ?? '', formatTime(this.#evictedMs))
   }
 
   #decideEnd(pod: V1Pod, nowMs: number): void {
@@ -354,4 +368,11 @@ const isFinished = (status: V1PodStatus | undefined): boolean => status?.phase =
 
 function earliest(left: number | undefined, right: number | undefined): number | undefined {
   return left === undefined ? right : right === undefined ? left : Math.min(left, right)
+}
+
+/** What others may look for who count voluntary ends. */
+function withEviction(status: V1PodStatus, message: string, at: string): V1PodStatus {
+  const others = (status.conditions ?? []).filter(({ type }) => type !== 'DisruptionTarget')
+  const eviction = { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message, lastTransitionTime: at }
+  return { ...status, conditions: [...others, { ...eviction, lastProbeTime: null }] }
 }
