@@ -1,6 +1,6 @@
 /** Logs, exec, attach, port-forward and cp of real containers, by kubectls that speak SPDY alone and by those that speak WebSocket. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
@@ -31,6 +31,8 @@ let containerd: TestContainerd
 let criClient: CriClient
 let runtime: CriRuntime
 let node: NodeWithServer
+/** Those that do not end by themselves. */
+const children = new Set<ChildProcess>()
 
 const talker: V1Container = {
   name: 'talker',
@@ -63,6 +65,7 @@ if (!skip) {
     await Promise.all([start('talker', talker), start('web', web), start('listener', listener)])
   })
   after(async () => {
+    for (const child of children) child.kill('SIGKILL')
     await node?.[Symbol.asyncDispose]()
     runtime?.stop()
     criClient?.[Symbol.dispose]()
@@ -233,6 +236,7 @@ test('logs are followed through rotations', { skip, timeout: 20_000 }, async () 
 
 async function attached(kubectl: string, line: string): Promise<{ stdout: string }> {
   const child = spawn(kubectl, ['--kubeconfig', node.kubeconfig, 'attach', '-i', 'listener'], { stdio: ['pipe', 'pipe', 'pipe'] })
+  children.add(child)
   let stdout = ''
   try {
     await new Promise<void>((resolve, reject) => {
@@ -252,6 +256,7 @@ async function attached(kubectl: string, line: string): Promise<{ stdout: string
 
 async function forwarded(kubectl: string, target: string, port: number): Promise<AsyncDisposable & { url: string }> {
   const child = spawn(kubectl, ['--kubeconfig', node.kubeconfig, 'port-forward', target, `:${port}`], { stdio: ['ignore', 'pipe', 'pipe'] })
+  children.add(child)
   let output = ''
   const local = await new Promise<string>((resolve, reject) => {
     const read = (data: Buffer) => {
