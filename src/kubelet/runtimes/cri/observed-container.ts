@@ -28,7 +28,8 @@ export function observedContainer(status: CriContainerStatus, runtimeName: strin
     imageId: status.imageId || status.imageRef,
     ...(specImage === undefined ? {} : { specImage }),
     createdMs: millisOf(status.createdAt),
-    ...(state === 'created' || status.startedAt <= 0n ? {} : { startedMs: millisOf(status.startedAt) }),
+    // One that could not be started was so at the beginning of time, as upstream has it.
+    ...(state === 'created' ? {} : { startedMs: millisOf(status.startedAt) }),
     ...(state === 'exited' ? endOf(status) : {}),
     ...(status.logPath === '' ? {} : { logFile: status.logPath }),
     ...(told === undefined ? {} : { resources: told }),
