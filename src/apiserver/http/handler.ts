@@ -18,7 +18,8 @@ import { selectorAttributes } from '#apiserver/http/selector-attributes.ts'
 import { TrackedExchange } from '#apiserver/http/tracked-exchange.ts'
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
 import type { Clock } from '#base/clock.ts'
-import { BodyTooLargeError, ClientGoneError, type HttpExchange, type HttpHeaders } from '#base/http-server.ts'
+import { BodyTooLargeError, ClientGoneError } from '#base/http-exchanges.ts'
+import type { HttpExchange, HttpHeaders } from '#base/http-server.ts'
 import type { Logger } from '#base/log.ts'
 
 /** Answers one kind of request; it has been authenticated and authorized. */
