@@ -1,7 +1,7 @@
 /** A server for conversations as container runtimes have one, which plays the containers itself. */
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { RuntimeStreams } from '#kubelet/runtimes/runtime.ts'
+import type { ObservedPod, Runtime, RuntimeStreams } from '#kubelet/runtimes/runtime.ts'
 import { SpdyConnection, type SpdyStream } from '#wire/spdy/connection.ts'
 
 /**
@@ -126,4 +126,25 @@ function forwardPorts(socket: Duplex, head: Buffer): void {
       return true
     },
   })
+}
+
+const notThere = () => Promise.reject(new Error('this runtime only pretends'))
+
+/** One pod, `podUid()`, with one container, `c`, that has written two lines. */
+export function pretendingRuntime(streams: RuntimeStreams, podUid: () => string): Runtime {
+  const container = { id: 'fake://1', name: 'c', attempt: 0, state: 'running', image: 'i', imageId: 'i', createdMs: 0 } as const
+  const observed: ObservedPod = { sandboxes: [{ id: 's', isReady: true, createdMs: 0, ips: [] }], containers: [container] }
+  return {
+    ...{ version: 'fake://1', runSandbox: notThere, stopSandbox: notThere, removeSandbox: notThere, createContainer: notThere },
+    ...{ startContainer: notThere, stopContainer: notThere, removeContainer: notThere, resizeContainer: notThere },
+    exec: async (_id, command) => ({ exitCode: command[0] === 'false' ? 1 : 0, stdout: `ran ${command.join('|')}`, stderr: '' }),
+    observe: async (uid) => (uid === podUid() ? observed : { sandboxes: [], containers: [] }),
+    podUids: async () => [podUid()],
+    onEvent: () => ({ [Symbol.dispose]() {} }),
+    streams,
+    logLines: () => [
+      { timeMs: 1000, stream: 'stdout', text: 'one' },
+      { timeMs: 2000, stream: 'stderr', text: 'two' },
+    ],
+  }
 }
