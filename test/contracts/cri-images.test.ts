@@ -34,7 +34,7 @@ describe('images in containerd', { skip: whyNoContainers(), timeout: 60_000 }, (
   })
 
   before(async () => {
-    containerd = await startTestContainerd({ podCidr: '10.201.2.0/24' })
+    containerd = await startTestContainerd()
     client = await containerd.client()
     registry = await startRegistry(writeImageArchive([small('any:1', 'from the registry')]))
   })

@@ -82,7 +82,7 @@ async function containerdStage(): Promise<Stage & AsyncDisposable> {
   let cgroups: PodCgroups | undefined
   // After containers have let go of them.
   stack.defer(() => cgroups?.removeAll())
-  const containerd = stack.use(await startTestContainerd({ podCidr: '10.201.7.0/24' }))
+  const containerd = stack.use(await startTestContainerd())
   const ownCgroups = new PodCgroups({ cgroups: found, logger, root: `kubepods-${containerd.bridge}` })
   cgroups = ownCgroups
   const server = await fakeApiServer(serverClock, random)

@@ -31,7 +31,7 @@ describe('volumes in containers', { skip: cannotMount || whyNoContainers(), time
   let runtime: CriRuntime
 
   before(async () => {
-    containerd = await startTestContainerd({ podCidr: '10.201.7.0/24' })
+    containerd = await startTestContainerd()
     client = await containerd.client()
     const found = await findCgroups(nodeFiles)
     assert.ok(found)

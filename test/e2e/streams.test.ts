@@ -54,7 +54,7 @@ const web: V1Container = {
 
 if (!skip) {
   before(async () => {
-    containerd = await startTestContainerd({ podCidr: '10.203.7.0/24' })
+    containerd = await startTestContainerd()
     criClient = await containerd.client()
     runtime = await CriRuntime.start({
       ...{ client: criClient, clock: systemClock, logger: silentLogger, files: nodeFiles },

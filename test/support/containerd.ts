@@ -1,5 +1,6 @@
 /** A private containerd for a test: everything of it lies in a directory of its own and is gone afterwards. */
 import { spawnSync } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,6 +22,7 @@ export type TestContainerd = AsyncDisposable & {
   readonly directory: string
   /** The interface of its pods' network. */
   readonly bridge: string
+  readonly podCidr: string
   /** The group for its pods' processes; removed in the end. */
   readonly podCgroup: string
   client(): Promise<CriClient>
@@ -56,8 +58,8 @@ function whyNoRights(): string | false {
   return false
 }
 
-/** With the test images; `podCidr` must be another one for each of those that run at the same time. */
-export async function startTestContainerd({ podCidr }: { podCidr: string }): Promise<TestContainerd> {
+/** With the test images. Pods have addresses that nobody else on the machine has, unless a range is given. */
+export async function startTestContainerd({ podCidr = freePodCidr() }: { podCidr?: string } = {}): Promise<TestContainerd> {
   const directory = mkdtempSync(join(tmpdir(), 'tn-cri-'))
   const cniConfigDirectory = join(directory, 'cni')
   const bridge = bridgeNameOf(directory)
@@ -116,6 +118,7 @@ export async function startTestContainerd({ podCidr }: { podCidr: string }): Pro
     socket,
     directory,
     bridge,
+    podCidr,
     podCgroup,
     client: () => CriClient.connect(socket),
     async kill() {
@@ -124,6 +127,15 @@ export async function startTestContainerd({ podCidr }: { podCidr: string }): Pro
     },
     start,
     [Symbol.asyncDispose]: dispose,
+  }
+}
+
+/** By chance, since others may look at the same time. */
+function freePodCidr(): string {
+  const taken = spawnSync('ip', ['-4', 'route'], { encoding: 'utf8' }).stdout ?? ''
+  for (;;) {
+    const prefix = `10.201.${randomInt(256)}.`
+    if (!taken.includes(prefix)) return `${prefix}0/24`
   }
 }
 
