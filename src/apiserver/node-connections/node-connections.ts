@@ -21,6 +21,8 @@ export type NodeConnectionSettings = {
   kubeletPreferredAddressTypes?: readonly string[]
   /** Where the agent of a node on this machine listens, though the node's address is another; undefined for the others. */
   hostOf?(nodeName: string): string | undefined
+  /** The authority that the certificates of those come from. */
+  ownAuthority?: string
   /** Nodes in this process, which have no server that listens. Undefined for the others. */
   connectNode?(nodeName: string): ((exchange: HttpExchange) => void) | undefined
 }
@@ -46,7 +48,7 @@ export type NodeConnection = {
 /** The server's way to the agents of nodes. */
 export class NodeConnections implements Disposable {
   readonly #options: NodeConnectionsOptions
-  #clients: { verified: UpgradeClient; unverified: UpgradeClient } | undefined
+  #clients: Record<'verified' | 'unverified' | 'ofOwn', UpgradeClient> | undefined
   #pods: UpgradeClient | undefined
 
   constructor(options: NodeConnectionsOptions) {
@@ -66,7 +68,8 @@ export class NodeConnections implements Disposable {
       return { address, port, backend, unverified: backend, takesWebSockets: true, isInProcess: true }
     }
     const own = settings.hostOf?.(nodeName)
-    const { verified, unverified } = this.#nodeClients()
+    const { verified: strict, unverified, ofOwn } = this.#nodeClients()
+    const verified = own === undefined ? strict : ofOwn
     const host = joinedHostPort(own ?? address(), String(port))
     return {
       address,
@@ -90,8 +93,7 @@ export class NodeConnections implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#clients?.verified[Symbol.dispose]()
-    this.#clients?.unverified[Symbol.dispose]()
+    for (const client of Object.values(this.#clients ?? {})) client[Symbol.dispose]()
     this.#pods?.[Symbol.dispose]()
   }
 
@@ -99,9 +101,11 @@ export class NodeConnections implements Disposable {
     if (this.#clients === undefined) {
       const { identity, makeClient, settings } = this.#options
       const { certificatePem: cert, privateKeyPem: key } = identity()
-      const ca = settings.kubeletCertificateAuthority
+      const { kubeletCertificateAuthority, ownAuthority } = settings
       const unverified = makeClient({ cert, key, insecureSkipVerify: true })
-      this.#clients = { verified: ca === undefined ? unverified : makeClient({ cert, key, ca }), unverified }
+      const trusting = (ca: string | string[] | undefined) => (ca === undefined ? unverified : makeClient({ cert, key, ca }))
+      const verified = trusting(kubeletCertificateAuthority)
+      this.#clients = { unverified, verified, ofOwn: ownAuthority === undefined ? verified : trusting(ownAuthority) }
     }
     return this.#clients
   }

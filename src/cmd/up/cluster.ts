@@ -92,6 +92,8 @@ export async function addClusterComponents(
     name: 'apiserver',
     async start() {
       if (store === undefined || keys === undefined) throw new Error('the store and the keys come first')
+      const { kubeletCertificateAuthority: authorityFile } = options
+      const authority = authorityFile === '' ? undefined : await files.readText(authorityFile)
       running = await runApiServer({
         store,
         keys,
@@ -114,6 +116,9 @@ export async function addClusterComponents(
         sharesStore: options.store.startsWith('etcd'),
         hostName: thisMachine().hostname,
         nodeConnections: {
+          ...(authority === undefined ? {} : { kubeletCertificateAuthority: authority }),
+          kubeletPreferredAddressTypes: options.kubeletPreferredAddressTypes,
+          ownAuthority: keys.authority('ca').certificatePem,
           // The agent of the cluster's own node listens where the API server does.
           hostOf: (name) => (name === ownNode ? ownNodeHost : undefined),
           connectNode: (name) => connectSimulatedNode?.(name),

@@ -2,6 +2,7 @@ import { thisMachine } from '#base/machine.ts'
 import { defineOptions, list, type OptionValues, onOff, text, wholeNumber } from '#base/options.ts'
 import { authenticationOptions, serviceAccountOptions } from '#cmd/up/options/authentication.ts'
 import { authorizationOptions } from '#cmd/up/options/authorization.ts'
+import { nodeOptions } from '#cmd/up/options/nodes.ts'
 import { objectOptions } from '#cmd/up/options/objects.ts'
 import { requestOptions } from '#cmd/up/options/requests.ts'
 
@@ -43,6 +44,7 @@ export const upOptions = defineOptions({
   ...authenticationOptions,
   ...serviceAccountOptions,
   ...authorizationOptions,
+  ...nodeOptions,
   ...objectOptions,
   ...requestOptions,
   logLevel: text('how much is logged', { placeholder: 'LEVEL', default: 'warn', choices: ['debug', 'info', 'warn', 'error'] }),
