@@ -52,6 +52,9 @@ function whyNoRights(): string | false {
   const group = ['/sys/fs/cgroup/memory', '/sys/fs/cgroup'].find((path) => existsSync(path))
   try {
     rmdirSync(mkdtempSync(`${group}/tn-test-`))
+    // With cgroup v2 a group that has processes of its own, such as that of a container around us, hands nothing on.
+    const handedOn = '/sys/fs/cgroup/cgroup.subtree_control'
+    if (existsSync(handedOn)) writeFileSync(handedOn, '+memory')
   } catch {
     return 'cgroups cannot be made here'
   }
