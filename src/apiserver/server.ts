@@ -32,6 +32,7 @@ import { storagePrefix } from '#apiserver/registry/storage-key.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import { Metrics } from '#base/metrics.ts'
+import { ownBytes } from '#base/own-bytes.ts'
 import type { Random } from '#base/random.ts'
 import type { Store } from '#store/store.ts'
 
@@ -109,7 +110,7 @@ export class ApiServer {
         transformer: options.transformer?.(definition.group, definition.plural),
         encode(object) {
           const canonical = canonicalize(object, definition.schema)
-          return { canonical, value: Buffer.from(jsonText(canonical)) }
+          return { canonical, value: ownBytes(jsonText(canonical)) }
         },
         hooks: this.#hooksOf(definition),
         ...this.#leaseOf(definition),

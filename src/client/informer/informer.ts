@@ -30,6 +30,8 @@ export type InformerOptions<T extends KubernetesObject> = Pick<ListOptions, 'nam
   resyncMs?: number
   /** Asks for the present state as events of the watch instead of a list. Falls back to lists by itself. */
   prefersWatchList?: boolean
+  /** Drops who manages which field, which nobody here reads: it is more than half of many objects. */
+  forgetsManagers?: boolean
   /** Freezes objects, so that a handler that changes one is found out. */
   freezesObjects?: boolean
 }
@@ -200,7 +202,8 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     this.#saw(version)
   }
 
-  #put(key: string, object: T): void {
+  #put(key: string, seen: T): void {
+    const object = this.#options.forgetsManagers ? withoutManagers(seen) : seen
     if (this.#options.freezesObjects) deepFreeze(object)
     const previous = this.#store.set(key, object)
     for (const handler of this.#handlers) {
@@ -259,4 +262,10 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
       ...(fieldSelector === undefined ? {} : { fieldSelector }),
     }
   }
+}
+
+function withoutManagers<T extends KubernetesObject>(object: T): T {
+  if (object.metadata?.managedFields === undefined) return object
+  const { managedFields: _, ...metadata } = object.metadata
+  return { ...object, metadata }
 }

@@ -9,7 +9,7 @@ export class PodFeed implements PodSource {
   readonly #listeners = new Map<string, PodListener>()
 
   constructor(options: Omit<InformerOptions<V1Pod>, 'kind'>) {
-    this.#informer = new Informer({ ...options, kind: Pod })
+    this.#informer = new Informer({ forgetsManagers: true, ...options, kind: Pod })
     this.#informer.addIndex('node', ({ spec }) => (spec.nodeName ? [spec.nodeName] : []))
     this.#informer.addHandler({
       onAdd: (pod) => this.#listenerOf(pod)?.onPod(pod),
