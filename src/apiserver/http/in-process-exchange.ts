@@ -26,7 +26,7 @@ export function inProcess(
 ): (request: InProcessRequest) => Promise<InProcessResponse> {
   return (request) =>
     new Promise((resolve, reject) => {
-      const exchange = new InProcessExchange(request, connection, resolve)
+      const exchange = new InProcessExchange(request, connection, resolve, reject)
       const { signal } = request
       if (signal !== undefined) {
         if (signal.aborted) return reject(signal.reason)
@@ -50,6 +50,7 @@ export class InProcessExchange implements HttpExchange {
   readonly httpVersion = '2'
   readonly #body: Uint8Array | string | undefined
   readonly #resolve: (response: InProcessResponse) => void
+  readonly #reject: (error: unknown) => void
   readonly #closers: (() => void)[] = []
   #isClosed = false
   #turns: OwnTurns | undefined
@@ -58,6 +59,7 @@ export class InProcessExchange implements HttpExchange {
     { method, target, headers = {}, body }: InProcessRequest,
     connection: HttpConnection,
     resolve: (response: InProcessResponse) => void,
+    reject: (error: unknown) => void,
   ) {
     this.method = method
     this.target = target
@@ -65,13 +67,19 @@ export class InProcessExchange implements HttpExchange {
     this.connection = connection
     this.#body = body
     this.#resolve = resolve
+    this.#reject = reject
   }
 
   /** Begins in its turn, unless it is given up before; what is answered waits for one as well. */
   begin(turns: OwnTurns, serve: () => void): void {
     this.#turns = turns
     turns.take(() => {
-      if (!this.#isClosed) serve()
+      if (this.#isClosed) return
+      try {
+        serve()
+      } catch (error) {
+        this.#reject(error)
+      }
     })
   }
 
