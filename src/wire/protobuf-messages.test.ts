@@ -65,3 +65,17 @@ test('a transaction keeps everything on its way', () => {
   assert.equal(read.success[0]?.requestRange, undefined)
   assert.equal(read.failure[0]?.requestRange?.limit, 1)
 })
+
+test('maps are read as they were written, by others too', () => {
+  const { Labelled } = describeMessages({ Labelled: 'labels:1:map name:2:string' })
+  const { root } = protobuf.parse('syntax = "proto3"; message Labelled { map<string, string> labels = 1; string name = 2; }')
+  const other = root.lookupType('Labelled')
+  const value = { labels: { app: 'web', empty: '', 'ä/b': 'ü' }, name: 'x' }
+  assert.deepEqual(decodeMessage(Labelled, encodeMessage(Labelled, value)), value)
+  assert.deepEqual(decodeMessage(Labelled, other.encode(value).finish()), value)
+  assert.deepEqual(other.toObject(other.decode(encodeMessage(Labelled, value))), value)
+  assert.deepEqual(decodeMessage(Labelled, Buffer.alloc(0)), { labels: {}, name: '' })
+  // A key that would change the object itself if it were assigned.
+  const { labels } = decodeMessage(Labelled, Buffer.from('\x0a\x0e\x0a\x09__proto__\x12\x01x', 'latin1')) as { labels: object }
+  assert.deepEqual(Object.keys(labels), ['__proto__'])
+})
