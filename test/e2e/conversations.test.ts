@@ -12,6 +12,7 @@ import { seededRandom } from '#base/random.ts'
 import { nodeUpgradeClient } from '#base/upgrade-client.ts'
 import { SpdyConnection } from '#wire/spdy/connection.ts'
 import { FakeRuntimeStreams, pretendingRuntime } from '../support/fake-runtime-streams.ts'
+import { installedKubectls } from '../support/kubectl.ts'
 import { type NodeWithServer, startNodeWithServer } from '../support/node-with-server.ts'
 
 let fake: FakeRuntimeStreams
@@ -201,6 +202,18 @@ function throughPort(connection: SpdyConnection): Promise<string> {
       resolve(heard)
     }
     data.write(Buffer.from('hello'))
+  })
+}
+
+for (const { path: kubectl, version } of installedKubectls().filter((_, index, all) => index === 0 || index === all.length - 1)) {
+  test(`kubectl ${version} is content with our end of SPDY`, async () => {
+    const echoed = await node.run(kubectl, ['exec', '-i', 'p', '--', 'echo'], 'x'.repeat(100_000))
+    assert.deepEqual(echoed, { exitCode: 0, stdout: 'x'.repeat(100_000), stderr: '' })
+    const failed = await node.run(kubectl, ['exec', 'p', '--', 'exit', '7'])
+    assert.deepEqual(failed, { exitCode: 7, stdout: 'to out', stderr: 'to errcommand terminated with exit code 7\n' })
+    const refused = await node.run(kubectl, ['exec', 'p', '--', 'refuse'])
+    assert.match(refused.stderr, /not for us/)
+    assert.equal(refused.exitCode, 1)
   })
 }
 

@@ -89,7 +89,10 @@ export class KubeletServer {
   /** Finds out who asks, and whether they may, and answers. */
   handle = (exchange: HttpExchange): void => {
     this.#settle(exchange, async () => {
-      const caller = await this.#authentication.callerOf(exchange)
+      const caller = await this.#authentication.callerOf(exchange).catch((error: unknown) => {
+        this.#options.logger.warn('who calls the node could not be found out', { error: String(error) })
+        return undefined
+      })
       if (caller === undefined) throw new Refusal(401, 'Unauthorized')
       await this.#mustBeAllowed(caller, exchange)
       await this.#answer(exchange)

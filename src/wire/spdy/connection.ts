@@ -23,6 +23,7 @@ export class SpdyStream {
   readonly id: number
   readonly headers: SpdyHeaders
   readonly #connection: SpdyConnection
+  readonly #agree: () => void
   #hasEnded = false
   #otherHasEnded = false
   #isOver = false
@@ -33,15 +34,18 @@ export class SpdyStream {
   /** The stream was broken off by the other end, or with the connection. Comes before `onEnd`. */
   onReset: () => void = () => {}
 
-  constructor(connection: SpdyConnection, id: number, headers: SpdyHeaders) {
+  /** `agree` tells the other end that its stream is taken; data that came before that would be lost on it. */
+  constructor(connection: SpdyConnection, id: number, headers: SpdyHeaders, agree: () => void = () => {}) {
     this.#connection = connection
     this.id = id
     this.headers = headers
+    this.#agree = agree
   }
 
   /** False when the connection is behind. */
   write(data: Uint8Array): boolean {
     if (this.#hasEnded || this.#isOver) return true
+    this.#agree()
     return this.#connection.sendData(this.id, data)
   }
 
@@ -49,6 +53,7 @@ export class SpdyStream {
   end(): void {
     if (this.#hasEnded || this.#isOver) return
     this.#hasEnded = true
+    this.#agree()
     this.#connection.sendEnd(this.id)
     if (this.#otherHasEnded) this.#connection.forget(this.id)
   }
@@ -219,14 +224,20 @@ export class SpdyConnection {
       return
     }
     this.#lastForeignId = streamId
-    const stream = new SpdyStream(this, streamId, headers)
+    let hasAgreed = false
+    const agree = () => {
+      if (hasAgreed) return
+      hasAgreed = true
+      this.send({ type: 'synReply', streamId, isLast: false, headerBlock: this.#headerWriter.write({}) })
+    }
+    const stream = new SpdyStream(this, streamId, headers, agree)
     this.#streams.set(streamId, stream)
     if (!this.#onStream(stream)) {
       this.#streams.delete(streamId)
       this.send({ type: 'reset', streamId, status: resetStatus.refused })
       return
     }
-    this.send({ type: 'synReply', streamId, isLast: false, headerBlock: this.#headerWriter.write({}) })
+    agree()
     if (isLast) stream.finish(false)
   }
 

@@ -193,6 +193,29 @@ test('a refused stream is reset, and so are all when the connection ends', async
   assert.equal(client.isClosed, true)
 })
 
+test('who answers at once has agreed to the stream first', async () => {
+  const [left, right] = duplexPair()
+  const frames: string[] = []
+  const reader = new FrameReader()
+  const over = new Promise<void>((resolve) => {
+    left.on('data', (bytes: Buffer) => {
+      for (const { type } of reader.read(bytes)) frames.push(type)
+      if (frames.length === 3) resolve()
+    })
+  })
+  new SpdyConnection({
+    ...{ socket: right, role: 'server' },
+    onStream(stream) {
+      stream.write(Buffer.from('early'))
+      stream.end()
+      return true
+    },
+  })
+  left.write(encodedFrame({ type: 'synStream', streamId: 1, isLast: false, headerBlock: new HeaderWriter().write({}) }))
+  await over
+  assert.deepEqual(frames, ['synReply', 'data', 'data'])
+})
+
 test('pings of the other end are answered, and nonsense ends the connection', async () => {
   const [left, right] = duplexPair()
   const server = new SpdyConnection({ socket: right, role: 'server' })
