@@ -59,6 +59,7 @@ export class InformerFeed implements Disposable {
     for (const kind of watchedKinds) {
       const informer = new Informer({
         ...options,
+        forgetsManagers: true,
         kind: watchedResources[kind] as unknown as ResourceDefinition,
         ...(kind === 'Pod' ? { fieldSelector: livePods } : {}),
       })

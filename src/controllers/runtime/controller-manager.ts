@@ -40,7 +40,7 @@ export class ControllerManager {
   constructor(options: ControllerManagerOptions) {
     this.#options = options
     this.#metrics = new QueueMetrics(options.metrics ?? new Metrics())
-    this.#informers = new Informers({ ...options, freezesObjects: options.freezesObjects ?? false })
+    this.#informers = new Informers({ ...options, forgetsManagers: true, freezesObjects: options.freezesObjects ?? false })
   }
 
   get informers(): Informers {
