@@ -28,6 +28,7 @@ import type { KubeletConfiguration } from '#kubelet/configuration/kubelet-config
 import { hookRunner } from '#kubelet/hooks/hook-runner.ts'
 import { ImageManager } from '#kubelet/images/image-manager.ts'
 import { criImages } from '#kubelet/images/image-service.ts'
+import { ensureSandboxImage } from '#kubelet/images/import-image.ts'
 import { nodeCredentials } from '#kubelet/images/node-credentials.ts'
 import { nodeImages } from '#kubelet/images/node-images.ts'
 import { pullSecretsOf } from '#kubelet/images/pull-secrets.ts'
@@ -103,8 +104,13 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
   await using begun = new AsyncDisposableStack()
   const cri = begun.use(await CriClient.connect(socket))
   const facts = await thisHost.facts()
-  const cgroups = configuration.cgroupsPerQOS ? await findCgroups(files) : undefined
+  await ensureSandboxImage(cri, facts.architecture === 'arm64' ? 'arm64' : 'amd64', { files, clock }).catch((error: unknown) =>
+    // Runtimes other than containerd take no images this way; they fetch their own.
+    logger.info('the runtime was not given an image for sandboxes', { error: String(error) }),
+  )
+  const found = configuration.cgroupsPerQOS ? await findCgroups(files) : undefined
   const root = options.podCgroup ?? `${configuration.cgroupRoot.replace(/^\/|\/$/g, '')}/kubepods`.replace(/^\//, '')
+  const cgroups = found === undefined ? undefined : new PodCgroups({ cgroups: found, logger, root })
   const runtime = await CriRuntime.start({
     ...{ client: cri, clock, logger, files },
     capacity: { memoryBytes: facts.memoryBytes, hugePageSizes: hugePageSizes(facts.hugePages.keys()) },
@@ -112,7 +118,7 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
       seccompDirectory: `${rootDirectory}/seccomp`,
       defaultSeccomp: configuration.seccompDefault ? 'RuntimeDefault' : 'Unconfined',
     },
-    ...(cgroups === undefined ? {} : { cgroups: new PodCgroups({ cgroups, logger, root }) }),
+    ...(cgroups === undefined ? {} : { cgroups }),
     logRotation: {
       maxBytes: wholeValueOf(configuration.containerLogMaxSize),
       maxFiles: configuration.containerLogMaxFiles,
@@ -145,7 +151,10 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
   begun.defer(() => feed.stop())
   const present = feed.start().then(async () => {
     const others = [...(await runtime.podUids()), ...(agent?.pods ?? []).map(({ metadata }) => metadata.uid ?? '')]
-    await surroundings.resume(feed.podsOn(name), others)
+    const pods = feed.podsOn(name)
+    await surroundings.resume(pods, others)
+    const known = new Set([...others, ...pods.map(({ metadata }) => metadata.uid ?? '')])
+    await cgroups?.removeOrphans((uid) => known.has(uid))
   })
   present.catch(() => {})
   const server = new KubeletServer({

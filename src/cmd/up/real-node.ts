@@ -5,7 +5,7 @@ import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import { nodeIdentities, nodeServingName } from '#apiserver/pki/identities.ts'
 import type { RunningApiServer } from '#apiserver/run-api-server.ts'
 import { nodeHttpClient } from '#base/http-client.ts'
-import { thisMachine, thisProcess } from '#base/machine.ts'
+import { thisMachine } from '#base/machine.ts'
 import { Metrics } from '#base/metrics.ts'
 import { nodeProcesses } from '#base/processes.ts'
 import { type ClusterSeams, ownNodeHost } from '#cmd/up/cluster.ts'
@@ -14,10 +14,8 @@ import { clientOfNode } from '#cmd/up/nodes.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
 import { kubernetesVersion } from '#cmd/version.ts'
 import { defaultKubeletConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
-import { ensureSandboxImage } from '#kubelet/images/import-image.ts'
 import { sandboxImageName } from '#kubelet/images/sandbox-image.ts'
 import { type RunningNode, startNode } from '#kubelet/run-node.ts'
-import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
 import { startContainerd } from '#kubelet/runtimes/cri/private-containerd.ts'
 import { bridgeNameOf, layBridgeNetwork } from '#network/bridge-network.ts'
 
@@ -90,9 +88,8 @@ export async function startRealNode(
 async function keepContainerd(directory: string, cniConfigDirectory: string, { files, clock, logger }: ClusterSeams) {
   const seams = { files, clock, logger, processes: nodeProcesses }
   const start = () => startContainerd({ directory, sandboxImage: sandboxImageName, cniConfigDirectory }, seams)
-  let { socket, pid } = await start()
-  using client = await CriClient.connect(socket)
-  await ensureSandboxImage(client, thisProcess.platform.endsWith('arm64') ? 'arm64' : 'amd64', seams)
+  const started = await start()
+  let { pid } = started
   let isStarting = false
   const timer = clock.every(aliveCheckMs, async () => {
     if (isStarting || nodeProcesses.isAlive(pid)) return
@@ -106,7 +103,7 @@ async function keepContainerd(directory: string, cniConfigDirectory: string, { f
       isStarting = false
     }
   })
-  return { socket, stop: () => timer.cancel() }
+  return { socket: started.socket, stop: () => timer.cancel() }
 }
 
 /** What the node is known by is an address that its pods can reach too, where the machine has one. */
