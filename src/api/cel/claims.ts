@@ -67,7 +67,10 @@ export function textsOf(value: Value): string[] | undefined {
 /** Whether it looks at `claims.NAME`. */
 export function usesClaim({ checked }: Program, claim: string): boolean {
   const isClaims = (expression: Expression | undefined): boolean => expression?.kind === 'identifier' && expression.name === 'claims'
+  const seen = new Set<Expression>()
   const visit = (expression: Expression): boolean => {
+    if (seen.has(expression)) return false
+    seen.add(expression)
     switch (expression.kind) {
       case 'select':
         return (isClaims(expression.operand) && expression.field === claim) || visit(expression.operand)

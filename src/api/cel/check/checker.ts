@@ -43,6 +43,9 @@ export type CheckOptions = {
   readonly isHomogeneous: boolean
 }
 
+/** More is not shown. */
+const maxIssues = 100
+
 /** Throws CelCompileError. */
 export function checkExpression(text: string, expression: Expression, options: CheckOptions): Checked {
   const checker = new Checker(options)
@@ -58,6 +61,7 @@ class Checker {
   readonly #names = new Map<object, string>()
   readonly #calls = new Map<object, CallReference>()
   readonly #scopes: Map<string, CelType>[] = []
+  readonly #found = new Map<object, readonly Issue[]>()
   #known = new Substitutions()
   #unknownCount = 0
 
@@ -71,8 +75,16 @@ class Checker {
   }
 
   check(expression: Expression): CelType {
+    // A macro may put one part at two places; looking at it twice, and at what is in it twice each time, would take forever.
+    const known = this.#types.get(expression)
+    if (known !== undefined) {
+      if (this.issues.length < maxIssues) this.issues.push(...(this.#found.get(expression) ?? []))
+      return known
+    }
+    const before = this.issues.length
     const type = this.#typeOf(expression)
     this.#types.set(expression, type)
+    if (this.issues.length > before) this.#found.set(expression, this.issues.slice(before))
     return type
   }
 

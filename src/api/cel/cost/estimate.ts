@@ -26,6 +26,7 @@ const none: Range = { min: unlimited, max: 0 }
 class Estimation {
   readonly #checked: Checked
   readonly #sizes: SizeEstimator
+  readonly #costs = new Map<Expression, Range>()
   readonly #paths = new Map<Expression, readonly string[]>()
   readonly #known = new Map<Expression, Range>()
   readonly #entries = new Map<Expression, EntrySizes>()
@@ -37,6 +38,10 @@ class Estimation {
   }
 
   cost(expression: Expression): Range {
+    return this.#costs.getOrInsertComputed(expression, () => this.#costOf(expression))
+  }
+
+  #costOf(expression: Expression): Range {
     switch (expression.kind) {
       case 'literal':
         return nothing

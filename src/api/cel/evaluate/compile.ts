@@ -25,6 +25,7 @@ export class Compiler {
   readonly #isVariable: (name: string) => boolean
   /** Names of loop variables, the innermost last, each with its slot. */
   readonly #scope: { name: string; slot: number }[] = []
+  readonly #runs = new Map<Expression, Run>()
   slotCount = 0
 
   constructor(checked: Checked, types: TypeProvider, isVariable: (name: string) => boolean) {
@@ -33,7 +34,12 @@ export class Compiler {
     this.#isVariable = isVariable
   }
 
+  /** What a macro put at two places is compiled once. */
   compile(expression: Expression): Run {
+    return this.#runs.getOrInsertComputed(expression, () => this.#compiled(expression))
+  }
+
+  #compiled(expression: Expression): Run {
     switch (expression.kind) {
       case 'literal': {
         const value = literalValue(expression.literal)

@@ -37,8 +37,13 @@ function lastIndexOf(text: string, part: string, from: bigint | undefined): bigi
 const isAt = (points: readonly string[], wanted: readonly string[], at: number): boolean =>
   wanted.every((point, index) => points[at + index] === point)
 
+/** Prices go by what is read, not by what is made of it. */
+const maxLength = 50_000_000
+
 function replaced(text: string, old: string, by: string, limit: bigint): string {
   if (limit === 0n) return text
+  const places = old === '' ? text.length + 1 : text.length / old.length
+  if (places * by.length > maxLength) throw new CelError('the replaced text is too long')
   if (limit < 0n && old !== '') return text.replaceAll(old, () => by)
   const parts = old === '' ? ['', ...text] : text.split(old)
   let result = parts[0] ?? ''

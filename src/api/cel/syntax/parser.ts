@@ -45,7 +45,7 @@ export function parseExpression(text: string, options: ParseOptions): Expression
   } catch (error) {
     if (!(error instanceof Stuck)) throw error
     if (error.message !== '') throw new CelCompileError(text, [...issues, { message: error.message, offset: undefined }])
-    throw new CelCompileError(text, [...issues, ...syntaxIssues(tokens, text)])
+    throw new CelCompileError(text, [...issues, ...syntaxIssues(tokens, text, parser.next)])
   }
 }
 
@@ -67,6 +67,10 @@ class Parser {
     return expression
   }
 
+  /** Where it stands. */
+  get next(): Token {
+    return this.#tokens[Math.min(this.#index, this.#tokens.length - 1)] as Token
+  }
   get #next(): Token {
     return this.#tokens[this.#index] as Token
   }

@@ -11,13 +11,22 @@ export type Prediction = { readonly option: number } | { readonly stuckAt: numbe
 
 const maxPaths = 5000
 
+/** Is told how many ways were looked at, and throws when it is enough. */
+export type Spend = (paths: number) => void
+
 /** `options` are the states the ways begin in; `tokens` begin where the parser stands. */
-export function predict(grammar: Grammar, options: readonly (State | undefined)[], tokens: (ahead: number) => TokenType): Prediction {
+export function predict(
+  grammar: Grammar,
+  options: readonly (State | undefined)[],
+  tokens: (ahead: number) => TokenType,
+  spend: Spend,
+): Prediction {
   let paths = closure(
     grammar,
     options.flatMap((state, option) => (state === undefined ? [] : [{ state, option, stack: undefined, isOutside: false }])),
   )
   for (let ahead = 0; ; ahead++) {
+    spend(paths.length)
     const type = tokens(ahead)
     const moved = paths.flatMap((path) =>
       path.state.moves.flatMap(({ to, tokens: types }) => (types?.has(type) ? [{ ...path, state: to }] : [])),

@@ -6,6 +6,8 @@ import type { Issue } from '#api/cel/syntax/source.ts'
 
 const recoveryLimit = 30
 const reportLimit = 100
+/** Whoever sends a long text that is no expression need not be told everything about it. */
+const workLimit = 300_000
 
 /** Thrown inside only: the rule cannot go on here. */
 class Mismatch extends Error {
@@ -19,14 +21,17 @@ class Mismatch extends Error {
 }
 class GivenUp extends Error {}
 
-export function syntaxIssues(tokens: readonly Token[], text: string): Issue[] {
+/** `stuck` is where the parser did not get any further. */
+export function syntaxIssues(tokens: readonly Token[], text: string, stuck: Token): Issue[] {
   const reader = new Reader(tokens, text)
   try {
     reader.call('start', 0, undefined)
   } catch (error) {
-    if (!(error instanceof GivenUp)) throw error
+    // Deep texts end the stack.
+    if (!(error instanceof GivenUp) && !(error instanceof RangeError)) throw error
   }
-  return reader.issues
+  if (reader.issues.length > 0) return reader.issues
+  return [{ message: `Syntax error: mismatched input '${shownText(stuck.text)}'`, offset: stuck.at }]
 }
 
 class Reader {
@@ -41,6 +46,7 @@ class Reader {
   #lastErrorIndex = -1
   #lastErrorStates = new Set<State>()
   #recoveries = 0
+  #work = 0
 
   constructor(tokens: readonly Token[], text: string) {
     this.#tokens = tokens
@@ -123,7 +129,7 @@ class Reader {
   }
 
   #chosen(options: readonly (State | undefined)[]): number {
-    const prediction = predict(grammar, options, (count) => this.#ahead(count).type)
+    const prediction = predict(grammar, options, (count) => this.#ahead(count).type, this.#spend)
     if ('option' in prediction) return prediction.option
     const offender = this.#ahead(prediction.stuckAt)
     const shown = `no viable alternative at input '${shownText(this.#between(prediction.stuckAt))}'`
@@ -131,6 +137,11 @@ class Reader {
       shown.replace(/^no viable alternative at input '.(true|false|null)'$/, "mismatched input '$1' expecting IDENTIFIER"),
       offender,
     )
+  }
+
+  readonly #spend = (paths: number): void => {
+    this.#work += paths
+    if (this.#work > workLimit) throw new GivenUp()
   }
 
   /** The text up to the offender; what was no token is not in it. */
