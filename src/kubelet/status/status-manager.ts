@@ -140,12 +140,19 @@ function outdated(error: unknown): undefined {
 /** Conditions and fields of others stay as the API has them. */
 export function mergedStatus(present: V1PodStatus, told: V1PodStatus): V1PodStatus {
   const { reason: _reason, message: _message, conditions = [], ...kept } = present
+  const isOver = told.phase === 'Failed' || told.phase === 'Succeeded'
+  // Whoever ends a pod before its time may say so; the node does when it was the one.
+  const disruption = isOver ? told.conditions?.find(({ type }) => type === disruptionTarget) : undefined
+  const others = conditions.filter(({ type }) => !ownConditions.includes(type))
   return {
     ...kept,
     ...told,
     conditions: [
-      ...conditions.filter(({ type }) => !ownConditions.includes(type)),
+      ...others.map((condition) => (condition.type === disruptionTarget ? (disruption ?? condition) : condition)),
+      ...(disruption !== undefined && !others.some(({ type }) => type === disruptionTarget) ? [disruption] : []),
       ...(told.conditions ?? []).filter(({ type }) => ownConditions.includes(type)),
     ],
   }
 }
+
+const disruptionTarget = 'DisruptionTarget'
