@@ -60,7 +60,10 @@ test('the packed package installs and starts a cluster that answers /livez', { t
 /** A user's program imports the package by name: it is checked by the types that come along, and run by the Node that comes along. */
 function usesLibrary(directory: string): void {
   const node = join(directory, 'node_modules', '.bin', 'node')
-  writeFileSync(join(directory, 'controller.mts'), readFileSync(join(import.meta.dirname, 'package', 'controller.ts')))
+  const program = readFileSync(join(import.meta.dirname, 'package', 'controller.ts'), 'utf8')
+  writeFileSync(join(directory, 'controller.mts'), program)
+  const documented = readFileSync(join(repository, 'docs', 'writing-a-controller.md'), 'utf8')
+  assert.ok(documented.includes(program.slice(program.indexOf('import {'))), 'docs/writing-a-controller.md shows another program')
   const options =
     '--ignoreConfig --noEmit --strict --exactOptionalPropertyTypes --skipLibCheck --module nodenext --target esnext --types node'
   const typeRoots = ['--typeRoots', join(repository, 'node_modules', '@types')]
