@@ -42,6 +42,7 @@ export class ClusterKeys {
   readonly #watch: Disposable
   #serviceAccountKeys: ServiceAccountKeys
   #renewal: Timer | undefined
+  #isOver = false
   #reload: Timer | undefined
   #busy: Promise<unknown> = Promise.resolve()
 
@@ -133,6 +134,7 @@ export class ClusterKeys {
   }
 
   [Symbol.dispose](): void {
+    this.#isOver = true
     this.#watch[Symbol.dispose]()
     this.#renewal?.cancel()
     this.#reload?.cancel()
@@ -197,6 +199,8 @@ export class ClusterKeys {
   }
 
   #schedule(): void {
+    // What was under way when this ended must not begin anew.
+    if (this.#isOver) return
     const due = [...this.#authorities.values(), ...[...this.#identities.values()].map(({ pair }) => pair)].map(renewAtMs)
     const delayMs = Math.min(...due) - this.#now()
     this.#renewal?.cancel()
@@ -212,7 +216,7 @@ export class ClusterKeys {
     this.#exclusively(run).catch((error: unknown) => {
       this.#options.log.error(`${action} failed`, { error })
       this.#renewal?.cancel()
-      this.#renewal = this.#options.clock.after(longestSleepMs, () => this.#schedule())
+      if (!this.#isOver) this.#renewal = this.#options.clock.after(longestSleepMs, () => this.#schedule())
     })
   }
 
