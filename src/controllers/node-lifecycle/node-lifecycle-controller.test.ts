@@ -192,6 +192,21 @@ test('a pod leaves a silent node when it tolerates that no longer; one that tole
   assert.deepEqual(await leaving(), ['never', 'short'])
 })
 
+test('labels that were beta once follow those that took their place', async () => {
+  await using cluster = await start()
+  const old = async () => {
+    const { labels = {} } = (await cluster.get(Node, '', 'node-1')).metadata
+    return [labels['beta.kubernetes.io/os'], labels['beta.kubernetes.io/arch']]
+  }
+  const stable = { 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'arm64' }
+  await cluster.client.patch(Node, { name: 'node-1' }, { metadata: { labels: stable } })
+  await cluster.advance({ seconds: 1 })
+  assert.deepEqual(await old(), ['linux', 'arm64'])
+  await cluster.client.patch(Node, { name: 'node-1' }, { metadata: { labels: { 'beta.kubernetes.io/os': 'other' } } })
+  await cluster.advance({ seconds: 1 })
+  assert.deepEqual(await old(), ['linux', 'arm64'])
+})
+
 test('every node gets a range of each family, and no two the same', async () => {
   await using cluster = await start({ nodeCount: 5 })
   await cluster.advance({ seconds: 1 })

@@ -26,7 +26,7 @@ import { sortedJson } from '#controllers/workload/sorted-json.ts'
 const name = 'node-lifecycle-controller'
 const names = { name, alias: 'nodelifecycle', serviceAccount: 'node-controller' }
 
-/** What a node says of itself is written into taints at once; those that drive pods away are left as they are here. */
+/** What a node says of itself is written into taints and labels at once; those that drive pods away are left as they are here. */
 const noScheduleTaints = defineController({
   ...names,
   alias: 'node_lifecycle_controller',
@@ -40,11 +40,30 @@ const noScheduleTaints = defineController({
       noExecute: wantedNoExecuteKey(each) === undefined ? undefined : presentNoExecuteKeys(each)[0],
     })
     if (!hasTaints(node, wanted(node))) await writeTaints(client, clock, node.metadata.name ?? '', wanted)
+    const labels = missingOldLabels(node)
+    if (Object.keys(labels).length > 0) await client.patch(Node, node.metadata, { metadata: { labels } })
   },
 })
 
-function tainting({ spec, status }: V1Node): string {
+/** What was beta once says the same as what took its place. */
+const oldLabels: Readonly<Record<string, string>> = {
+  'kubernetes.io/os': 'beta.kubernetes.io/os',
+  'kubernetes.io/arch': 'beta.kubernetes.io/arch',
+}
+
+function missingOldLabels({ metadata: { labels = {} } }: V1Node): Record<string, string> {
+  const missing: Record<string, string> = {}
+  for (const [name, old] of Object.entries(oldLabels)) {
+    const value = labels[name]
+    if (value !== undefined && labels[old] !== value) missing[old] = value
+  }
+  return missing
+}
+
+function tainting(node: V1Node): string {
+  const { spec, status } = node
   return sortedJson([
+    missingOldLabels(node),
     spec?.taints ?? [],
     spec?.unschedulable ?? false,
     (status?.conditions ?? []).map(({ type, status: value }) => [type, value]),
