@@ -6,7 +6,7 @@ import type { V1ContainerStatus, V1Pod, V1PodCondition } from '#api/core/v1/type
 import { compareQuantities } from '#api/meta/quantity.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import type { Client } from '#client/client.ts'
-import type { Act, ActedContainer, Expectation, PodBehaviour } from './pod-behaviours.ts'
+import type { Act, ActedContainer, Expectation, PodBehaviour, Resize } from './pod-behaviours.ts'
 import type { RuntimeRecord } from './recording-runtime.ts'
 
 export type Stage = {
@@ -25,7 +25,8 @@ export type Stage = {
   /** Lets time pass; true as soon as the condition holds, false when the time is over. */
   passes(ms: number, until: () => Promise<boolean>): Promise<boolean>
   killSandbox(podUid: string): Promise<void>
-  restartAgent(): Promise<void>
+  /** What is to happen happens while there is none. */
+  restartAgent(meanwhile: () => Promise<void>): Promise<void>
   /** Where things go wrong on purpose, everything takes longer, and events and orders are not to be relied upon. */
   readonly isRough?: boolean
   /** How many times longer than in a simulation things may take. */
@@ -108,12 +109,13 @@ async function perform(act: Act, play: Play): Promise<void> {
     const tookMs = stage.now() - (play.deletedMs ?? 0)
     const [least, most] = act.goneAfterMs
     assert.ok(tookMs >= least && (isRough || tookMs <= most * (stage.patience ?? 1)), `it took ${tookMs} ms`)
+  } else if ('restartsAgent' in act) {
+    const { resizes } = act
+    await stage.restartAgent(async () => {
+      if (resizes !== undefined) await resize(play, resizes)
+    })
   } else if ('resizes' in act) {
-    const pod = await client.get(Pod, namespace, name)
-    const containers = pod.spec.containers.map((each) =>
-      each.name === act.resizes.container ? { ...each, resources: act.resizes.resources } : each,
-    )
-    await client.patch(Pod, place, { spec: { containers } }, { subresource: 'resize' })
+    await resize(play, act.resizes)
   } else if ('occupies' in act) {
     await occupy(play, act.occupies)
   } else if ('changesImage' in act) {
@@ -126,8 +128,6 @@ async function perform(act: Act, play: Play): Promise<void> {
     await client.patch(Pod, place, { spec: { ephemeralContainers: [ephemeral] } }, { subresource: 'ephemeralcontainers' })
   } else if ('killsSandbox' in act) {
     await stage.killSandbox(uid)
-  } else if ('restartsAgent' in act) {
-    await stage.restartAgent()
   } else if ('started' in act) {
     if (!isRough) assert.deepEqual(record.started(uid), act.started)
   } else if ('asked' in act) {
@@ -142,6 +142,13 @@ async function perform(act: Act, play: Play): Promise<void> {
     })
     assert.ok(areTold, `told was: ${texts.join(' | ')}`)
   }
+}
+
+async function resize({ stage, name }: Play, { container, resources }: Resize): Promise<void> {
+  const { client, namespace } = stage
+  const pod = await client.get(Pod, namespace, name)
+  const containers = pod.spec.containers.map((each) => (each.name === container ? { ...each, resources } : each))
+  await client.patch(Pod, { namespace, name }, { spec: { containers } }, { subresource: 'resize' })
 }
 
 async function occupy({ stage, name }: Play, requests: Record<string, string>): Promise<void> {

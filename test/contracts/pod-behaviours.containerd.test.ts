@@ -112,8 +112,9 @@ async function containerdStage(): Promise<Stage & AsyncDisposable> {
       const { items } = await client.call('listPodSandbox', { filter: { labelSelector: { 'io.kubernetes.pod.uid': uid } } })
       for (const { id } of items) await client.call('stopPodSandbox', { podSandboxId: id })
     },
-    async restartAgent() {
+    async restartAgent(meanwhile) {
       current.stop()
+      await meanwhile()
       await clock.sleep(1500)
       current = await startAgent(containerd, ownCgroups, server, record)
     },

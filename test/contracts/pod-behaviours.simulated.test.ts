@@ -93,8 +93,9 @@ async function simulatedStage(seed?: number): Promise<Stage & AsyncDisposable> {
       return true
     },
     killSandbox: async (uid) => runtime.killSandbox(uid),
-    async restartAgent() {
+    async restartAgent(meanwhile) {
       stopAgent()
+      await meanwhile()
       await clock.advance(3000)
       current = await startAgent()
     },

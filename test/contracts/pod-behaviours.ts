@@ -37,6 +37,8 @@ export type Expectation = {
   allotted?: Record<string, Record<string, string>>
 }
 
+export type Resize = { container: string; resources: V1ResourceRequirements }
+
 export type Act =
   | { until: Expectation; withinMs?: number }
   /** For a while, which may be missed where the going is rough. */
@@ -45,14 +47,15 @@ export type Act =
   | { deletes: { graceSeconds?: number } }
   /** The time from the deletion until the pod is gone. */
   | { goneAfterMs: [least: number, most: number] }
-  | { resizes: { container: string; resources: V1ResourceRequirements } }
+  | { resizes: Resize }
   /** Another pod takes that much of the node's eight cores; with nothing, it is deleted. */
   | { occupies: Record<string, string> }
   /** Another image for the container. */
   | { changesImage: string }
   | { debugs: string }
   | { killsSandbox: true }
-  | { restartsAgent: true }
+  /** With a resize while it is away. */
+  | { restartsAgent: true; resizes?: Resize }
   /** Containers in the order they were started in. */
   | { started: readonly string[] }
   /** Containers in the order they were first asked to end in. */
@@ -425,5 +428,15 @@ export const podBehaviours: readonly PodBehaviour[] = [
     ...once,
     containers: [{ ...app, runsMs: 1500, exits: [4] }],
     acts: [{ stays: {}, forMs: 1000 }, { restartsAgent: true }, { until: { phase: 'Failed', states: { app: 'exited 4' } } }],
+  },
+  {
+    name: 'a resize that was asked for while no agent looked is done later',
+    containers: [{ ...app, resources: { requests: { cpu: '100m' } } }],
+    acts: [
+      whileRunning,
+      { restartsAgent: true, resizes: { container: 'app', resources: { requests: { cpu: '150m' } } } },
+      { until: { ...running, allotted: { app: { cpu: '150m' } }, restarts: { app: 0 }, conditions: { PodResizeInProgress: 'absent' } } },
+      { told: ['ResizeStarted Pod resize started: ', 'ResizeCompleted Pod resize completed: '] },
+    ],
   },
 ]

@@ -18,7 +18,8 @@ export function allottedBefore(pod: V1Pod): V1Pod {
   const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
   return withResources(pod, ({ name, resources }) => {
     const told = statuses.find((each) => each.name === name && each.containerID)
-    return told === undefined ? resources : resourcesIn(told)
+    // Agents of old told nothing of resources.
+    return told === undefined || (!told.allocatedResources && !told.resources) ? resources : resourcesIn(told)
   })
 }
 

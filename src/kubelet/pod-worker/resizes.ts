@@ -1,5 +1,4 @@
 /** What running containers have of what they shall have: cpu and memory may change while they run. */
-import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Container, V1Pod, V1ResourceRequirements } from '#api/core/v1/types.gen.ts'
 import { compareQuantities } from '#api/meta/quantity.ts'
 import type { NextSteps, WorkerMemory } from '#kubelet/pod-worker/pod-steps.ts'
@@ -50,20 +49,19 @@ export const haveSameResources = (one: V1ResourceRequirements | undefined, other
 
 /** Undefined where nobody has said otherwise: it has what it shall have. */
 function actuatedResources(
-  { status }: V1Pod,
+  { status, metadata }: V1Pod,
   { name }: V1Container,
   { id }: ObservedContainer,
   { actuated, previous }: WorkerMemory,
 ): V1ResourceRequirements | undefined {
   const known = actuated?.get(id)
   if (known !== undefined) return known
-  // An agent before this one may have ended in the middle of a resize.
   const told = previous ?? status
-  if (!told?.conditions?.some(({ type }) => type === 'PodResizeInProgress')) return undefined
+  // An agent before this one may have ended in the middle of a resize, or one was asked for while there was none.
+  const isResizing = told?.conditions?.some(({ type }) => type === 'PodResizeInProgress')
+  if (told === undefined || (!isResizing && told.observedGeneration === metadata.generation)) return undefined
   const statuses = [...(told.containerStatuses ?? []), ...(told.initContainerStatuses ?? [])]
-  return statuses.find((each) => each.name === name && each.containerID === id)?.resources
+  const { resources, allocatedResources } = statuses.find((each) => each.name === name && each.containerID === id) ?? {}
+  if (isResizing || resources === undefined) return resources
+  return { ...(allocatedResources ? { requests: allocatedResources } : {}), ...(resources.limits ? { limits: resources.limits } : {}) }
 }
-
-/** Ordinary init containers take part while they run; ephemeral ones never do. */
-export const isResizable = (pod: V1Pod, container: V1Container): boolean =>
-  pod.spec.containers.includes(container) || isSidecar(container) || (pod.spec.initContainers ?? []).includes(container)
