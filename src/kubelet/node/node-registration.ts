@@ -31,6 +31,8 @@ export type NodeRegistrationOptions = {
 
 const heartbeatMs = 300_000
 const checkMs = 10_000
+/** While the node is not ready, news may be good. */
+const unreadyCheckMs = 2000
 const firstRetryMs = 100
 const longestRetryMs = 7000
 
@@ -67,7 +69,7 @@ export class NodeRegistration {
       try {
         const node = await this.#register()
         // Nodes that start together shall not report together for ever after.
-        this.#checkAfter(this.#mayChange ? checkMs : heartbeatMs * (0.5 + random.float() / 2))
+        this.#checkAfter(this.#mayChange ? this.#nextCheckMs : heartbeatMs * (0.5 + random.float() / 2))
         return node
       } catch (error) {
         if (!isPatient || this.#isStopped) throw error
@@ -134,6 +136,11 @@ export class NodeRegistration {
     return nodeStatus(description, previous, formatTime(this.#options.clock.now()), this.#problems)
   }
 
+  get #nextCheckMs(): number {
+    if (!this.#mayChange) return heartbeatMs
+    return this.#problems.length > 0 ? unreadyCheckMs : checkMs
+  }
+
   get #problems(): NodeProblems {
     return this.#runtime?.problems ?? []
   }
@@ -150,7 +157,7 @@ export class NodeRegistration {
           throw error
         })
         .then(
-          () => this.#checkAfter(this.#mayChange ? checkMs : heartbeatMs),
+          () => this.#checkAfter(this.#nextCheckMs),
           (error: unknown) => {
             logger.warn('the status of a node could not be written', { node: node.name, error: String(error) })
             this.#checkAfter(checkMs)
