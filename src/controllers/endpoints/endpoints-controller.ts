@@ -6,6 +6,7 @@ import { semanticEqual } from '#api/meta/equality.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { addressesOf, familiesOf, hasHostname, isHeadless, isInEndpoints, targetPort } from '#controllers/endpointslice/pod-endpoints.ts'
 import { selects, servicesOfPod } from '#controllers/endpointslice/services-of-pod.ts'
+import { TriggerTimes, triggerTimeAnnotation } from '#controllers/endpointslice/trigger-times.ts'
 import { defineController } from '#controllers/runtime/define-controller.ts'
 import { on } from '#controllers/runtime/triggers.ts'
 import { isNamespaceTerminating, messageOf } from '#controllers/workload/pod-writes.ts'
@@ -15,6 +16,7 @@ import { sortedJson } from '#controllers/workload/sorted-json.ts'
 const managedBy = { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' }
 const overCapacity = 'endpoints.kubernetes.io/over-capacity'
 const limit = 1000
+const triggerTimes = new TriggerTimes()
 
 /** The older form of endpoint slices: one object for all addresses behind a service. */
 export const endpointsController = defineController({
@@ -24,7 +26,7 @@ export const endpointsController = defineController({
   for: Service,
   watches: [on(Pod, servicesOfPod), on(Endpoints, ({ metadata }) => [`${metadata.namespace}/${metadata.name}`])],
 
-  async reconcile(service, { cache, client, events }) {
+  async reconcile(service, { cache, client, events, key }) {
     const { spec, metadata } = service
     if (spec?.selector === undefined || spec.type === 'ExternalName' || isDeleting(service)) return
     const { namespace = '', name = '' } = metadata
@@ -33,14 +35,16 @@ export const endpointsController = defineController({
     const isCut = cutTo(subsets, limit)
     const labels = { ...metadata.labels, ...(isHeadless(service) ? { 'service.kubernetes.io/headless': '' } : {}), ...managedBy }
     const current = cache.get(Endpoints, namespace, name)
-    const { [overCapacity]: _cut, ...kept } = current?.metadata.annotations ?? {}
-    const annotations = { ...kept, ...(isCut ? { [overCapacity]: 'truncated' } : {}) }
+    const { [overCapacity]: _cut, [triggerTimeAnnotation]: when, ...kept } = current?.metadata.annotations ?? {}
+    const lasting = { ...kept, ...(isCut ? { [overCapacity]: 'truncated' } : {}) }
+    const triggered = triggerTimes.next(cache, key, service, pods)
     const isSame =
       current !== undefined &&
       semanticEqual(current.subsets ?? [], subsets) &&
       semanticEqual(current.metadata.labels ?? {}, labels) &&
-      semanticEqual(current.metadata.annotations ?? {}, annotations)
+      semanticEqual(current.metadata.annotations ?? {}, { ...lasting, ...(when === undefined ? {} : { [triggerTimeAnnotation]: when }) })
     if (isSame) return
+    const annotations = { ...lasting, ...triggered }
     const next: V1Endpoints = { metadata: { ...(current?.metadata ?? { namespace, name }), labels, annotations }, subsets }
     try {
       await (current === undefined ? client.create(Endpoints, next) : client.update(Endpoints, next))
@@ -56,7 +60,8 @@ export const endpointsController = defineController({
     }
   },
 
-  async reconcileGone(namespace, name, { cache, client }) {
+  async reconcileGone(namespace, name, { cache, client, key }) {
+    triggerTimes.forget(cache, key)
     if (cache.get(Endpoints, namespace, name)?.metadata.labels?.['endpoints.kubernetes.io/managed-by'] === undefined) return
     await client.delete(Endpoints, { namespace, name }).catch((error: unknown) => {
       if (!isNotFound(error)) throw error

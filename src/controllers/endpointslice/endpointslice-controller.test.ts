@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ReplicaSet } from '#api/apps/v1/replica-set.ts'
 import { Endpoints } from '#api/core/v1/endpoints.ts'
+import { Pod } from '#api/core/v1/pod/pod.ts'
 import { Service } from '#api/core/v1/service/service.ts'
 import { EndpointSlice } from '#api/discovery/v1/endpoint-slice.ts'
 import { FakeCluster } from '../../../test/support/fake-cluster.ts'
@@ -107,4 +108,25 @@ test('endpoints that a person wrote are mirrored as slices, and go with them', a
   await cluster.client.delete(Endpoints, { namespace: 'default', name: 'web' })
   await cluster.advance({ seconds: 2 })
   assert.deepEqual(await slices(cluster), [])
+})
+
+test('slices and endpoints tell when what they show had changed, and are not written for that alone', async () => {
+  await using cluster = await FakeCluster.start({ controllers })
+  await cluster.create(Service, aService())
+  await cluster.advance({ seconds: 10 })
+  const times = async () => [
+    (await slices(cluster))[0]?.metadata.annotations?.['endpoints.kubernetes.io/last-change-trigger-time'],
+    (await cluster.get(Endpoints, 'default', 'web')).metadata.annotations?.['endpoints.kubernetes.io/last-change-trigger-time'],
+  ]
+  const { creationTimestamp } = (await cluster.get(Service, 'default', 'web')).metadata
+  assert.deepEqual(await times(), [creationTimestamp, creationTimestamp])
+  await cluster.create(ReplicaSet, aReplicaSet(1))
+  await cluster.advance({ seconds: 10 })
+  const [pod] = await cluster.list(Pod, 'default')
+  const changed = pod?.status?.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime
+  assert.deepEqual(await times(), [changed, changed])
+  const version = (await slices(cluster))[0]?.metadata.resourceVersion
+  await cluster.client.patch(Service, { namespace: 'default', name: 'web' }, { metadata: { annotations: { any: 'thing' } } })
+  await cluster.advance({ seconds: 10 })
+  assert.equal((await slices(cluster))[0]?.metadata.resourceVersion, version)
 })

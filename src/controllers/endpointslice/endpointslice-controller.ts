@@ -10,6 +10,7 @@ import { addressesOf, familiesOf, hasHostname, isHeadless, isInEndpoints, target
 import { selects, servicesOfPod } from '#controllers/endpointslice/services-of-pod.ts'
 import { carryOut, type EndpointGroup, planSlices, portsKey, type SlicePlan } from '#controllers/endpointslice/slices.ts'
 import { topologyHints, wantsTopologyHints, zoneShares } from '#controllers/endpointslice/topology-hints.ts'
+import { TriggerTimes } from '#controllers/endpointslice/trigger-times.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { on } from '#controllers/runtime/triggers.ts'
@@ -20,6 +21,7 @@ export const managedByLabel = 'endpointslice.kubernetes.io/managed-by'
 export const serviceNameLabel = 'kubernetes.io/service-name'
 const controllerName = 'endpointslice-controller.k8s.io'
 const headlessLabel = 'service.kubernetes.io/headless'
+const triggerTimes = new TriggerTimes()
 const reserved: ReadonlySet<string> = new Set([managedByLabel, serviceNameLabel, headlessLabel])
 
 /** Keeps the addresses behind every service that selects pods. */
@@ -52,6 +54,7 @@ export const endpointSliceController = defineController({
     const { spec } = service
     if (spec?.selector === undefined || spec.type === 'ExternalName' || isDeleting(service)) return
     const pods = cache.list(Pod, service.metadata.namespace ?? '').filter((pod) => selects(service, pod))
+    const annotations = triggerTimes.next(cache, context.key, service, pods)
     const families = familiesOf(service)
     const existing = cache
       .byIndex(EndpointSlice, 'service', `${service.metadata.namespace}/${service.metadata.name}`)
@@ -62,7 +65,7 @@ export const endpointSliceController = defineController({
       const ofFamily = existing.filter((slice) => isOwnedBy(slice, service) && slice.addressType === family)
       const groups = groupsOf(service, pods, family, cache)
       hintAtZones(service, groups, ofFamily, family, context)
-      const part = planSlices(ofFamily, groups, draftOf(service, family), settings.maxEndpointsPerSlice, { keepsEmpty: true })
+      const part = planSlices(ofFamily, groups, draftOf(service, family, annotations), settings.maxEndpointsPerSlice, { keepsEmpty: true })
       plan.create.push(...part.create)
       plan.update.push(...part.update)
       plan.remove.push(...part.remove)
@@ -77,6 +80,9 @@ export const endpointSliceController = defineController({
       throw error
     }
   },
+
+  // The slices themselves go with their owner.
+  reconcileGone: async (_namespace, _name, { cache, key }) => triggerTimes.forget(cache, key),
 })
 
 export function addServiceIndex(cache: Cache): void {
@@ -174,7 +180,7 @@ function portsOf(service: V1Service, pod: V1Pod): V1EndpointPort[] {
   })
 }
 
-function draftOf(service: V1Service, addressType: string): V1EndpointSlice {
+function draftOf(service: V1Service, addressType: string, annotations: Record<string, string>): V1EndpointSlice {
   const { namespace = '', name = '', labels = {} } = service.metadata
   const own = Object.fromEntries(Object.entries(labels).filter(([key]) => !reserved.has(key)))
   return {
@@ -187,7 +193,7 @@ function draftOf(service: V1Service, addressType: string): V1EndpointSlice {
         [serviceNameLabel]: name,
         [managedByLabel]: controllerName,
       },
-      annotations: {},
+      annotations,
       ownerReferences: [controllerReference(service, Service)],
     },
     addressType,

@@ -6,6 +6,7 @@ import { deepCopy } from '#api/meta/deep-copy.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import type { Client } from '#client/client.ts'
+import { triggerTimeAnnotation } from '#controllers/endpointslice/trigger-times.ts'
 import { sortedJson } from '#controllers/workload/sorted-json.ts'
 
 /** Endpoints that share their ports, and may share slices. */
@@ -90,7 +91,12 @@ function planGroup(
 }
 
 function hasMetadata({ metadata }: V1EndpointSlice, { metadata: wanted }: V1EndpointSlice): boolean {
-  return semanticEqual(metadata.labels ?? {}, wanted.labels ?? {}) && semanticEqual(metadata.annotations ?? {}, wanted.annotations ?? {})
+  return semanticEqual(metadata.labels, wanted.labels) && semanticEqual(lasting(metadata.annotations), lasting(wanted.annotations))
+}
+
+/** When something had changed is told with the change, and is no change itself. */
+function lasting({ [triggerTimeAnnotation]: _when, ...annotations }: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return annotations
 }
 
 function withMetadata({ metadata }: V1EndpointSlice, { metadata: wanted }: V1EndpointSlice): V1EndpointSlice['metadata'] {
