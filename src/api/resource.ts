@@ -188,6 +188,8 @@ export type ResourceDefinition<T extends KubernetesObject = KubernetesObject> = 
   /** Settles what a graceful delete does to the object; returns the grace in force (0 deletes at once). */
   prepareForDelete?(object: T, requestedSeconds: number | undefined): number
 
+  /** Annotations that are fields to upstream's own eyes: they do not show where metadata alone is shown. */
+  derivedAnnotations?: readonly string[]
   columns?: readonly Column<T>[]
   /** Clients grey out what has completed. */
   rowConditions?(object: T): readonly RowCondition[]

@@ -35,7 +35,7 @@ export function encodeObject(resource: ServedResource, cached: CachedObject, for
     case 'Table':
       return encodeTable(resource, [cached], { resourceVersion: String(cached.revision) }, form, table)
     case 'PartialObjectMetadata':
-      return encodeValue(partialMetadata(resource.fromStored(cached.object), form.metaVersion), form, partialSchema)
+      return encodeValue(partialMetadata(resource.definition, resource.fromStored(cached.object), form.metaVersion), form, partialSchema)
     case 'PartialObjectMetadataList':
       throw notAcceptableForm(`you requested PartialObjectMetadataList, but the requested object is not a list (*${goName(resource)})`)
   }
@@ -78,7 +78,7 @@ export function* encodeList(resource: ServedResource, page: ListPage, form: Form
   const head = { kind: isPartial ? 'PartialObjectMetadataList' : resource.listKind, apiVersion, metadata }
   if (media === 'json' && !isPartial && !isPretty && resource.isStoredVersion) return yield* storedListPieces(head, items)
   const shown = isPartial
-    ? (cached: CachedObject) => partialMetadata(resource.fromStored(cached.peek()), metaVersion)
+    ? (cached: CachedObject) => partialMetadata(resource.definition, resource.fromStored(cached.peek()), metaVersion)
     : (cached: CachedObject) => withoutType(resource.fromStored(cached.peek()))
   const itemSchema = isPartial ? partialSchema : resource.definition.schema
   if (media === 'protobuf') yield* protobufPieces(head, isPartial ? partialListSchema : `${itemSchema}List`, items, itemSchema, shown)
@@ -129,7 +129,8 @@ export function eventEncoder(resource: ServedResource, form: Form, table: () => 
   let isFirstTable = true
   const object = (cached: CachedObject): KubernetesObject => {
     const shown = resource.fromStored(cached.object)
-    if (form.as === 'PartialObjectMetadata' || form.as === 'PartialObjectMetadataList') return partialMetadata(shown, form.metaVersion)
+    if (form.as === 'PartialObjectMetadata' || form.as === 'PartialObjectMetadataList')
+      return partialMetadata(resource.definition, shown, form.metaVersion)
     if (form.as !== 'Table') return shown
     const columns = isFirstTable ? columnDefinitions(resource.definition) : null
     isFirstTable = false

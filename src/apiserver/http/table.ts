@@ -39,10 +39,19 @@ export function tableRow(
   const row = conditions.length === 0 ? { cells } : { cells, conditions }
   if (options.include === 'None') return { ...row, object: null }
   // The metadata is the stored object's: what a conversion adds to it does not show in tables.
-  return { ...row, object: options.include === 'Object' ? shown() : partialMetadata(stored, options.metaVersion) }
+  return { ...row, object: options.include === 'Object' ? shown() : partialMetadata(definition, stored, options.metaVersion) }
 }
 
 /** Kind and metadata alone. */
-export function partialMetadata(object: KubernetesObject, metaVersion: string): KubernetesObject {
-  return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${metaVersion}`, metadata: object.metadata ?? {} }
+export function partialMetadata(definition: ResourceDefinition, object: KubernetesObject, metaVersion: string): KubernetesObject {
+  const { derivedAnnotations } = definition.storedAs?.definition ?? definition
+  const metadata = derivedAnnotations === undefined ? object.metadata : withoutAnnotations(object.metadata, derivedAnnotations)
+  return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${metaVersion}`, metadata: metadata ?? {} }
+}
+
+function withoutAnnotations(metadata: KubernetesObject['metadata'], names: readonly string[]): KubernetesObject['metadata'] {
+  if (metadata?.annotations === undefined) return metadata
+  const { annotations, ...rest } = metadata
+  const left = Object.entries(annotations).filter(([name]) => !names.includes(name))
+  return left.length === 0 ? rest : { ...rest, annotations: Object.fromEntries(left) }
 }

@@ -39,6 +39,7 @@ export const DaemonSet = defineResource<V1DaemonSet>({
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
   resetFields: ['status'],
+  derivedAnnotations: [templateGenerationAnnotation],
 
   defaults(daemonSet) {
     daemonSet.spec ??= {} as V1DaemonSetSpec
