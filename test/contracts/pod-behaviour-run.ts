@@ -25,6 +25,8 @@ export type Stage = {
   /** Lets time pass; true as soon as the condition holds, false when the time is over. */
   passes(ms: number, until: () => Promise<boolean>): Promise<boolean>
   killSandbox(podUid: string): Promise<void>
+  /** Whether the runtime still has something of the pod. */
+  holds(podUid: string): Promise<boolean>
   /** What is to happen happens while there is none. */
   restartAgent(meanwhile: () => Promise<void>): Promise<void>
   /** Where things go wrong on purpose, everything takes longer, and events and orders are not to be relied upon. */
@@ -94,11 +96,15 @@ async function perform(act: Act, play: Play): Promise<void> {
       last = await find(stage, name)
       return differences(act.until, last).length === 0
     })
+    if (holds && act.until.gone) assert.ok(await stage.passes(withinMs, async () => !(await stage.holds(uid))), 'something of it is left')
     if (!holds) assert.fail(`${differences(act.until, last).join('; ')}; ${summary(last)}`)
   } else if ('meanwhile' in act) {
     if (!isRough) await perform({ until: act.meanwhile }, play)
   } else if ('stays' in act) {
-    if (isRough) return
+    if (isRough) {
+      await stage.passes(act.forMs, async () => false)
+      return
+    }
     const breaks = await stage.passes(act.forMs, async () => differences(act.stays, await find(stage, name)).length > 0)
     if (breaks) assert.fail(`${differences(act.stays, await find(stage, name)).join('; ')}`)
   } else if ('deletes' in act) {

@@ -112,6 +112,11 @@ async function containerdStage(): Promise<Stage & AsyncDisposable> {
       const { items } = await client.call('listPodSandbox', { filter: { labelSelector: { 'io.kubernetes.pod.uid': uid } } })
       for (const { id } of items) await client.call('stopPodSandbox', { podSandboxId: id })
     },
+    async holds(uid) {
+      using client = await containerd.client()
+      const { items } = await client.call('listPodSandbox', { filter: { labelSelector: { 'io.kubernetes.pod.uid': uid } } })
+      return items.length > 0
+    },
     async restartAgent(meanwhile) {
       current.stop()
       await meanwhile()

@@ -1,7 +1,9 @@
 import { test } from 'node:test'
+import { Pod } from '#api/core/v1/pod/pod.ts'
 import { silentLogger } from '#base/log.ts'
 import { seededRandom } from '#base/random.ts'
 import { Client } from '#client/client.ts'
+import { Informer } from '#client/informer/informer.ts'
 import { NodeAgent } from '#kubelet/node/node-agent.ts'
 import type { NodeDescription } from '#kubelet/node/node-object.ts'
 import { PodFeed } from '#kubelet/node/pod-feed.ts'
@@ -11,7 +13,7 @@ import { FakeCluster } from '../support/fake-cluster.ts'
 import { faultyTransport } from '../support/faulty-transport.ts'
 import { actOut, type Stage } from './pod-behaviour-run.ts'
 import { type ActedContainer, podBehaviours } from './pod-behaviours.ts'
-import { RuntimeRecord, recordingRuntime } from './recording-runtime.ts'
+import { judgeStatus, RuntimeRecord, recordingRuntime } from './recording-runtime.ts'
 
 const capacity = { cpu: '8', memory: '16Gi', 'ephemeral-storage': '100Gi', pods: '110' }
 const node: NodeDescription = {
@@ -71,6 +73,9 @@ async function simulatedStage(seed?: number): Promise<Stage & AsyncDisposable> {
     await started
     return { agent, pods }
   }
+  const watching = new Informer({ client: cluster.client, kind: Pod, clock, random: seededRandom(8), logger: silentLogger })
+  watching.addHandler({ onUpdate: (next, prev) => judgeStatus(next, prev, record) })
+  watching.start()
   let current = await startAgent()
   const stopAgent = () => {
     current.agent.stop()
@@ -93,6 +98,7 @@ async function simulatedStage(seed?: number): Promise<Stage & AsyncDisposable> {
       return true
     },
     killSandbox: async (uid) => runtime.killSandbox(uid),
+    holds: async (uid) => (await runtime.podUids()).includes(uid),
     async restartAgent(meanwhile) {
       stopAgent()
       await meanwhile()
@@ -101,6 +107,7 @@ async function simulatedStage(seed?: number): Promise<Stage & AsyncDisposable> {
     },
     async [Symbol.asyncDispose]() {
       stopAgent()
+      watching.stop()
       runtime.stop()
       await cluster[Symbol.asyncDispose]()
     },

@@ -43,6 +43,7 @@ export type Act =
   | { until: Expectation; withinMs?: number }
   /** For a while, which may be missed where the going is rough. */
   | { meanwhile: Expectation }
+  /** Time passes even where the going is too rough to look. */
   | { stays: Expectation; forMs: number }
   | { deletes: { graceSeconds?: number } }
   /** The time from the deletion until the pod is gone. */
@@ -439,4 +440,23 @@ export const podBehaviours: readonly PodBehaviour[] = [
       { told: ['ResizeStarted Pod resize started: ', 'ResizeCompleted Pod resize completed: '] },
     ],
   },
+
+  // Deletion at every moment of a life that has everything
+  ...[0, 30, 60, 130, 260, 400, 900, 1600, 2600, 3300, 4500, 7000].map(
+    (afterMs): PodBehaviour => ({
+      name: `a pod is deleted ${afterMs} ms after it was made`,
+      isForSimulation: true,
+      graceSeconds: 5,
+      init: [
+        { name: 'proxy', restartPolicy: 'Always', startedAfterMs: 300, preStop: 1 },
+        { name: 'setup', runsMs: 500, exits: [1, 0] },
+      ],
+      containers: [
+        { name: 'app', postStart: 'succeeds', preStop: 2, readyAfterMs: 500, stopsAfterMs: 300 },
+        { name: 'crash', runsMs: 700, exits: [1] },
+        { name: 'stubborn', stopsAfterMs: 'never' },
+      ],
+      acts: [{ stays: {}, forMs: afterMs }, { deletes: {} }, gone],
+    }),
+  ),
 ]

@@ -120,3 +120,18 @@ async function judgeStart(runtime: Runtime, pod: V1Pod, name: string, id: string
     record.complain(uid, `${name} starts while an init container runs`)
   }
 }
+
+/** What must hold from one status to the next. */
+export function judgeStatus(next: V1Pod, prev: V1Pod, record: RuntimeRecord): void {
+  const { uid = '' } = next.metadata
+  const isOver = (phase: string | undefined) => phase === 'Failed' || phase === 'Succeeded'
+  const [before, now] = [prev.status?.phase, next.status?.phase]
+  if (isOver(before) && before !== now) record.complain(uid, `from ${before} it went to ${now}`)
+  const counts = ({ status }: V1Pod) => [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])]
+  for (const { name, restartCount } of counts(prev)) {
+    const later = counts(next).find((each) => each.name === name)
+    if (later === undefined) record.complain(uid, `nothing is told of ${name} any more`)
+    else if (later.restartCount < restartCount)
+      record.complain(uid, `restarts of ${name} went from ${restartCount} to ${later.restartCount}`)
+  }
+}
