@@ -2,27 +2,34 @@
 import type { V1Node } from '#api/core/v1/types.gen.ts'
 import type {
   V1AllocationResult,
+  V1CapacityRequirements,
+  V1CounterSet,
   V1Device,
+  V1DeviceAllocationConfiguration,
+  V1DeviceClass,
   V1DeviceConstraint,
   V1DeviceRequestAllocationResult,
   V1DeviceToleration,
   V1ResourceClaim,
   V1ResourceSlice,
 } from '#api/resource/v1/types.gen.ts'
+import type { Random } from '#base/random.ts'
 import { nodeSelectorMatcher } from '#scheduler/cache/node-selector.ts'
 import type { ClusterObjects } from '#scheduler/cluster-objects.ts'
 import { untolerated } from '#scheduler/framework/tolerations.ts'
+import { consumedCapacity } from '#scheduler/plugins/consumed-capacity.ts'
 import { matchesAll, type Selectors } from '#scheduler/plugins/device-selectors.ts'
+import type { DeviceUsage, UsableDevice } from '#scheduler/plugins/device-usage.ts'
 
-export type Candidate = {
-  readonly id: string
+export type Candidate = UsableDevice & {
   readonly driver: string
   readonly pool: string
-  readonly device: V1Device
   readonly isLocal: boolean
 }
 type Need = {
   readonly request: string
+  readonly deviceClass: V1DeviceClass
+  readonly capacity: V1CapacityRequirements | undefined
   readonly selectors: readonly Selectors[]
   readonly tolerations: readonly V1DeviceToleration[]
   readonly isAdmin: boolean
@@ -32,33 +39,42 @@ type Need = {
 export const deviceId = ({ driver, pool, device }: { driver: string; pool: string; device: string }): string =>
   `${driver}/${pool}/${device}`
 
-/** The devices the node can use, of the newest generation of each pool. */
-export function devicesOn(node: V1Node, slices: Iterable<V1ResourceSlice>): Candidate[] {
+/** All devices, of the newest generation of each pool, each with who can use it. */
+export function allDevices(slices: Iterable<V1ResourceSlice>): (Candidate & { place: Place })[] {
   const newest = new Map<string, number>()
   const all = [...slices]
   const poolOf = ({ spec }: V1ResourceSlice) => `${spec.driver}/${spec.pool.name}`
   for (const slice of all) newest.set(poolOf(slice), Math.max(newest.get(poolOf(slice)) ?? 0, slice.spec.pool.generation))
-  const candidates: Candidate[] = []
-  for (const slice of all) {
-    const { spec } = slice
-    if (spec.pool.generation !== newest.get(poolOf(slice))) continue
-    for (const device of spec.devices ?? []) {
-      const place = spec.perDeviceNodeSelection ? device : spec
-      if (!isUsableOn(place, node)) continue
-      const id = deviceId({ driver: spec.driver, pool: spec.pool.name, device: device.name })
-      candidates.push({
-        id,
-        driver: spec.driver,
-        pool: spec.pool.name,
+  const current = all.filter((slice) => slice.spec.pool.generation === newest.get(poolOf(slice)))
+  const counterSets = new Map<string, V1CounterSet[]>()
+  for (const slice of current)
+    counterSets.set(poolOf(slice), [...(counterSets.get(poolOf(slice)) ?? []), ...(slice.spec.sharedCounters ?? [])])
+  return current.flatMap((slice) => {
+    const { driver, pool, devices, perDeviceNodeSelection } = slice.spec
+    return (devices ?? []).map((device) => {
+      const place = perDeviceNodeSelection ? device : slice.spec
+      return {
+        id: deviceId({ driver, pool: pool.name, device: device.name }),
+        poolId: poolOf(slice),
+        driver,
+        pool: pool.name,
         device,
+        counterSets: counterSets.get(poolOf(slice)) ?? [],
         isLocal: place.nodeName !== undefined && place.nodeName !== '',
-      })
-    }
-  }
-  return candidates
+        place,
+      }
+    })
+  })
 }
 
-function isUsableOn({ nodeName, allNodes, nodeSelector }: Pick<V1Device, 'nodeName' | 'allNodes' | 'nodeSelector'>, node: V1Node): boolean {
+type Place = Pick<V1Device, 'nodeName' | 'allNodes' | 'nodeSelector'>
+
+/** Those the node can use. */
+export function devicesOn(node: V1Node, devices: readonly (Candidate & { place: Place })[]): Candidate[] {
+  return devices.filter(({ place }) => isUsableOn(place, node))
+}
+
+function isUsableOn({ nodeName, allNodes, nodeSelector }: Place, node: V1Node): boolean {
   if (nodeName) return nodeName === node.metadata.name
   return allNodes === true || (nodeSelector !== undefined && nodeSelectorMatcher(nodeSelector)(node))
 }
@@ -68,16 +84,16 @@ export function allocateDevices(
   claims: readonly V1ResourceClaim[],
   node: V1Node,
   candidates: readonly Candidate[],
-  taken: ReadonlySet<string>,
-  objects: ClusterObjects,
+  taken: DeviceUsage,
+  { objects, random }: { objects: ClusterObjects; random: Random },
 ): V1AllocationResult[] | undefined {
-  const used = new Set(taken)
+  let used = taken
   const results: V1AllocationResult[] = []
   for (const claim of claims) {
     const chosen = chooseFor(claim, candidates, used, objects)
     if (chosen === undefined) return undefined
-    for (const { candidate, need } of chosen) if (!need.isAdmin) used.add(candidate.id)
-    results.push(resultOf(chosen, node))
+    for (const { candidate, need } of chosen) if (!need.isAdmin) used = used.with(candidate, need.capacity) ?? used
+    results.push(resultOf(claim, chosen, node, random))
   }
   return results
 }
@@ -87,7 +103,7 @@ type Choice = { readonly candidate: Candidate; readonly need: Need }
 function chooseFor(
   { spec, metadata }: V1ResourceClaim,
   candidates: readonly Candidate[],
-  used: ReadonlySet<string>,
+  used: DeviceUsage,
   objects: ClusterObjects,
 ): Choice[] | undefined {
   const alternatives: Need[][] = []
@@ -96,12 +112,14 @@ function chooseFor(
       ? [{ ...exactly, request: name }]
       : (firstAvailable ?? []).map((sub) => ({ ...sub, request: `${name}/${sub.name}` }))
     const needs: Need[] = []
-    for (const { request, deviceClassName, selectors, allocationMode, count, tolerations, ...rest } of requests) {
+    for (const { request, deviceClassName, selectors, allocationMode, count, tolerations, capacity, ...rest } of requests) {
       const deviceClass = objects.of('DeviceClass').get('', deviceClassName)
       if (deviceClass === undefined) continue
       const isAdmin = 'adminAccess' in rest && rest.adminAccess === true
       needs.push({
         request,
+        deviceClass,
+        capacity,
         selectors: [
           { where: `class ${deviceClassName}`, selectors: deviceClass.spec.selectors ?? [] },
           { where: `claim ${metadata?.namespace}/${metadata?.name}`, selectors: selectors ?? [] },
@@ -114,7 +132,7 @@ function chooseFor(
     if (needs.length === 0) return undefined
     alternatives.push(needs)
   }
-  return search(alternatives, 0, [], candidates, new Set(used), spec.devices?.constraints ?? [])
+  return search(alternatives, 0, [], candidates, used, spec.devices?.constraints ?? [])
 }
 
 /** The first alternative of each request that works out together with the others. */
@@ -123,48 +141,64 @@ function search(
   index: number,
   chosen: readonly Choice[],
   candidates: readonly Candidate[],
-  used: ReadonlySet<string>,
+  used: DeviceUsage,
   constraints: readonly V1DeviceConstraint[],
 ): Choice[] | undefined {
   const needs = alternatives[index]
   if (needs === undefined) return [...chosen]
   for (const need of needs) {
-    const isFree = ({ id, device }: Candidate) =>
-      (need.isAdmin || !used.has(id)) &&
+    const isTolerable = ({ device }: Candidate) =>
       untolerated(
         (device.taints ?? []).filter(({ effect }) => effect !== 'None'),
         need.tolerations,
       ) === undefined
+    const isFree = (candidate: Candidate) => isTolerable(candidate) && (need.isAdmin || used.with(candidate, need.capacity) !== undefined)
     const matching = candidates.filter(({ driver, device }) => matchesAll(need.selectors, driver, device))
     const free = matching.filter(isFree)
     if (need.count === 'all') {
       // All means all there are, those that are in use included: then it is not to be had.
       if (free.length === 0 || (!need.isAdmin && matching.length !== free.length)) continue
-      const found = goOn(free.map((candidate) => ({ candidate, need })))
+      // Taken together they may want more of a counter than there is.
+      const usage = need.isAdmin ? used : free.reduce<DeviceUsage | undefined>((sum, each) => sum?.with(each, need.capacity), used)
+      const found =
+        usage &&
+        goOn(
+          free.map((candidate) => ({ candidate, need })),
+          usage,
+        )
       if (found !== undefined) return found
     } else {
-      const found = pick(need, free, need.count, 0, [])
+      const found = pick(need, free, need.count, 0, [], used)
       if (found !== undefined) return found
     }
   }
   return undefined
 
-  function pick(need: Need, free: readonly Candidate[], left: number, start: number, picked: readonly Choice[]): Choice[] | undefined {
-    if (left === 0) return goOn(picked)
+  function pick(
+    need: Need,
+    free: readonly Candidate[],
+    left: number,
+    start: number,
+    picked: readonly Choice[],
+    usage: DeviceUsage,
+  ): Choice[] | undefined {
+    if (left === 0) return goOn(picked, usage)
     for (let at = start; at <= free.length - left; at++) {
-      const next = [...picked, { candidate: free[at] as Candidate, need }]
+      const candidate = free[at] as Candidate
+      const withIt = need.isAdmin ? usage : usage.with(candidate, need.capacity)
+      if (withIt === undefined) continue
+      const next = [...picked, { candidate, need }]
       if (!constraints.every((constraint) => holds(constraint, [...chosen, ...next]))) continue
-      const found = pick(need, free, left - 1, at + 1, next)
+      const found = pick(need, free, left - 1, at + 1, next, withIt)
       if (found !== undefined) return found
     }
     return undefined
   }
 
-  function goOn(picked: readonly Choice[]): Choice[] | undefined {
+  function goOn(picked: readonly Choice[], usage: DeviceUsage): Choice[] | undefined {
     const all = [...chosen, ...picked]
     if (!constraints.every((constraint) => holds(constraint, all))) return undefined
-    const nowUsed = new Set([...used, ...picked.filter(({ need }) => !need.isAdmin).map(({ candidate }) => candidate.id)])
-    return search(alternatives, index + 1, all, candidates, nowUsed, constraints)
+    return search(alternatives, index + 1, all, candidates, usage, constraints)
   }
 }
 
@@ -186,7 +220,7 @@ function attributeOf({ device, driver }: Candidate, name: string): string | unde
   return attribute === undefined ? undefined : JSON.stringify(attribute)
 }
 
-function resultOf(chosen: readonly Choice[], node: V1Node): V1AllocationResult {
+function resultOf(claim: V1ResourceClaim, chosen: readonly Choice[], node: V1Node, random: Random): V1AllocationResult {
   const results = chosen.map(({ candidate, need }): V1DeviceRequestAllocationResult => {
     const result: V1DeviceRequestAllocationResult = {
       request: need.request,
@@ -196,9 +230,35 @@ function resultOf(chosen: readonly Choice[], node: V1Node): V1AllocationResult {
     }
     if (need.isAdmin) result.adminAccess = true
     if (need.tolerations.length > 0) result.tolerations = [...need.tolerations]
+    if (candidate.device.allowMultipleAllocations && !need.isAdmin) {
+      const amounts = consumedCapacity(candidate.device, need.capacity) ?? []
+      result.shareID = random.uuid()
+      result.consumedCapacity = Object.fromEntries([...amounts].map(([name, amount]) => [name, amount.toString()]))
+    }
     return result
   })
   const isLocal = chosen.some(({ candidate }) => candidate.isLocal)
   const matchFields = [{ key: 'metadata.name', operator: 'In', values: [node.metadata.name ?? ''] }]
-  return { devices: { results }, ...(isLocal ? { nodeSelector: { nodeSelectorTerms: [{ matchFields }] } } : {}) }
+  const config = configOf(claim, chosen)
+  const devices = { results, ...(config.length === 0 ? {} : { config }) }
+  return { devices, ...(isLocal ? { nodeSelector: { nodeSelectorTerms: [{ matchFields }] } } : {}) }
+}
+
+/** What drivers are told: first what the classes say, then what the claim does. */
+function configOf({ spec }: V1ResourceClaim, chosen: readonly Choice[]): V1DeviceAllocationConfiguration[] {
+  const needs = new Map(chosen.map(({ need }) => [need.request, need]))
+  const byClass = Map.groupBy(needs.values(), ({ deviceClass }) => deviceClass)
+  const ofClasses = [...byClass].flatMap(
+    ([
+      {
+        spec: { config = [] },
+      },
+      wanted,
+    ]) => config.map((each) => ({ source: 'FromClass', requests: wanted.map(({ request }) => request), ...each })),
+  )
+  const isAsked = (name: string) => [...needs.keys()].some((request) => request === name || request.startsWith(`${name}/`))
+  const ofClaim = (spec.devices?.config ?? [])
+    .filter(({ requests }) => !requests?.length || requests.some(isAsked))
+    .map((each) => ({ source: 'FromClaim', ...each }))
+  return [...ofClasses, ...ofClaim]
 }

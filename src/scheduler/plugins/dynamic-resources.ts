@@ -1,11 +1,13 @@
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { parseQuantity } from '#api/meta/quantity.ts'
 import type { V1AllocationResult, V1ResourceClaim } from '#api/resource/v1/types.gen.ts'
 import { type NodeMatcher, nodeSelectorMatcher } from '#scheduler/cache/node-selector.ts'
 import { on } from '#scheduler/framework/cluster-event.ts'
 import { defineSchedulerPlugin } from '#scheduler/framework/plugin.ts'
 import type { PluginHandle } from '#scheduler/framework/plugin-handle.ts'
 import { failed, fits, unresolvable } from '#scheduler/framework/status.ts'
-import { allocateDevices, deviceId, devicesOn } from '#scheduler/plugins/allocate-devices.ts'
+import { allDevices, allocateDevices, type Candidate, deviceId, devicesOn } from '#scheduler/plugins/allocate-devices.ts'
+import { DeviceUsage } from '#scheduler/plugins/device-usage.ts'
 
 const notAllocatable = unresolvable('cannot allocate all claims')
 const elsewhere = unresolvable('resourceclaim not available on the node')
@@ -17,12 +19,13 @@ type State = {
   readonly claims: readonly V1ResourceClaim[]
   readonly toAllocate: readonly V1ResourceClaim[]
   readonly isReachable: readonly NodeMatcher[]
-  readonly taken: ReadonlySet<string>
+  readonly devices: ReturnType<typeof allDevices>
+  readonly taken: DeviceUsage
   readonly allocations: Map<string, readonly V1AllocationResult[]>
 }
 
 /** Gives a pod the devices it claims: those the claim has already, or some that are free on the node. */
-export function dynamicResources({ objects, client }: PluginHandle) {
+export function dynamicResources({ objects, client, random }: PluginHandle) {
   /** Allocations that are decided but not seen yet, by the claim's uid. */
   const promised = new Map<string, V1AllocationResult>()
 
@@ -65,15 +68,16 @@ export function dynamicResources({ objects, client }: PluginHandle) {
         if (missing !== undefined) return { refused: unresolvable(missing) }
         toAllocate.push(claim)
       }
-      return { state: { claims, toAllocate, isReachable, taken: takenDevices(), allocations: new Map() } }
+      const devices = toAllocate.length === 0 ? [] : allDevices(objects.of('ResourceSlice').values())
+      return { state: { claims, toAllocate, isReachable, devices, taken: usageOf(devices), allocations: new Map() } }
     },
 
-    filter(_, { node, name }, { isReachable, toAllocate, taken, allocations }) {
+    filter(_, { node, name }, { isReachable, toAllocate, devices, taken, allocations }) {
       if (!isReachable.every((matches) => matches(node))) return elsewhere
       if (toAllocate.length === 0) return fits
       let found: V1AllocationResult[] | undefined
       try {
-        found = allocateDevices(toAllocate, node, devicesOn(node, objects.of('ResourceSlice').values()), taken, objects)
+        found = allocateDevices(toAllocate, node, devicesOn(node, devices), taken, { objects, random })
       } catch (error) {
         // Something is wrong with the claim or its class: no other node will change that.
         return failed(error)
@@ -168,13 +172,23 @@ export function dynamicResources({ objects, client }: PluginHandle) {
     return undefined
   }
 
-  function takenDevices(): Set<string> {
-    const taken = new Set<string>()
+  function usageOf(devices: readonly Candidate[]): DeviceUsage {
+    const byId = new Map(devices.map((device) => [device.id, device]))
+    const usage = new DeviceUsage()
     const take = (allocation: V1AllocationResult | undefined) => {
-      for (const result of allocation?.devices?.results ?? []) if (!result.adminAccess) taken.add(deviceId(result))
+      for (const result of allocation?.devices?.results ?? []) {
+        if (result.adminAccess) continue
+        const shared = Object.entries(result.consumedCapacity ?? {}).map(([name, amount]) => [name, parseQuantity(amount)] as const)
+        usage.takeAllocated(byId.get(deviceId(result)), deviceId(result), result.shareID === undefined ? undefined : new Map(shared))
+      }
     }
-    for (const { status } of objects.of('ResourceClaim').values()) take(status?.allocation)
-    for (const allocation of promised.values()) take(allocation)
-    return taken
+    const seen = new Set<string>()
+    for (const { metadata, status } of objects.of('ResourceClaim').values()) {
+      if (status?.allocation === undefined) continue
+      take(status.allocation)
+      seen.add(metadata?.uid ?? '')
+    }
+    for (const [uid, allocation] of promised) if (!seen.has(uid)) take(allocation)
+    return usage
   }
 }
