@@ -34,7 +34,7 @@ async function start(environment: ControllerEnvironment): Promise<RunningControl
   metrics.follow('garbage_collector_attempt_to_delete', toDelete, () => clock.monotonic())
   metrics.follow('garbage_collector_attempt_to_orphan', toOrphan, () => clock.monotonic())
   const graph = new Graph({ toDelete: (uid) => toDelete.add(uid), toOrphan: (uid) => toOrphan.add(uid) })
-  const monitors = new Map<string, Disposable>()
+  const monitors = new Map<string, Disposable & { kind: ResourceDefinition }>()
   let discovery: Discovery = { resources: [], failures: [] }
 
   const follow = async (): Promise<void> => {
@@ -48,12 +48,15 @@ async function start(environment: ControllerEnvironment): Promise<RunningControl
       if (wanted.has(name) || discovery.failures.length > 0) continue
       monitor[Symbol.dispose]()
       monitors.delete(name)
+      // A kind that is no longer served would be asked for forever.
+      if (!builtInKinds.includes(monitor.kind)) informers.drop(monitor.kind)
     }
     for (const [name, kind] of wanted) {
       if (monitors.has(name)) continue
       const observe = (object: KubernetesObject) => graph.observe(kind, object)
       const forget = ({ metadata }: KubernetesObject) => graph.remove(metadata?.uid ?? '')
-      monitors.set(name, informers.of(kind).addHandler({ onAdd: observe, onUpdate: observe, onDelete: forget }))
+      const handler = informers.of(kind).addHandler({ onAdd: observe, onUpdate: observe, onDelete: forget })
+      monitors.set(name, Object.assign(handler, { kind }))
     }
   }
   await follow()
