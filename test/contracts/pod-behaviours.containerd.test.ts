@@ -85,6 +85,7 @@ async function containerdStage(): Promise<Stage & AsyncDisposable> {
   const containerd = stack.use(await startTestContainerd())
   const ownCgroups = new PodCgroups({ cgroups: found, logger, root: `kubepods-${containerd.bridge}` })
   cgroups = ownCgroups
+  const observer = stack.use(await containerd.client())
   const server = await fakeApiServer(serverClock, random)
   stack.defer(() => server.stop())
   const record = new RuntimeRecord()
@@ -108,13 +109,11 @@ async function containerdStage(): Promise<Stage & AsyncDisposable> {
       return true
     },
     async killSandbox(uid) {
-      using client = await containerd.client()
-      const { items } = await client.call('listPodSandbox', { filter: { labelSelector: { 'io.kubernetes.pod.uid': uid } } })
-      for (const { id } of items) await client.call('stopPodSandbox', { podSandboxId: id })
+      const { items } = await observer.call('listPodSandbox', { filter: { labelSelector: { 'io.kubernetes.pod.uid': uid } } })
+      for (const { id } of items) await observer.call('stopPodSandbox', { podSandboxId: id })
     },
     async holds(uid) {
-      using client = await containerd.client()
-      const { items } = await client.call('listPodSandbox', { filter: { labelSelector: { 'io.kubernetes.pod.uid': uid } } })
+      const { items } = await observer.call('listPodSandbox', { filter: { labelSelector: { 'io.kubernetes.pod.uid': uid } } })
       return items.length > 0
     },
     async restartAgent(meanwhile) {
