@@ -319,7 +319,9 @@ export const podBehaviours: readonly PodBehaviour[] = [
     acts: [whileRunning, { deletes: {} }, { stays: { phase: 'Running' }, forMs: 1000 }, { deletes: { graceSeconds: 1 } }, gone],
   },
   {
+    // Its containers still have the grace of their pod.
     name: 'a pod that shall be gone at once is',
+    graceSeconds: 2,
     containers: [{ ...app, stopsAfterMs: 'never' }],
     acts: [whileRunning, { deletes: { graceSeconds: 0 } }, gone],
   },
