@@ -25,6 +25,7 @@ export { pinoLogger } from '#base/pino-logger.ts'
 export { type Random, seededRandom, systemRandom } from '#base/random.ts'
 export { VirtualClock } from '#base/virtual-clock.ts'
 export {
+  type Applied,
   Client,
   type ClientOptions,
   type DeleteOptions,

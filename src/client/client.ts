@@ -47,6 +47,13 @@ const patchTypes = {
   strategic: 'application/strategic-merge-patch+json',
 } as const
 
+/** As much of an object as somebody wants to own. */
+export type Applied<T> = T extends readonly (infer Item)[]
+  ? Applied<Item>[]
+  : T extends object
+    ? { [Name in keyof T]?: Applied<T[Name]> }
+    : T
+
 /** What was deleted may be answered as the object, or as a Status when it is gone. */
 export type Deleted<T> = T | V1Status
 
@@ -99,13 +106,14 @@ export class Client {
   /** Server-side apply: `object` holds the fields that `fieldManager` wants to own, and nothing else. */
   apply<T extends KubernetesObject>(
     kind: ResourceDefinition<T>,
-    object: KubernetesObject,
+    object: Applied<NoInfer<T>>,
     { force, ...options }: WriteOptions & { fieldManager: string; force?: boolean },
   ): Promise<T> {
-    const { namespace = '', name = '' } = object.metadata ?? {}
+    const applied = object as KubernetesObject
+    const { namespace = '', name = '' } = applied.metadata ?? {}
     const query = { ...writeQuery(options), force }
     const type = 'application/apply-patch+yaml'
-    return this.#ask<T>('PATCH', kind, { namespace, name, ...subresourceOf(options) }, query, typed(kind, object), type)
+    return this.#ask<T>('PATCH', kind, { namespace, name, ...subresourceOf(options) }, query, typed(kind, applied), type)
   }
 
   delete<T extends KubernetesObject>(
