@@ -64,6 +64,7 @@ export class NodeRegistration {
   /** Resolves when the node is registered, and its status told. */
   async start(): Promise<V1Node> {
     const { isPatient, clock, random, logger } = this.#options
+    if (this.#mayChange) this.#tell('Normal', 'Starting', 'Starting kubelet.')
     await this.#runtime?.check()
     for (let delayMs = firstRetryMs; ; delayMs = Math.min(longestRetryMs, delayMs * 2)) {
       try {
@@ -187,18 +188,30 @@ export class NodeRegistration {
 
   #tellOfChanges({ conditions = [], nodeInfo }: V1NodeStatus, next: V1NodeStatus): void {
     if (!this.#mayChange) return
-    const { events, node } = this.#options
-    const reference = { kind: 'Node', name: node.name, uid: node.name, apiVersion: 'v1' }
-    const statusOf = (list: V1NodeStatus['conditions']) => list?.find(({ type }) => type === 'Ready')?.status
-    const before = statusOf(conditions)
-    const ready = statusOf(next.conditions)
-    if (before !== undefined && before !== ready) {
-      const reason = ready === 'True' ? 'NodeReady' : 'NodeNotReady'
-      events.recordFor(reference, 'Normal', reason, `Node ${node.name} status is now: ${reason}`)
+    const { node } = this.#options
+    for (const { type, status } of next.conditions ?? []) {
+      const before = conditions.find((condition) => condition.type === type)?.status
+      const reason = conditionEvents[type]?.[status]
+      // That a node is ready is news only where it was not before.
+      if (reason === undefined || before === status || (type === 'Ready' && before === undefined)) continue
+      this.#tell('Normal', reason, `Node ${node.name} status is now: ${reason}`)
     }
     const { bootId } = this.#description.info
     if (nodeInfo?.bootID && bootId !== undefined && nodeInfo.bootID !== bootId) {
-      events.recordFor(reference, 'Warning', 'Rebooted', `Node ${node.name} has been rebooted, boot id: ${bootId}`)
+      this.#tell('Warning', 'Rebooted', `Node ${node.name} has been rebooted, boot id: ${bootId}`)
     }
   }
+
+  #tell(type: 'Normal' | 'Warning', reason: string, message: string): void {
+    const { events, node } = this.#options
+    events.recordFor({ kind: 'Node', name: node.name, uid: node.name, apiVersion: 'v1' }, type, reason, message)
+  }
+}
+
+/** By condition and its status. */
+const conditionEvents: Record<string, Record<string, string>> = {
+  MemoryPressure: { False: 'NodeHasSufficientMemory', True: 'NodeHasInsufficientMemory' },
+  DiskPressure: { False: 'NodeHasNoDiskPressure', True: 'NodeHasDiskPressure' },
+  PIDPressure: { False: 'NodeHasSufficientPID', True: 'NodeHasInsufficientPID' },
+  Ready: { True: 'NodeReady', False: 'NodeNotReady' },
 }
