@@ -9,32 +9,38 @@ const typeMetaTag = 0x0a
 const rawTag = 0x12
 /** Items are field 2 of every list. */
 const itemsTag = 0x12
-const pieceBytes = 256 * 1024
 
 export type ListEnvelope = { kind: string; apiVersion: string; metadata: object }
 
-/** Yields the envelope and the items, each a message without an envelope of its own, in pieces of moderate size. */
+/** How much an item of that length takes in a list. */
+export function itemBytes(length: number): number {
+  return 1 + varintBytes(length) + length
+}
+
+/** Puts an item, which is a message without an envelope of its own, where a list has it; returns where it ends. */
+export function writeItem(item: Uint8Array, target: Buffer, at: number): number {
+  target[at] = itemsTag
+  let end = at + 1
+  for (let rest = item.length; ; rest = Math.floor(rest / 0x80)) {
+    target[end++] = rest < 0x80 ? rest : (rest % 0x80) | 0x80
+    if (rest < 0x80) break
+  }
+  target.set(item, end)
+  return end + item.length
+}
+
+/** Yields the envelope around the items, which are written already and take so many bytes. */
 export function* protobufListPieces(
   { kind, apiVersion, metadata }: ListEnvelope,
   type: TypeReference,
-  items: readonly Uint8Array[],
+  items: Iterable<Buffer>,
+  itemsBytes: number,
 ): Generator<Buffer> {
   const head = encodeProtobufMessage({ metadata }, type)
-  let rawBytes = head.length
-  for (const item of items) rawBytes += 1 + varintBytes(item.length) + item.length
   const typeMeta = Buffer.concat([field(typeMetaTag, Buffer.from(apiVersion)), field(rawTag, Buffer.from(kind))])
-  let waiting: Uint8Array[] = [prefix, field(typeMetaTag, typeMeta), Buffer.from([rawTag]), varint(rawBytes), head]
-  let waitingBytes = 0
-  for (const item of items) {
-    waiting.push(Buffer.from([itemsTag]), varint(item.length), item)
-    waitingBytes += item.length
-    if (waitingBytes < pieceBytes) continue
-    yield Buffer.concat(waiting)
-    waiting = []
-    waitingBytes = 0
-  }
-  waiting.push(envelopeEnd)
-  yield Buffer.concat(waiting)
+  yield Buffer.concat([prefix, field(typeMetaTag, typeMeta), Buffer.from([rawTag]), varint(head.length + itemsBytes), head])
+  yield* items
+  yield envelopeEnd
 }
 
 function field(tag: number, bytes: Uint8Array): Buffer {

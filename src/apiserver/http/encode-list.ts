@@ -4,7 +4,7 @@
  */
 import { jsonText } from '#api/codec/json.ts'
 import { encodeProtobufMessage } from '#api/codec/protobuf.ts'
-import { protobufListPieces } from '#api/codec/protobuf-list.ts'
+import { itemBytes, protobufListPieces, writeItem } from '#api/codec/protobuf-list.ts'
 import { takeChunk } from '#apiserver/http/chunks.ts'
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 
@@ -83,10 +83,23 @@ export function* protobufPieces(
   itemSchema: string,
   shown: (cached: CachedObject) => object,
 ): Generator<Buffer> {
-  const messages: Buffer[] = []
-  for (const cached of items) {
-    messages.push(encodeProtobufMessage(shown(cached), itemSchema))
-    if (messages.length % messagesPerTurn === 0) yield nothing
+  // In few large buffers: thousands of small ones would be a burden to the garbage collector.
+  const full: Buffer[] = []
+  let chunk = takeChunk(0)
+  let used = 0
+  let total = 0
+  for (let index = 0; index < items.length; index++) {
+    const message = encodeProtobufMessage(shown(items[index] as CachedObject), itemSchema)
+    const needed = itemBytes(message.length)
+    if (used + needed > chunk.length) {
+      full.push(chunk.subarray(0, used))
+      chunk = takeChunk(needed)
+      used = 0
+    }
+    used = writeItem(message, chunk, used)
+    total += needed
+    if (index % messagesPerTurn === messagesPerTurn - 1) yield nothing
   }
-  yield* protobufListPieces(head, listSchema, messages)
+  full.push(chunk.subarray(0, used))
+  yield* protobufListPieces(head, listSchema, full, total)
 }

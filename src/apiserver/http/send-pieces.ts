@@ -45,6 +45,7 @@ export async function respondPieces(
   }
   if (isWhole) {
     const body = first.length === 1 ? (first[0] as Uint8Array) : Buffer.concat(first)
+    if (first.length > 1) for (const piece of first) reuseChunk(piece)
     return respondWhole(body, { exchange, headers, gzipFromBytes })
   }
   const isCompressed = takesGzip(exchange.headers['accept-encoding'])
