@@ -7,6 +7,7 @@ import { dynamicResources } from '#scheduler/plugins/dynamic-resources.ts'
 import { imageLocality } from '#scheduler/plugins/image-locality.ts'
 import { interPodAffinity } from '#scheduler/plugins/inter-pod-affinity.ts'
 import { nodeAffinity } from '#scheduler/plugins/node-affinity.ts'
+import { nodeDeclaredFeatures } from '#scheduler/plugins/node-declared-features.ts'
 import { nodeName } from '#scheduler/plugins/node-name.ts'
 import { nodePorts } from '#scheduler/plugins/node-ports.ts'
 import { nodeResourcesBalancedAllocation } from '#scheduler/plugins/node-resources-balanced-allocation.ts'
@@ -51,5 +52,6 @@ export const schedulerPlugins: readonly PluginEntry[] = [
   { name: 'NodeResourcesBalancedAllocation', weight: 1, make: (args) => nodeResourcesBalancedAllocation(args) },
   { name: 'ImageLocality', weight: 1, make: (_, handle) => imageLocality(handle) },
   { name: 'DefaultBinder', make: (_, handle) => defaultBinder(handle) },
+  { name: 'NodeDeclaredFeatures', make: () => nodeDeclaredFeatures },
   { name: 'ServiceAffinity', isOnDemand: true, make: (args, handle) => serviceAffinity(args, handle) },
 ]

@@ -31,6 +31,7 @@ test('without a word about plugins all of them take part, in order and by their 
     'PodTopologySpread',
     'InterPodAffinity',
     'DynamicResources',
+    'NodeDeclaredFeatures',
   ])
   assert.deepEqual(scorersOf(profile), {
     TaintToleration: 3,

@@ -20,9 +20,6 @@ const methods: Record<ExtensionPoint, keyof AnyPlugin> = {
   postBind: 'postBind',
 }
 
-/** Upstream enables these, and configurations that spell out its defaults name them; there is nothing they would do here. */
-const withoutEffect: ReadonlySet<string> = new Set(['NodeDeclaredFeatures'])
-
 /** Throws when a plugin is not known, cannot do what it is enabled for, or is enabled twice. */
 export function pluginPoints(profile: ConfiguredProfile, handle: PluginHandle, ignoredResources: readonly string[] = []): PluginPoints {
   const made = new Map<string, AnyPlugin>()
@@ -71,7 +68,7 @@ function enabledEverywhere({ plugins }: ConfiguredProfile): ConfiguredPlugin[] {
     const changed = enabled.find((each) => each.name === name)
     result.push({ name, weight: changed?.weight || weight || 1 })
   }
-  for (const plugin of enabled) if (!withoutEffect.has(plugin.name) && !result.some(({ name }) => name === plugin.name)) result.push(plugin)
+  for (const plugin of enabled) if (!result.some(({ name }) => name === plugin.name)) result.push(plugin)
   return result
 }
 

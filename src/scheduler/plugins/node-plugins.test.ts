@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { V1Taint, V1Toleration } from '#api/core/v1/types.gen.ts'
+import type { V1Container, V1Taint, V1Toleration } from '#api/core/v1/types.gen.ts'
 import { type Case, judge } from '#scheduler/testing/judge.ts'
 import { aNode, aPod } from '#scheduler/testing/objects.ts'
 
@@ -46,6 +46,13 @@ const tainted = 'node(s) had untolerated taint(s)'
 const noAffinity = "node(s) didn't match Pod's node affinity/selector"
 const twoNodes = [aNode('a', { labels: { disk: 'ssd', gen: '5' } }), aNode('b', { labels: { disk: 'hdd', gen: '9' } })]
 
+const lacksFeature = "node(s) didn't match Pod's required features"
+const restartingAll: V1Container = {
+  name: 'c',
+  image: 'i',
+  restartPolicyRules: [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } }],
+}
+
 const rows: Row[] = [
   {
     name: 'a pod that names its node goes nowhere else',
@@ -53,6 +60,32 @@ const rows: Row[] = [
     given: { nodes: twoNodes, pod: aPod('p', { on: 'b' }) },
     feasible: ['b'],
     reasons: { a: "node(s) didn't match the requested node name" },
+  },
+  {
+    name: 'a pod with user namespaces on the host network needs a node that knows them',
+    plugin: 'NodeDeclaredFeatures',
+    given: {
+      nodes: [aNode('a'), aNode('b', { features: ['Other'] }), aNode('c', { features: ['Other', 'UserNamespacesHostNetworkSupport'] })],
+      pod: aPod('p', { spec: { hostNetwork: true, hostUsers: false } }),
+    },
+    feasible: ['c'],
+    reasons: { a: lacksFeature, b: lacksFeature },
+  },
+  {
+    name: 'a container whose end restarts all of them needs a node that can',
+    plugin: 'NodeDeclaredFeatures',
+    given: {
+      nodes: [aNode('a'), aNode('b', { features: ['RestartAllContainersOnContainerExits'] })],
+      pod: aPod('p', { spec: { containers: [restartingAll] } }),
+    },
+    feasible: ['b'],
+    reasons: { a: lacksFeature },
+  },
+  {
+    name: 'most pods ask nothing of what nodes declare',
+    plugin: 'NodeDeclaredFeatures',
+    given: { nodes: twoNodes, pod: aPod('p') },
+    feasible: ['a', 'b'],
   },
   {
     name: 'a cordoned node takes nobody',

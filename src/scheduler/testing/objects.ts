@@ -11,10 +11,11 @@ export type NodeWords = {
   unschedulable?: boolean
   resources?: Record<string, string>
   images?: Record<string, number>
+  features?: string[]
 }
 
 export function aNode(name: string, words: NodeWords = {}): V1Node {
-  const { cpu = '4', memory = '8Gi', pods = '110', zone, labels = {}, taints, unschedulable, resources = {}, images = {} } = words
+  const { cpu = '4', memory = '8Gi', pods = '110', zone, labels = {}, taints, unschedulable, resources = {}, images = {}, features } = words
   return {
     metadata: {
       name,
@@ -24,6 +25,7 @@ export function aNode(name: string, words: NodeWords = {}): V1Node {
     spec: { ...(taints ? { taints } : {}), ...(unschedulable ? { unschedulable } : {}) },
     status: {
       allocatable: { cpu, memory, pods, ...resources },
+      ...(features ? { declaredFeatures: features } : {}),
       images: Object.entries(images).map(([image, sizeBytes]) => ({ names: [image], sizeBytes })),
     },
   }
