@@ -3,6 +3,7 @@ import { afterEach, test } from 'node:test'
 import {
   addOptions,
   Command,
+  decimal,
   defineOptions,
   duration,
   environmentName,
@@ -96,4 +97,10 @@ test('lengths of time are written as Go writes them', () => {
     assert.equal(kind.parse(text), ms, text)
   }
   for (const text of ['', '30', 's', '5 s', '1d']) assert.throws(() => kind.parse(text), /length of time/, text)
+})
+
+test('a rate need not be whole', () => {
+  const { parse: read } = decimal('rate', { default: 0.1 }).kind
+  assert.deepEqual(['0.01', '2', '.5', '1e-3'].map(read), [0.01, 2, 0.5, 0.001])
+  for (const wrong of ['', 'much', '1,5', '0x10']) assert.throws(() => read(wrong), /not a number/)
 })
