@@ -4,7 +4,7 @@ import type { Clock, Timer } from '#base/clock.ts'
 
 const checkMs = 20_000
 /** Less is not worth the work. */
-const worthwhileBytes = 12 << 20
+const worthwhileBytes = 5 << 20
 /** Of a core: above it somebody is served who should not wait. */
 const idleShare = 0.1
 
