@@ -2,6 +2,7 @@
 import { type AdmissionInput, admissionInput } from '#api/cel/admission-input.ts'
 import type { AccessAnswer, AccessQuestion } from '#api/cel/library/authorizer.ts'
 import { Pending } from '#api/cel/library/authorizer.ts'
+import { parseFieldSelector } from '#api/meta/field-selector.ts'
 import { parseLabelSelector } from '#api/meta/selector.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import type { AdmissionRequest, ClusterView } from '#apiserver/admission/admission.ts'
@@ -77,7 +78,6 @@ function attributesOf(question: AccessQuestion, asker: AdmissionRequest['user'])
           groups: ['system:serviceaccounts', `system:serviceaccounts:${account.namespace}`],
           extra: {},
         }
-  const labels = question.labelSelector ? parseLabelSelector(question.labelSelector).requirements : undefined
   return {
     user,
     verb: question.verb,
@@ -89,7 +89,18 @@ function attributesOf(question: AccessQuestion, asker: AdmissionRequest['user'])
     name: question.name ?? '',
     path: path ?? '',
     isResourceRequest: path === undefined,
-    ...(labels === undefined ? {} : { labelSelector: labels as Attributes['labelSelector'] }),
+    fieldSelector: understood(question.fieldSelector, (text) => parseFieldSelector(text).terms),
+    labelSelector: understood(question.labelSelector, (text) => parseLabelSelector(text).requirements),
+  }
+}
+
+/** A selector that makes no sense is left out: that asks for more, never for less. */
+function understood<T>(text: string | undefined, parse: (text: string) => T): T | undefined {
+  if (!text) return undefined
+  try {
+    return parse(text)
+  } catch {
+    return undefined
   }
 }
 

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { V1ValidatingAdmissionPolicyBindingSpec, V1ValidatingAdmissionPolicySpec } from '#api/admissionregistration/v1/types.gen.ts'
 import { aPod, type RequestOptions, requestFor, testContext, verdict } from '#apiserver/admission/admission.testing.ts'
 import { validatingAdmissionPolicy } from '#apiserver/admission/policies/validating-admission-policy.ts'
-import type { Authorizer } from '#apiserver/authz/authorizer.ts'
+import type { Attributes, Authorizer } from '#apiserver/authz/authorizer.ts'
 
 const pods = { resourceRules: [{ operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'] }] }
 const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'ns', labels: { team: 'a' } } }
@@ -155,6 +155,24 @@ test('a policy may ask what the user may do, even where the answer takes time', 
   const { verdict: answer } = await judged({ spec: one(expression), authorizer })
   assert.equal(answer, denied(`failed expression: ${expression}`))
   assert.deepEqual(asked, ['jane approve pods ns p', 'system:serviceaccount:ns:bot list pods  '])
+})
+
+test('a policy may ask about a part of the objects; a selector that makes no sense is left out', async () => {
+  const asked: Pick<Attributes, 'fieldSelector' | 'labelSelector'>[] = []
+  const authorizer: Authorizer = {
+    authorize({ fieldSelector, labelSelector }) {
+      asked.push({ fieldSelector, labelSelector })
+      return { decision: 'allow', reason: '' }
+    },
+  }
+  const pods = "authorizer.group('').resource('pods')"
+  const expression = `${pods}.fieldSelector('spec.nodeName=n').labelSelector('a=b').check('list').allowed() && ${pods}.fieldSelector('?').check('list').allowed()`
+  const { verdict: answer } = await judged({ spec: one(expression), authorizer })
+  assert.equal(answer, 'allowed')
+  assert.deepEqual(asked, [
+    { fieldSelector: [{ field: 'spec.nodeName', operator: '=', value: 'n' }], labelSelector: [{ key: 'a', operator: '=', values: ['b'] }] },
+    { fieldSelector: undefined, labelSelector: undefined },
+  ])
 })
 
 test('a binding may warn and leave notes instead', async () => {
