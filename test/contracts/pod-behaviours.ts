@@ -122,7 +122,7 @@ export const podBehaviours: readonly PodBehaviour[] = [
   },
   {
     name: 'what comes after a sidecar waits for its startup probe',
-    init: [{ name: 'proxy', restartPolicy: 'Always', startedAfterMs: 2500 }],
+    init: [{ name: 'proxy', restartPolicy: 'Always', startedAfterMs: 4000 }],
     containers: [app],
     acts: [
       { meanwhile: { phase: 'Pending', states: { proxy: 'running', app: 'waiting PodInitializing' } } },
@@ -145,7 +145,7 @@ export const podBehaviours: readonly PodBehaviour[] = [
   },
   {
     name: 'a pod is not ready before its readiness probe says so',
-    containers: [{ ...app, readyAfterMs: 2500 }],
+    containers: [{ ...app, readyAfterMs: 4000 }],
     acts: [
       {
         meanwhile: {
@@ -229,7 +229,7 @@ export const podBehaviours: readonly PodBehaviour[] = [
     name: 'an end by rule starts the whole pod anew',
     init: [{ name: 'setup', runsMs: 200 }],
     containers: [
-      { name: 'worker', runsMs: 1000, exits: [9, 0], restartPolicy: 'Never', restartPolicyRules: restartsAll },
+      { name: 'worker', runsMs: 3000, exits: [9, 0], restartPolicy: 'Never', restartPolicyRules: restartsAll },
       { name: 'other', stopsAfterMs: 100 },
     ],
     acts: [
