@@ -123,7 +123,7 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
     admissionPlugins: (cluster, authorizer) =>
       admissionPlugins(
         { enable: options.access.enableAdmissionPlugins, disable: options.access.disableAdmissionPlugins, configurations: access.plugins },
-        { cluster, authorizer, clock, random, logger, isEnabled, configuration: undefined, reviewWebhook: access.reviewWebhook },
+        { cluster, authorizer, clock, random, logger, metrics, isEnabled, configuration: undefined, reviewWebhook: access.reviewWebhook },
       ),
     hooks: (registries) =>
       new Map([

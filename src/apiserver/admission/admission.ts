@@ -6,6 +6,7 @@ import type { ReviewWebhook } from '#apiserver/authn/webhook/review-webhook.ts'
 import type { Authorizer } from '#apiserver/authz/authorizer.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
+import type { Metrics } from '#base/metrics.ts'
 import type { Random } from '#base/random.ts'
 
 export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
@@ -83,6 +84,7 @@ export type AdmissionContext = {
   readonly random: Random
   readonly logger: Logger
   readonly authorizer: Authorizer
+  readonly metrics?: Metrics | undefined
   isEnabled(featureGate: string): boolean
   /** The plugin's part of the AdmissionConfiguration file, as parsed. */
   readonly configuration: unknown

@@ -2,14 +2,18 @@
 import type { V1ValidatingAdmissionPolicySpec, V1Validation } from '#api/admissionregistration/v1/types.gen.ts'
 import { type AdmissionInput, Budget, BudgetExceeded } from '#api/cel/admission-input.ts'
 import { typeNameOf } from '#api/cel/values/value.ts'
-import { type CompiledExpression, type Evaluated, evaluated, PolicyScope } from '#apiserver/admission/policies/policy-scope.ts'
+import { type CompiledExpression, evaluated, PolicyScope } from '#apiserver/admission/policies/policy-scope.ts'
+import type { Clock } from '#base/clock.ts'
 
 const validationBudget = 10_000_000
 const maxMessageBytes = 5 * 1024
 
-export type Decision = { readonly message: string; readonly reason: string; readonly index: number }
+export type Timed = { readonly message: string; readonly tookMs: number }
+export type Decision = Timed & { readonly reason: string; readonly index: number }
 export type Judgement = {
   readonly denials: readonly Decision[]
+  /** Failures that stop nobody, as the policy wants it. */
+  readonly ignored: readonly Timed[]
   readonly annotations: readonly { readonly key: string; readonly value: string }[]
 }
 
@@ -32,36 +36,37 @@ export class CompiledPolicy {
   }
 
   /** Throws `Pending` where an answer is still under way. */
-  judge(input: AdmissionInput): Judgement {
+  judge(input: AdmissionInput, clock: Clock): Judgement {
+    const verdict = new Verdict(this.#scope.isIgnoring)
+    const startedMs = clock.monotonic()
     const matched = this.#scope.matches(input)
-    if (matched !== true) return { denials: matched === false ? [] : this.#onError(matched), annotations: [] }
+    if (typeof matched === 'string') verdict.fail(matched, clock.monotonic() - startedMs)
+    if (matched !== true) return verdict
+    const judged = new Verdict(this.#scope.isIgnoring)
     try {
       const budget = new Budget(validationBudget)
       const variables = this.#scope.withVariables(input, budget)
-      const denials = this.#denials(variables, budget)
-      return { denials: [...denials, ...this.#annotationErrors(variables)], annotations: this.#published(variables) }
+      this.#validate(variables, budget, clock, judged)
+      this.#annotate(variables, clock, judged)
+      return judged
     } catch (error) {
       if (!(error instanceof BudgetExceeded)) throw error
-      return { denials: this.#onError(error.message), annotations: [] }
+      // What was found before does not count.
+      verdict.fail(error.message, clock.monotonic() - startedMs)
+      return verdict
     }
   }
 
-  #onError(message: string, index = 0): Decision[] {
-    return this.#scope.isIgnoring ? [] : [{ message, reason: '', index }]
-  }
-
-  #denials(input: AdmissionInput, budget: Budget): Decision[] {
-    const outcomes = this.#validations.map((validation) => evaluated(validation, input, budget))
-    const denials: Decision[] = []
-    for (const [index, outcome] of outcomes.entries()) {
+  #validate(input: AdmissionInput, budget: Budget, clock: Clock, verdict: Verdict): void {
+    const outcomes = this.#validations.map((validation) => timed(clock, () => evaluated(validation, input, budget)))
+    for (const [index, { outcome, tookMs }] of outcomes.entries()) {
       const validation = this.#spec.validations?.[index] as V1Validation
-      if ('error' in outcome) denials.push(...this.#onError(outcome.error, index))
+      if ('error' in outcome) verdict.fail(outcome.error, tookMs, index)
       else if (outcome.value !== true) {
         const message = this.#message(index, validation, input.withoutAuthorizer(), budget)
-        denials.push({ message, reason: validation.reason ?? 'Invalid', index })
+        verdict.denials.push({ message, reason: validation.reason ?? 'Invalid', index, tookMs })
       }
     }
-    return denials
   }
 
   #message(index: number, { message = '', expression }: V1Validation, input: AdmissionInput, budget: Budget): string {
@@ -72,29 +77,43 @@ export class CompiledPolicy {
     return (isUsable ? text : message.trim()) || `failed expression: ${expression.trim()}`
   }
 
-  #annotated(input: AdmissionInput): { key: string; text: string; outcome: Evaluated }[] {
+  #annotate(input: AdmissionInput, clock: Clock, verdict: Verdict): void {
     const budget = new Budget(validationBudget)
-    return this.#annotations.map((annotation, index) => ({
-      key: this.#spec.auditAnnotations?.[index]?.key ?? '',
-      text: annotation.text,
-      outcome: evaluated(annotation, input.withoutAuthorizer(), budget),
-    }))
+    for (const [index, annotation] of this.#annotations.entries()) {
+      const key = this.#spec.auditAnnotations?.[index]?.key ?? ''
+      const { outcome, tookMs } = timed(clock, () => evaluated(annotation, input.withoutAuthorizer(), budget))
+      if ('error' in outcome) verdict.fail(outcome.error, tookMs)
+      else if (typeof outcome.value === 'string') {
+        const value = outcome.value.trim()
+        if (value !== '') verdict.annotations.push({ key, value })
+      } else if (outcome.value !== null) {
+        const rule = 'Return type must be either string or null.'
+        const type = typeNameOf(outcome.value)
+        const message = `valueExpression '${annotation.text}' resulted in unsupported return type: ${type}. ${rule}`
+        verdict.denials.push({ message, reason: '', index: 0, tookMs })
+      }
+    }
+  }
+}
+
+class Verdict implements Judgement {
+  readonly denials: Decision[] = []
+  readonly ignored: Timed[] = []
+  readonly annotations: { key: string; value: string }[] = []
+  readonly #isIgnoring: boolean
+
+  constructor(isIgnoring: boolean) {
+    this.#isIgnoring = isIgnoring
   }
 
-  #annotationErrors(input: AdmissionInput): Decision[] {
-    return this.#annotated(input).flatMap(({ text, outcome }) => {
-      if ('error' in outcome) return this.#onError(outcome.error)
-      if (outcome.value === null || typeof outcome.value === 'string') return []
-      const rule = 'Return type must be either string or null.'
-      const message = `valueExpression '${text}' resulted in unsupported return type: ${typeNameOf(outcome.value)}. ${rule}`
-      return [{ message, reason: '', index: 0 }]
-    })
+  fail(message: string, tookMs: number, index = 0): void {
+    if (this.#isIgnoring) this.ignored.push({ message, tookMs })
+    else this.denials.push({ message, reason: '', index, tookMs })
   }
+}
 
-  #published(input: AdmissionInput): { key: string; value: string }[] {
-    return this.#annotated(input).flatMap(({ key, outcome }) => {
-      const value = 'value' in outcome && typeof outcome.value === 'string' ? outcome.value.trim() : ''
-      return value === '' ? [] : [{ key, value }]
-    })
-  }
+function timed<T>(clock: Clock, work: () => T): { readonly outcome: T; readonly tookMs: number } {
+  const startedMs = clock.monotonic()
+  const outcome = work()
+  return { outcome, tookMs: clock.monotonic() - startedMs }
 }

@@ -3,8 +3,9 @@ import type { V1ValidatingAdmissionPolicy, V1ValidatingAdmissionPolicyBinding } 
 import { StatusError } from '#api/meta/status-error.ts'
 import type { AdmissionContext, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
-import { CompiledPolicy, type Decision } from '#apiserver/admission/policies/compiled-policy.ts'
+import { CompiledPolicy, type Decision, type Timed } from '#apiserver/admission/policies/compiled-policy.ts'
 import { askingFor, policyInput, whenAnswered } from '#apiserver/admission/policies/policy-input.ts'
+import type { Enforcement, PolicyMetrics } from '#apiserver/admission/policies/policy-metrics.ts'
 import { paramResource, paramsOf } from '#apiserver/admission/policies/policy-params.ts'
 import { matchedResource } from '#apiserver/admission/policies/request-match.ts'
 
@@ -22,7 +23,12 @@ export type BoundPolicy = {
 export async function judgeRequest(
   policies: readonly BoundPolicy[],
   request: AdmissionRequest,
-  { cluster, authorizer }: Pick<AdmissionContext, 'cluster' | 'authorizer'>,
+  {
+    cluster,
+    authorizer,
+    clock,
+    checks,
+  }: Pick<AdmissionContext, 'cluster' | 'authorizer' | 'clock'> & { checks: PolicyMetrics | undefined },
 ): Promise<void> {
   const ask = askingFor(request, authorizer)
   const denials: Denial[] = []
@@ -51,8 +57,12 @@ export async function judgeRequest(
         if (binding.spec.matchResources && matchedResource(binding.spec.matchResources, request, cluster) === undefined) continue
         for (const params of paramsOf(spec.paramKind, binding.spec.paramRef, request.namespace, cluster)) {
           const input = policyInput({ request, resource, params, cluster, ask })
-          const { denials: found, annotations } = await whenAnswered(() => ready.judge(input))
+          const { denials: found, ignored, annotations } = await whenAnswered(() => ready.judge(input, clock))
+          const observe = (enforcement: Enforcement, { message, tookMs }: Timed) =>
+            checks?.observe({ policy: name, binding: bindingName, enforcement, message, tookMs })
+          for (const failure of ignored) observe('allow', failure)
           for (const decision of found) {
+            for (const action of binding.spec.validationActions ?? []) observe(action.toLowerCase() as Enforcement, decision)
             if (act(decision, name, binding, request)) denials.push({ policy: name, binding: bindingName, ...decision })
           }
           for (const { key, value } of annotations) notes.set(key, (notes.get(key) ?? new Set()).add(value.slice(0, maxAnnotation)))

@@ -7,6 +7,7 @@ import type { AdmissionContext, AdmissionRequest } from '#apiserver/admission/ad
 import { forbid } from '#apiserver/admission/forbid.ts'
 import { CompiledMutations } from '#apiserver/admission/policies/compiled-mutations.ts'
 import { askingFor, policyInput, whenAnswered } from '#apiserver/admission/policies/policy-input.ts'
+import type { Enforcement, PolicyMetrics } from '#apiserver/admission/policies/policy-metrics.ts'
 import { paramResource, paramsOf } from '#apiserver/admission/policies/policy-params.ts'
 import { matchedResource } from '#apiserver/admission/policies/request-match.ts'
 
@@ -29,7 +30,12 @@ type Failure = { readonly message: string; readonly reason: string }
 export async function mutateRequest(
   policies: readonly BoundMutatingPolicy[],
   request: AdmissionRequest,
-  { cluster, authorizer }: Pick<AdmissionContext, 'cluster' | 'authorizer'>,
+  {
+    cluster,
+    authorizer,
+    clock,
+    checks,
+  }: Pick<AdmissionContext, 'cluster' | 'authorizer' | 'clock'> & { checks: PolicyMetrics | undefined },
 ): Promise<void> {
   const ask = askingFor(request, authorizer)
   const failures: Failure[] = []
@@ -50,16 +56,29 @@ export async function mutateRequest(
     const before = structuredClone(request.object)
     try {
       if (!(await whenAnswered(() => ready.applies(input())))) return false
-      for (let index = 0; index < ready.count; index++) {
-        const { object } = request
-        if (object === undefined) break
-        const next = await whenAnswered(() => ready.mutated(index, object, input(), request.definition))
-        replaceContent(object, next)
-        request.definition.defaults?.(object)
-      }
     } catch (error) {
       if (error instanceof StatusError) throw error
       fail(failures, policy, binding, (error as Error).message, 'Invalid')
+      return false
+    }
+    // One that fails does not stop those after it.
+    for (let index = 0; index < ready.count; index++) {
+      const { object } = request
+      if (object === undefined) break
+      const startedMs = clock.monotonic()
+      const observe = (enforcement: Enforcement, message?: string) =>
+        checks?.observe({ policy: policy.metadata?.name ?? '', binding, enforcement, message, tookMs: clock.monotonic() - startedMs })
+      try {
+        const next = await whenAnswered(() => ready.mutated(index, object, input(), request.definition))
+        replaceContent(object, next)
+        request.definition.defaults?.(object)
+        observe('allow')
+      } catch (error) {
+        const { message } = error as Error
+        observe('deny', message)
+        if (error instanceof StatusError) throw error
+        fail(failures, policy, binding, message, 'Invalid')
+      }
     }
     return !semanticEqual(before, request.object)
   }

@@ -5,6 +5,7 @@ import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { StatusError } from '#api/meta/status-error.ts'
 import { admit, aPod, requestFor, testContext } from '#apiserver/admission/admission.testing.ts'
 import { mutatingAdmissionPolicy } from '#apiserver/admission/policies/mutating-admission-policy.ts'
+import { Metrics } from '#base/metrics.ts'
 
 const pods = { resourceRules: [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'] }] }
 const apply = (expression: string): V1Mutation => ({ patchType: 'ApplyConfiguration', applyConfiguration: { expression } })
@@ -12,7 +13,13 @@ const patch = (expression: string): V1Mutation => ({ patchType: 'JSONPatch', jso
 
 type Policies = Record<string, Partial<V1MutatingAdmissionPolicySpec>>
 
-async function mutated(policies: Policies, metadata: object = {}, objects: Record<string, readonly object[]> = {}, binding: object = {}) {
+async function mutated(
+  policies: Policies,
+  metadata: object = {},
+  objects: Record<string, readonly object[]> = {},
+  binding: object = {},
+  metrics = new Metrics(),
+) {
   const named = Object.entries(policies)
   const context = testContext({
     'mutatingadmissionpolicies.admissionregistration.k8s.io': named.map(([name, spec]) => ({
@@ -25,7 +32,7 @@ async function mutated(policies: Policies, metadata: object = {}, objects: Recor
     })),
     ...objects,
   })
-  return admit<V1Pod>(mutatingAdmissionPolicy(context), requestFor('pods', { object: aPod({}, metadata) }))
+  return admit<V1Pod>(mutatingAdmissionPolicy({ ...context, metrics }), requestFor('pods', { object: aPod({}, metadata) }))
 }
 
 test('what is applied is merged, by the keys of lists', async () => {
@@ -104,3 +111,18 @@ for (const [name, mutation, why] of refused) {
     assert.equal((await mutated({ p: { mutations: [mutation], failurePolicy: 'Ignore' } })).metadata.name, 'p')
   })
 }
+
+test('a mutation that fails does not stop those after it, and is counted', async () => {
+  const mutations = [
+    apply('Object{metadata: Object.metadata{labels: {"a": object.metadata.labels.none}}}'),
+    apply('Object{metadata: Object.metadata{labels: {"b": "2"}}}'),
+  ]
+  const metrics = new Metrics()
+  const { metadata } = await mutated({ counted: { mutations, failurePolicy: 'Ignore' } }, {}, {}, {}, metrics)
+  assert.deepEqual(metadata.labels, { b: '2' })
+  const counts = metrics.text().split('\n')
+  const series = (error: string, action: string) =>
+    `apiserver_mutating_admission_policy_check_total{policy="counted",policy_binding="counted-b",error_type="${error}",enforcement_action="${action}"} 1`
+  assert.ok(counts.includes(series('invalid_error', 'deny')))
+  assert.ok(counts.includes(series('no_error', 'allow')))
+})

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import type { V1MutatingAdmissionPolicy, V1MutatingAdmissionPolicyBinding } from '#api/admissionregistration/v1/types.gen.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { followPolicies } from '#apiserver/admission/policies/bound-policies.ts'
+import { PolicyMetrics } from '#apiserver/admission/policies/policy-metrics.ts'
 import { isExempt } from '#apiserver/admission/policies/request-match.ts'
 
 const load = createRequire(import.meta.url)
@@ -10,14 +11,15 @@ const engine = () =>
   load('#apiserver/admission/policies/mutate-request.ts') as typeof import('#apiserver/admission/policies/mutate-request.ts')
 
 /** Expressions of the cluster's own policies say how what is written is changed. */
-export function mutatingAdmissionPolicy({ cluster, authorizer }: AdmissionContext): AdmissionPlugin {
+export function mutatingAdmissionPolicy({ cluster, authorizer, clock, metrics }: AdmissionContext): AdmissionPlugin {
   const policies = followPolicies<V1MutatingAdmissionPolicy, V1MutatingAdmissionPolicyBinding>(cluster, 'mutating')
+  const checks = metrics && new PolicyMetrics(metrics, 'mutating')
   return {
     name: 'MutatingAdmissionPolicy',
     operations: ['CREATE', 'UPDATE', 'CONNECT'],
     mutate(request) {
       if (policies().length === 0 || request.object === undefined || isExempt(request.definition)) return undefined
-      return engine().mutateRequest(policies(), request, { cluster, authorizer })
+      return engine().mutateRequest(policies(), request, { cluster, authorizer, clock, checks })
     },
   }
 }

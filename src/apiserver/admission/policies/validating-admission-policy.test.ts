@@ -4,6 +4,7 @@ import type { V1ValidatingAdmissionPolicyBindingSpec, V1ValidatingAdmissionPolic
 import { aPod, type RequestOptions, requestFor, testContext, verdict } from '#apiserver/admission/admission.testing.ts'
 import { validatingAdmissionPolicy } from '#apiserver/admission/policies/validating-admission-policy.ts'
 import type { Attributes, Authorizer } from '#apiserver/authz/authorizer.ts'
+import { Metrics } from '#base/metrics.ts'
 
 const pods = { resourceRules: [{ operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'] }] }
 const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'ns', labels: { team: 'a' } } }
@@ -17,6 +18,7 @@ type Given = {
 }
 
 async function judged({ spec, binding, request = {}, objects = {}, authorizer }: Given) {
+  const metrics = new Metrics()
   const context = testContext(
     {
       namespaces: [namespace],
@@ -29,7 +31,12 @@ async function judged({ spec, binding, request = {}, objects = {}, authorizer }:
     authorizer === undefined ? {} : { authorizer },
   )
   const asked = requestFor(request.resource ?? 'pods', { object: aPod(), ...request })
-  return { verdict: await verdict(validatingAdmissionPolicy(context), asked), warnings: asked.warnings, audit: asked.audit }
+  return {
+    verdict: await verdict(validatingAdmissionPolicy({ ...context, metrics }), asked),
+    warnings: asked.warnings,
+    audit: asked.audit,
+    metrics,
+  }
 }
 
 const denied = (why: string, code = 422) =>
@@ -215,3 +222,25 @@ test('a policy without a binding does nothing, and one that is gone does no more
   } as object)
   assert.equal(await ask(), denied('failed expression: false'))
 })
+
+const counted: [string, Given, string[]][] = [
+  ['what holds is not counted', { spec: one('true') }, []],
+  ['a refusal', { spec: one('false') }, ['invalid_error deny']],
+  [
+    'warnings and notes',
+    { spec: one('false'), binding: { validationActions: ['Warn', 'Audit'] } },
+    ['invalid_error warn', 'invalid_error audit'],
+  ],
+  ['an ignored failure', { spec: { ...one("object.spec.none == 'a'"), failurePolicy: 'Ignore' } }, ['invalid_error allow']],
+  ['an expression that does not compile', { spec: one('1 +') }, ['compile_error deny']],
+]
+for (const [name, given, wanted] of counted)
+  test(`metrics: ${name}`, async () => {
+    const { metrics } = await judged(given)
+    const counted =
+      /^apiserver_validating_admission_policy_check_total\{policy="p",policy_binding="b",error_type="(.*?)",enforcement_action="(.*?)"\} 1$/gm
+    assert.deepEqual(
+      Array.from(metrics.text().matchAll(counted), ([, error, action]) => `${error} ${action}`),
+      wanted,
+    )
+  })

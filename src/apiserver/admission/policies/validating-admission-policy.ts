@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import type { V1ValidatingAdmissionPolicy, V1ValidatingAdmissionPolicyBinding } from '#api/admissionregistration/v1/types.gen.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { followPolicies } from '#apiserver/admission/policies/bound-policies.ts'
+import { PolicyMetrics } from '#apiserver/admission/policies/policy-metrics.ts'
 import { isExempt } from '#apiserver/admission/policies/request-match.ts'
 
 const load = createRequire(import.meta.url)
@@ -10,14 +11,15 @@ const engine = () =>
   load('#apiserver/admission/policies/judge-request.ts') as typeof import('#apiserver/admission/policies/judge-request.ts')
 
 /** Expressions of the cluster's own policies say what may be written. */
-export function validatingAdmissionPolicy({ cluster, authorizer }: AdmissionContext): AdmissionPlugin {
+export function validatingAdmissionPolicy({ cluster, authorizer, clock, metrics }: AdmissionContext): AdmissionPlugin {
   const policies = followPolicies<V1ValidatingAdmissionPolicy, V1ValidatingAdmissionPolicyBinding>(cluster, 'validating')
+  const checks = metrics && new PolicyMetrics(metrics, 'validating')
   return {
     name: 'ValidatingAdmissionPolicy',
     operations: ['CREATE', 'UPDATE', 'DELETE', 'CONNECT'],
     validate(request) {
       if (policies().length === 0 || isExempt(request.definition)) return undefined
-      return engine().judgeRequest(policies(), request, { cluster, authorizer })
+      return engine().judgeRequest(policies(), request, { cluster, authorizer, clock, checks })
     },
   }
 }
