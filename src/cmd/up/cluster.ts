@@ -157,10 +157,10 @@ export async function addClusterComponents(
   if (selected.length > 0) {
     lifecycle.add({
       name: 'controllers',
-      async start() {
+      async start(signal) {
         if (running === undefined || keys === undefined) throw new Error('the API server comes first')
         const { startControllers } = await import('#cmd/up/controllers.ts')
-        manager = await startControllers(running, options, keys, seams)
+        manager = await startControllers(running, options, keys, seams, signal)
       },
       stop: async () => manager?.stop(),
     })
