@@ -118,6 +118,7 @@ function loopback(pods: Map<string, V1Pod>, observe: (before: V1Pod, after: V1Po
     updateClaim: unused,
     updateResourceClaim: unused,
     updateResourceClaimStatus: unused,
+    removeReservation: unused,
     recordEvent() {},
     isNotFound: () => false,
   }

@@ -47,6 +47,11 @@ export function schedulerClient(
     updateClaim: (claim) => turn(() => client.update(PersistentVolumeClaim, claim)),
     updateResourceClaim: (claim) => turn(() => client.update(ResourceClaim, claim)),
     updateResourceClaimStatus: (claim) => turn(() => client.updateStatus(ResourceClaim, claim)),
+    removeReservation({ metadata }, podUid) {
+      const { namespace, name, uid } = metadata ?? {}
+      const patch = { metadata: { uid }, status: { reservedFor: [{ $patch: 'delete', uid: podUid }] } }
+      return turn(() => client.patch(ResourceClaim, { namespace, name }, patch, { subresource: 'status' }))
+    },
     recordEvent: (event) => events.record(event),
     isNotFound,
   }

@@ -21,7 +21,7 @@ test('a pod that fits nowhere is told why, and placed once a node comes that it 
   await cluster.settle()
   const message =
     '0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient cpu. ' +
-    'preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.'
+    'no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.'
   assert.deepEqual(cluster.notes('FailedScheduling'), [message])
   const { conditions } = cluster.pod('p').status ?? {}
   assert.deepEqual(conditions, [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }])
@@ -94,7 +94,7 @@ test('a pod that must not preempt waits', async () => {
   cluster.put('Pod', aPod('low', { cpu: '4', on: 'a' }), aPod('high', { cpu: '4', priority: 10, spec: { preemptionPolicy: 'Never' } }))
   await cluster.settle()
   assert.deepEqual(cluster.notes('FailedScheduling'), [
-    '0/1 nodes are available: 1 Insufficient cpu. preemption: not eligible due to preemptionPolicy=Never.',
+    '0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never.',
   ])
 })
 
@@ -183,7 +183,7 @@ test('pods that must be apart wait until the one that is in the way is gone', as
   await cluster.settle()
   assert.equal(Object.values(cluster.placements()).filter(Boolean).length, 2)
   assert.deepEqual(cluster.notes('FailedScheduling'), [
-    "0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules. preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod.",
+    "0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules. no new claims to deallocate, preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod.",
   ])
   cluster.remove('Pod', 'p1', 'default')
   await cluster.settle()

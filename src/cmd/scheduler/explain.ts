@@ -63,6 +63,7 @@ const readOnly: SchedulerClient = {
   updateClaim: refused,
   updateResourceClaim: refused,
   updateResourceClaimStatus: refused,
+  removeReservation: refused,
   recordEvent() {},
   isNotFound: () => false,
 }

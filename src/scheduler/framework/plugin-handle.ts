@@ -33,6 +33,8 @@ export type SchedulerClient = {
   updateClaim(claim: V1PersistentVolumeClaim): Promise<V1PersistentVolumeClaim>
   updateResourceClaim(claim: V1ResourceClaim): Promise<V1ResourceClaim>
   updateResourceClaimStatus(claim: V1ResourceClaim): Promise<V1ResourceClaim>
+  /** Whatever else has changed about the claim since. */
+  removeReservation(claim: V1ResourceClaim, podUid: string): Promise<V1ResourceClaim>
   recordEvent(event: PodEvent): void
   isNotFound(error: unknown): boolean
 }
@@ -54,5 +56,5 @@ export type PluginHandle = {
   /** What `preEnqueue` held this pod back for is over. */
   reconsider(uid: string): void
   /** Resolves at the next change of an object of the kind. */
-  nextChange(kind: 'PersistentVolumeClaim' | 'PersistentVolume', signal: AbortSignal): Promise<void>
+  nextChange(kind: 'PersistentVolumeClaim' | 'PersistentVolume' | 'ResourceClaim', signal: AbortSignal): Promise<void>
 }

@@ -4,7 +4,7 @@ import type { Cycle } from '#scheduler/framework/cycle.ts'
 import type { Diagnosis } from '#scheduler/framework/fit-error.ts'
 import type { AnyPlugin, PermitAnswer, PostFilterAnswer } from '#scheduler/framework/plugin.ts'
 import type { MeasuredPoint, PluginMetrics, Tally } from '#scheduler/framework/plugin-metrics.ts'
-import { failed, from, type Status, unresolvable } from '#scheduler/framework/status.ts'
+import { failed, from, type Status, unresolvable, unschedulable } from '#scheduler/framework/status.ts'
 import type { Nominator } from '#scheduler/queue/nominator.ts'
 
 export type WeightedPlugin = { readonly plugin: AnyPlugin; readonly weight: number }
@@ -146,14 +146,17 @@ export class Profile {
   }
 
   async #postFilter(cycle: Cycle, diagnosis: Diagnosis): Promise<PostFilterAnswer> {
-    let last: PostFilterAnswer = { nominatedNode: undefined, status: undefined }
+    let nominatedNode: string | undefined
+    const reasons: string[] = []
     for (const plugin of this.points.postFilter) {
       const answer = this.#ask('PostFilter', cycle, plugin, () => plugin.postFilter?.(cycle.pod, diagnosis, cycle))
       if (answer === undefined) continue
-      last = answer instanceof Promise ? await answer : answer
-      if (last.status === undefined || last.status.code === 'UnschedulableAndUnresolvable') return last
+      const { status, ...settled } = answer instanceof Promise ? await answer : answer
+      if (status === undefined || status.code !== 'Unschedulable') return { ...settled, status }
+      nominatedNode = settled.nominatedNode ?? nominatedNode
+      reasons.push(...status.reasons)
     }
-    return last
+    return { nominatedNode, status: reasons.length === 0 ? undefined : unschedulable(...reasons) }
   }
 
   /** The weighted sums, in the order of the nodes. */

@@ -1,5 +1,5 @@
 /** Finds devices for claims on a node. */
-import type { V1Node } from '#api/core/v1/types.gen.ts'
+import type { V1Node, V1NodeSelector } from '#api/core/v1/types.gen.ts'
 import type {
   V1AllocationResult,
   V1CapacityRequirements,
@@ -24,7 +24,7 @@ import type { DeviceUsage, UsableDevice } from '#scheduler/plugins/device-usage.
 export type Candidate = UsableDevice & {
   readonly driver: string
   readonly pool: string
-  readonly isLocal: boolean
+  readonly place: Place
 }
 type Need = {
   readonly request: string
@@ -40,7 +40,7 @@ export const deviceId = ({ driver, pool, device }: { driver: string; pool: strin
   `${driver}/${pool}/${device}`
 
 /** All devices, of the newest generation of each pool, each with who can use it. */
-export function allDevices(slices: Iterable<V1ResourceSlice>): (Candidate & { place: Place })[] {
+export function allDevices(slices: Iterable<V1ResourceSlice>): Candidate[] {
   const newest = new Map<string, number>()
   const all = [...slices]
   const poolOf = ({ spec }: V1ResourceSlice) => `${spec.driver}/${spec.pool.name}`
@@ -60,7 +60,6 @@ export function allDevices(slices: Iterable<V1ResourceSlice>): (Candidate & { pl
         pool: pool.name,
         device,
         counterSets: counterSets.get(poolOf(slice)) ?? [],
-        isLocal: place.nodeName !== undefined && place.nodeName !== '',
         place,
       }
     })
@@ -70,7 +69,7 @@ export function allDevices(slices: Iterable<V1ResourceSlice>): (Candidate & { pl
 type Place = Pick<V1Device, 'nodeName' | 'allNodes' | 'nodeSelector'>
 
 /** Those the node can use. */
-export function devicesOn(node: V1Node, devices: readonly (Candidate & { place: Place })[]): Candidate[] {
+export function devicesOn(node: V1Node, devices: readonly Candidate[]): Candidate[] {
   return devices.filter(({ place }) => isUsableOn(place, node))
 }
 
@@ -228,7 +227,10 @@ function resultOf(claim: V1ResourceClaim, chosen: readonly Choice[], node: V1Nod
       pool: candidate.pool,
       device: candidate.device.name,
     }
+    const { bindingConditions, bindingFailureConditions } = candidate.device
     if (need.isAdmin) result.adminAccess = true
+    if (bindingConditions?.length) result.bindingConditions = [...bindingConditions]
+    if (bindingFailureConditions?.length) result.bindingFailureConditions = [...bindingFailureConditions]
     if (need.tolerations.length > 0) result.tolerations = [...need.tolerations]
     if (candidate.device.allowMultipleAllocations && !need.isAdmin) {
       const amounts = consumedCapacity(candidate.device, need.capacity) ?? []
@@ -237,12 +239,30 @@ function resultOf(claim: V1ResourceClaim, chosen: readonly Choice[], node: V1Nod
     }
     return result
   })
-  const isLocal = chosen.some(({ candidate }) => candidate.isLocal)
-  const matchFields = [{ key: 'metadata.name', operator: 'In', values: [node.metadata.name ?? ''] }]
+  const nodeSelector = selectorFor(chosen, node)
   const config = configOf(claim, chosen)
   const devices = { results, ...(config.length === 0 ? {} : { config }) }
-  return { devices, ...(isLocal ? { nodeSelector: { nodeSelectorTerms: [{ matchFields }] } } : {}) }
+  return { devices, ...(nodeSelector === undefined ? {} : { nodeSelector }) }
 }
+
+/** Where all of the devices can be used; undefined for everywhere. */
+function selectorFor(chosen: readonly Choice[], node: V1Node): V1NodeSelector | undefined {
+  if (chosen.some(({ candidate: { place, device } }) => place.nodeName || device.bindsToNode)) {
+    const matchFields = [{ key: 'metadata.name', operator: 'In', values: [node.metadata.name ?? ''] }]
+    return { nodeSelectorTerms: [{ matchFields }] }
+  }
+  const terms = chosen.flatMap(({ candidate: { place } }) => place.nodeSelector?.nodeSelectorTerms ?? [])
+  const matchFields = distinct(terms.flatMap((term) => term.matchFields ?? []))
+  const matchExpressions = distinct(terms.flatMap((term) => term.matchExpressions ?? []))
+  if (matchFields.length + matchExpressions.length === 0) return undefined
+  return {
+    nodeSelectorTerms: [
+      { ...(matchFields.length === 0 ? {} : { matchFields }), ...(matchExpressions.length === 0 ? {} : { matchExpressions }) },
+    ],
+  }
+}
+
+const distinct = <T>(items: readonly T[]): T[] => [...new Map(items.map((item) => [JSON.stringify(item), item])).values()]
 
 /** What drivers are told: first what the classes say, then what the claim does. */
 function configOf({ spec }: V1ResourceClaim, chosen: readonly Choice[]): V1DeviceAllocationConfiguration[] {

@@ -1,12 +1,15 @@
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { parseDurationMs } from '#api/meta/duration.ts'
 import { parseQuantity } from '#api/meta/quantity.ts'
+import { formatTime } from '#api/meta/time.ts'
 import type { V1AllocationResult, V1ResourceClaim } from '#api/resource/v1/types.gen.ts'
 import { type NodeMatcher, nodeSelectorMatcher } from '#scheduler/cache/node-selector.ts'
 import { on } from '#scheduler/framework/cluster-event.ts'
 import { defineSchedulerPlugin } from '#scheduler/framework/plugin.ts'
 import type { PluginHandle } from '#scheduler/framework/plugin-handle.ts'
-import { failed, fits, unresolvable } from '#scheduler/framework/status.ts'
+import { failed, fits, unresolvable, unschedulable } from '#scheduler/framework/status.ts'
 import { allDevices, allocateDevices, type Candidate, deviceId, devicesOn } from '#scheduler/plugins/allocate-devices.ts'
+import { hasBindingConditions, isOverdue, isReadyForBinding } from '#scheduler/plugins/device-binding.ts'
 import { DeviceUsage } from '#scheduler/plugins/device-usage.ts'
 
 const notAllocatable = unresolvable('cannot allocate all claims')
@@ -15,21 +18,34 @@ const finalizer = 'resource.kubernetes.io/delete-protection'
 /** So many pods can share a claim. */
 const consumersMax = 256
 
+const versionOf = ({ metadata }: V1ResourceClaim): number => Number(metadata?.resourceVersion)
+
 type State = {
-  readonly claims: readonly V1ResourceClaim[]
+  /** Each as it was seen last. */
+  readonly claims: V1ResourceClaim[]
   readonly toAllocate: readonly V1ResourceClaim[]
-  readonly isReachable: readonly NodeMatcher[]
+  readonly isReachable: ReadonlyMap<V1ResourceClaim, NodeMatcher>
+  /** A device that was allocated does not get ready: no node will do. */
+  readonly isStuck: boolean
+  /** Claims whose allocation is in the way. */
+  readonly unavailable: Set<V1ResourceClaim>
   readonly devices: ReturnType<typeof allDevices>
   readonly taken: DeviceUsage
   readonly allocations: Map<string, readonly V1AllocationResult[]>
 }
 
-/** Gives a pod the devices it claims: those the claim has already, or some that are free on the node. */
-export function dynamicResources({ objects, client, random }: PluginHandle) {
-  /** Allocations that are decided but not seen yet, by the claim's uid. */
-  const promised = new Map<string, V1AllocationResult>()
+/** Over once the claim is seen as of the version in which it was written. */
+type Promised = { readonly allocation: V1AllocationResult; writtenAs?: number }
 
-  return defineSchedulerPlugin<State>({
+export type DynamicResourcesArgs = { bindingTimeout?: string }
+
+/** Gives a pod the devices it claims: those the claim has already, or some that are free on the node. */
+export function dynamicResources(args: DynamicResourcesArgs, { objects, client, clock, random, logger, nextChange }: PluginHandle) {
+  const bindingTimeoutMs = parseDurationMs(args.bindingTimeout ?? '10m')
+  /** Allocations that are decided but not seen yet, by the claim's uid. */
+  const promised = new Map<string, Promised>()
+
+  const plugin = defineSchedulerPlugin<State>({
     name: 'DynamicResources',
     retryOn: [
       on.changed('ResourceClaim'),
@@ -51,16 +67,20 @@ export function dynamicResources({ objects, client, random }: PluginHandle) {
       if (!pod.spec.resourceClaims?.length) return 'skip'
       const claims = claimsOf(pod)
       if (typeof claims === 'string') return { refused: unresolvable(claims) }
-      const isReachable: NodeMatcher[] = []
+      const isReachable = new Map<V1ResourceClaim, NodeMatcher>()
+      const unavailable = new Set<V1ResourceClaim>()
       const toAllocate: V1ResourceClaim[] = []
       for (const claim of claims) {
         const consumers = claim.status?.reservedFor ?? []
         const isReserved = consumers.some((consumer) => consumer.uid === uid)
         if (!isReserved && consumers.length >= consumersMax) return { refused: unresolvable('resourceclaim in use') }
         const allocation = claim.status?.allocation
-        if (allocation?.nodeSelector) isReachable.push(nodeSelectorMatcher(allocation.nodeSelector))
-        if (allocation !== undefined) continue
-        if (promised.has(claim.metadata?.uid ?? '')) {
+        if (allocation?.nodeSelector) isReachable.set(claim, nodeSelectorMatcher(allocation.nodeSelector))
+        if (allocation !== undefined) {
+          if (cannotGetReady(claim)) unavailable.add(claim)
+          continue
+        }
+        if (promiseFor(claim) !== undefined) {
           const name = `${claim.metadata?.namespace}/${claim.metadata?.name}`
           return { refused: unresolvable(`resource claim ${name} is in the process of being allocated`) }
         }
@@ -69,11 +89,28 @@ export function dynamicResources({ objects, client, random }: PluginHandle) {
         toAllocate.push(claim)
       }
       const devices = toAllocate.length === 0 ? [] : allDevices(objects.of('ResourceSlice').values())
-      return { state: { claims, toAllocate, isReachable, devices, taken: usageOf(devices), allocations: new Map() } }
+      return {
+        state: {
+          claims,
+          toAllocate,
+          isReachable,
+          isStuck: unavailable.size > 0,
+          unavailable,
+          devices,
+          taken: usageOf(devices),
+          allocations: new Map(),
+        },
+      }
     },
 
-    filter(_, { node, name }, { isReachable, toAllocate, devices, taken, allocations }) {
-      if (!isReachable.every((matches) => matches(node))) return elsewhere
+    filter(_, { node, name }, { isReachable, isStuck, unavailable, toAllocate, devices, taken, allocations }) {
+      let isAvailable = !isStuck
+      for (const [claim, matches] of isReachable) {
+        if (matches(node)) continue
+        unavailable.add(claim)
+        isAvailable = false
+      }
+      if (!isAvailable) return elsewhere
       if (toAllocate.length === 0) return fits
       let found: V1AllocationResult[] | undefined
       try {
@@ -91,35 +128,103 @@ export function dynamicResources({ objects, client, random }: PluginHandle) {
       const allocations = state?.allocations.get(nodeName) ?? []
       for (const [index, claim] of (state?.toAllocate ?? []).entries()) {
         const allocation = allocations[index]
-        if (allocation !== undefined) promised.set(claim.metadata?.uid ?? '', allocation)
+        if (allocation !== undefined) promised.set(claim.metadata?.uid ?? '', { allocation })
       }
       return undefined
     },
-    unreserve(_, __, state) {
-      for (const claim of state?.toAllocate ?? []) promised.delete(claim.metadata?.uid ?? '')
+    unreserve({ uid }, _, state) {
+      for (const claim of state?.claims ?? []) {
+        if (claim.status?.allocation === undefined) promised.delete(claim.metadata?.uid ?? '')
+        else if (claim.status.reservedFor?.some((consumer) => consumer.uid === uid))
+          client.removeReservation(claim, uid).catch((error: unknown) => {
+            if (!client.isNotFound(error)) logger.error('a claim stays reserved', { claim: claim.metadata?.name, error })
+          })
+      }
+    },
+
+    async postFilter({ uid }, _, cycle) {
+      const state = cycle.states.get(plugin) as State | undefined
+      if (state === undefined) return { nominatedNode: undefined, status: unschedulable('no new claims to deallocate') }
+      for (const claim of state.unavailable) {
+        if (claim.status?.reservedFor?.some((consumer) => consumer.uid !== uid)) continue
+        const { allocation: _, reservedFor: __, devices: ___, ...status } = claim.status ?? {}
+        try {
+          await client.updateResourceClaimStatus({ ...claim, status })
+        } catch (error) {
+          return { nominatedNode: undefined, status: failed(error) }
+        }
+        return { nominatedNode: undefined, status: unschedulable('deallocation of ResourceClaim completed') }
+      }
+      return { nominatedNode: undefined, status: unschedulable('still not schedulable') }
     },
 
     takesTimeToBind: (_, state) => (state?.claims.length ?? 0) > 0,
-    async preBind({ pod, uid, name }, nodeName, state) {
+    async preBind({ pod, uid, name }, nodeName, state, signal) {
       const allocations = state?.allocations.get(nodeName) ?? []
       try {
-        for (const claim of state?.claims ?? []) {
+        for (const [index, claim] of (state?.claims ?? []).entries()) {
           const allocation = allocations[state.toAllocate.indexOf(claim)]
-          await reserveFor({ uid, name }, claim, allocation)
-          promised.delete(claim.metadata?.uid ?? '')
+          const written = await reserveFor({ uid, name }, claim, allocation)
+          state.claims[index] = written
+          const promise = promised.get(written.metadata?.uid ?? '')
+          if (promise !== undefined) promise.writtenAs = versionOf(written)
         }
+        if (!state?.claims.some(hasBindingConditions)) return undefined
+        client.recordEvent({
+          regarding: pod,
+          type: 'Normal',
+          reason: 'BindingConditionsPending',
+          action: 'Scheduling',
+          note: `waiting for binding conditions for device on node ${nodeName}`,
+          reportingController: pod.spec.schedulerName ?? '',
+        })
+        await allReady(state.claims, signal)
         return undefined
       } catch (error) {
         return failed(new Error(`pod ${pod.metadata.namespace}/${name}: ${error instanceof Error ? error.message : error}`))
       }
     },
   })
+  return plugin
+
+  /** Rejects when that does not happen. */
+  async function allReady(claims: V1ResourceClaim[], signal: AbortSignal): Promise<void> {
+    const timeUp = new AbortController()
+    using _ = clock.after(bindingTimeoutMs, () => timeUp.abort(new Error('device binding timeout: context deadline exceeded')))
+    const deadline = AbortSignal.any([signal, timeUp.signal])
+    for (;;) {
+      let isWaiting = false
+      for (const [index, { metadata }] of claims.entries()) {
+        const claim = objects.of('ResourceClaim').get(metadata?.namespace ?? '', metadata?.name ?? '')
+        if (claim === undefined) throw new Error(`resourceclaim "${metadata?.name}" not found`)
+        const isReady = isReadyForBinding(claim)
+        if (typeof isReady === 'string') throw new Error(isReady)
+        if (claim.status?.allocation !== undefined) claims[index] = claim
+        isWaiting ||= !isReady
+      }
+      if (!isWaiting) return
+      await nextChange('ResourceClaim', deadline)
+    }
+  }
+
+  function promiseFor(claim: V1ResourceClaim): V1AllocationResult | undefined {
+    const uid = claim.metadata?.uid ?? ''
+    const { allocation, writtenAs = Number.POSITIVE_INFINITY } = promised.get(uid) ?? {}
+    if (allocation === undefined || versionOf(claim) < writtenAs) return allocation
+    promised.delete(uid)
+    return undefined
+  }
+
+  function cannotGetReady(claim: V1ResourceClaim): boolean {
+    const isReady = isReadyForBinding(claim)
+    return typeof isReady === 'string' || (!isReady && isOverdue(claim, bindingTimeoutMs, clock.now()))
+  }
 
   async function reserveFor(
     pod: { uid: string; name: string },
     claim: V1ResourceClaim,
     allocation: V1AllocationResult | undefined,
-  ): Promise<void> {
+  ): Promise<V1ResourceClaim> {
     const { metadata, status } = claim
     let current = claim
     if (allocation !== undefined && !metadata?.finalizers?.includes(finalizer)) {
@@ -129,12 +234,12 @@ export function dynamicResources({ objects, client, random }: PluginHandle) {
       })
     }
     const reservedFor = status?.reservedFor ?? []
-    if (reservedFor.some(({ uid }) => uid === pod.uid) && allocation === undefined) return
-    await client.updateResourceClaimStatus({
+    if (reservedFor.some(({ uid }) => uid === pod.uid) && allocation === undefined) return claim
+    return client.updateResourceClaimStatus({
       ...current,
       status: {
         ...status,
-        ...(allocation === undefined ? {} : { allocation }),
+        ...(allocation === undefined ? {} : { allocation: { ...allocation, allocationTimestamp: formatTime(clock.now()) } }),
         reservedFor: [...reservedFor, { resource: 'pods', ...pod }],
       },
     })
@@ -182,13 +287,12 @@ export function dynamicResources({ objects, client, random }: PluginHandle) {
         usage.takeAllocated(byId.get(deviceId(result)), deviceId(result), result.shareID === undefined ? undefined : new Map(shared))
       }
     }
-    const seen = new Set<string>()
-    for (const { metadata, status } of objects.of('ResourceClaim').values()) {
-      if (status?.allocation === undefined) continue
-      take(status.allocation)
-      seen.add(metadata?.uid ?? '')
+    const there = new Set<string>()
+    for (const claim of objects.of('ResourceClaim').values()) {
+      there.add(claim.metadata?.uid ?? '')
+      take(claim.status?.allocation ?? promiseFor(claim))
     }
-    for (const [uid, allocation] of promised) if (!seen.has(uid)) take(allocation)
+    for (const uid of promised.keys()) if (!there.has(uid)) promised.delete(uid)
     return usage
   }
 }

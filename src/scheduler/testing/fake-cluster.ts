@@ -121,6 +121,14 @@ export class FakeCluster implements AsyncDisposable {
       updateClaim: (claim) => stored('PersistentVolumeClaim', claim),
       updateResourceClaim: (claim) => stored('ResourceClaim', claim),
       updateResourceClaimStatus: (claim) => stored('ResourceClaim', claim),
+      removeReservation: async ({ metadata }, podUid) => {
+        const now = this.get('ResourceClaim', metadata?.namespace ?? '', metadata?.name ?? '')
+        if (now === undefined) throw new NotFoundError(`resourceclaims "${metadata?.name}" not found`)
+        return stored('ResourceClaim', {
+          ...now,
+          status: { ...now.status, reservedFor: (now.status?.reservedFor ?? []).filter(({ uid }) => uid !== podUid) },
+        })
+      },
       recordEvent: (event) => this.events.push(event),
       isNotFound: (error) => error instanceof NotFoundError,
     }
