@@ -1,4 +1,5 @@
 /** What every cluster holds from its first second on. */
+import { formatTime } from '#api/meta/time.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 
 export type BootstrapFacts = {
@@ -84,6 +85,20 @@ function authenticationConfig({ clientCa, requestHeaderCa }: BootstrapFacts): En
       } as KubernetesObject,
     },
   ]
+}
+
+/** Since when uses of tokens in secrets are written down: those that are older are not known to be unused. */
+export function tokenTracking(nowMs: number): Entry {
+  return {
+    group: '',
+    resource: 'configmaps',
+    object: {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'kube-apiserver-legacy-service-account-token-tracking', namespace: 'kube-system' },
+      data: { since: formatTime(nowMs).slice(0, 10) },
+    } as KubernetesObject,
+  }
 }
 
 export function kubernetesService({ kubernetesServiceIp, securePort }: BootstrapFacts): KubernetesObject {

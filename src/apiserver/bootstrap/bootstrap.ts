@@ -10,6 +10,7 @@ import {
   kubernetesEndpoints,
   kubernetesService,
   namespaceEntries,
+  tokenTracking,
 } from '#apiserver/bootstrap/bootstrap-objects.ts'
 import { besideOthers, type Company, createIfMissing, reconcileRbac, replaceIfDifferent } from '#apiserver/bootstrap/ensure-objects.ts'
 import { defaultFlowControl } from '#apiserver/bootstrap/flow-control-defaults.ts'
@@ -40,6 +41,7 @@ export async function bootstrap(server: ApiServer, options: BootstrapOptions): P
     inParallel(options, defaultRbacObjects(), ({ kind, object }) => reconcileRbac(server, kind, object as unknown as ClusterRole)),
     createAll([
       ...bootstrapEntries(options),
+      tokenTracking(options.clock.now()),
       ...defaultFlowControl(),
       ...localApiServices(server.registries.definitions(), options.clock.now()),
     ]),
