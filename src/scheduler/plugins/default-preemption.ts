@@ -102,7 +102,7 @@ export function defaultPreemption(args: DefaultPreemptionArgs, handle: PluginHan
         left = await extender.processPreemption(pod, left)
       } catch (error) {
         if (!extender.isIgnorable) throw error
-        logger.info('an extender failed and is ignored', { extender: extender.name, error })
+        logger.info('an extender failed and is ignored', { extender: extender.name, error: String(error) })
       }
     }
     return left
@@ -122,7 +122,7 @@ export function defaultPreemption(args: DefaultPreemptionArgs, handle: PluginHan
       handle.reconsider(preemptor.uid)
     } catch (error) {
       result = 'error'
-      logger.error('preemption failed', { pod: `${preemptor.namespace}/${preemptor.name}`, node: nodeName, error })
+      logger.error('preemption failed', { pod: `${preemptor.namespace}/${preemptor.name}`, node: nodeName, error: String(error) })
       preempting.delete(preemptor.uid)
       handle.activate([preemptor.uid])
     }
