@@ -87,7 +87,9 @@ export class SqliteJournal implements Journal {
     this.#isClosing = true
     this.#retryTimer?.cancel()
     await this.#until(() => !this.#inFlight && this.#gathering.length === 0)
-    await this.#file.call('close', undefined).catch((error) => this.#options.logger.warn('closing the store failed', { error }))
+    await this.#file
+      .call('close', undefined)
+      .catch((error) => this.#options.logger.warn('closing the store failed', { error: String(error) }))
     await this.#file.stop()
   }
 
