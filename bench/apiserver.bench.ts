@@ -15,6 +15,7 @@ const pods = '/api/v1/namespaces/default/pods'
 const podCount = Number(process.env['BENCH_PODS'] ?? 10_000)
 const storedCount = Number(process.env['BENCH_STORED_PODS'] ?? 100_000)
 const seconds = Number(process.env['BENCH_SECONDS'] ?? 5)
+const warmUpCount = 30_000
 const bareName = 'a bare node:http2 server'
 
 export default async function run(bench: Bench): Promise<void> {
@@ -97,12 +98,17 @@ async function load(
 }
 
 async function creates(bench: Bench, { process, url, send }: Server): Promise<void> {
-  await send('POST', '/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } })
-  const body = JSON.stringify(threeKilobytePod('default'))
-  const count = podCount / 2
-  // The first half is for the compiler.
-  await load(process, { url, method: 'POST', path: pods, body: body.replaceAll('pod-{n}', 'early-{n}'), seconds: 60, count })
-  const result = await load(process, { url, method: 'POST', path: pods, body, seconds: 60, count })
+  await send('POST', '/api/v1/namespaces', { metadata: { name: 'early' } })
+  for (const namespace of ['default', 'early']) {
+    await send('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: 'default' } })
+  }
+  const create = (namespace: string, count: number) => {
+    const body = JSON.stringify(threeKilobytePod(namespace))
+    return load(process, { url, method: 'POST', path: `/api/v1/namespaces/${namespace}/pods`, body, seconds: 60, count })
+  }
+  // As it is for a server that has run for a while: the compiler takes some ten thousand requests to settle.
+  await create('early', warmUpCount)
+  const result = await create('default', podCount)
   bench.report({ case: 'CREATE, durable, 64 in flight', unit: '/s', ...atLeast(4000, result.perSecond) })
   bench.report({ case: 'CREATE: processor time of the server', figure: result.cpuMicros, unit: 'us' })
 }
@@ -110,7 +116,7 @@ async function creates(bench: Bench, { process, url, send }: Server): Promise<vo
 async function answers({ send }: Server, directory: string): Promise<{ pod: string; list: string }> {
   const files = { pod: join(directory, 'pod.json'), list: join(directory, 'list.json') }
   writeFileSync(files.pod, await send('GET', `${pods}/pod-1`))
-  writeFileSync(files.list, await send('GET', '/api/v1/pods'))
+  writeFileSync(files.list, await send('GET', pods))
   return files
 }
 
@@ -140,7 +146,9 @@ async function gets(bench: Bench, { process, url }: Server, body: string, direct
 
 async function lists(bench: Bench, { process, url }: Server, body: string, directory: string): Promise<void> {
   const bare = await startBare(body, directory)
-  const request = { method: 'GET', path: '/api/v1/pods', seconds, connections: 2, concurrency: 1 }
+  const request = { method: 'GET', path: pods, seconds, connections: 2, concurrency: 1 }
+  // What was thrown away before is not what lists hold the event loop with.
+  await process.collect()
   const [baseline, result] = [await load(bare.process, { ...request, url: bare.url }), await load(process, { ...request, url })]
   await bare.process.stop()
   const [ours, theirs] = [result, baseline].map(({ bytes, seconds: took }) => bytes / took / 1e6) as [number, number]
