@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
 
 /** Other programs, started and awaited. */
@@ -7,7 +8,7 @@ export type Processes = {
   run(command: string, args: readonly string[], options?: RunOptions): Promise<RunResult>
   /** Starts a program that lives on; its streams are the caller's to read. */
   start(command: string, args: readonly string[], options?: StartOptions): Promise<RunningProcess>
-  /** Whether a process of that id lives, whoever's it is. */
+  /** Whether a process of that id lives, whoever's it is; one that has ended does not, though its parent has not heard of it yet. */
   isAlive(pid: number): boolean
   /** Does nothing when the process is gone. */
   kill(pid: number, signal: NodeJS.Signals): void
@@ -81,7 +82,7 @@ export const nodeProcesses: Processes = {
   isAlive(pid) {
     try {
       process.kill(pid, 0)
-      return true
+      return !isZombie(pid)
     } catch (error) {
       return error instanceof Error && 'code' in error && error.code === 'EPERM'
     }
@@ -93,6 +94,17 @@ export const nodeProcesses: Processes = {
       if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
     }
   },
+}
+
+/** It has ended, and only waits for its parent to hear of it, which may take seconds. */
+function isZombie(pid: number): boolean {
+  if (process.platform !== 'linux') return false
+  try {
+    return /^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    // It is gone meanwhile.
+    return true
+  }
 }
 
 function surroundings({ environment, directory }: { environment?: Record<string, string>; directory?: string }) {

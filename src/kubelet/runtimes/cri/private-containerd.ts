@@ -70,7 +70,7 @@ export async function stopContainerd(directory: string, seams: Pick<ContainerdSe
   if (pid === undefined) return
   processes.kill(pid, 'SIGTERM')
   const untilMs = clock.monotonic() + stopTimeoutMs
-  while (processes.isAlive(pid) && !(await isZombie(pid, files))) {
+  while (processes.isAlive(pid)) {
     if (clock.monotonic() > untilMs) {
       processes.kill(pid, 'SIGKILL')
       break
@@ -99,10 +99,6 @@ async function runningContainerd(directory: string, { files, processes }: Pick<C
   if (!pid || !processes.isAlive(pid)) return undefined
   const commandLine = await ofProcess(pid, 'cmdline', files)
   return commandLine.split('\0').includes(join(directory, 'config.toml')) ? pid : undefined
-}
-
-async function isZombie(pid: number, files: Files): Promise<boolean> {
-  return /^State:\s+Z/m.test(await ofProcess(pid, 'status', files))
 }
 
 /** Empty when the process ends while it is looked at. */
