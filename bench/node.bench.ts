@@ -117,16 +117,30 @@ async function measurePods(bench: Bench): Promise<void> {
   await core.deleteCollectionNamespacedPod({ namespace: 'default' })
   await untilLeft(0)
 
+  await measureIdle(bench, alone, config, create)
+  await core.deleteCollectionNamespacedPod({ namespace: 'default' })
+  await untilLeft(0)
+
   const many = await watchRunning(config, 'many')
   const begin = performance.now()
   await Promise.all(Array.from({ length: 100 }, (_, index) => create(podOf(`many-${index}`, 'many'))))
   await many.count(100)
   bench.report({ case: '100 pods at once: all Running after', figure: (performance.now() - begin) / 1000, unit: 's' })
   many.stop()
-  await Promise.all(Array.from({ length: 50 }, (_, index) => core.deleteNamespacedPod({ namespace: 'default', name: `many-${index}` })))
-  await untilLeft(50)
+}
+
+async function measureIdle(
+  bench: Bench,
+  { agent }: LoneKubelet,
+  config: KubeConfig,
+  create: (pod: V1Pod) => Promise<V1Pod>,
+): Promise<void> {
+  const idle = await watchRunning(config, 'idle')
+  await Promise.all(Array.from({ length: 50 }, (_, index) => create(podOf(`idle-${index}`, 'idle'))))
+  await idle.count(50)
+  idle.stop()
   await pause(settleMs)
-  const pid = alone.agent.pid ?? 0
+  const pid = agent.pid ?? 0
   const before = cpuSeconds(pid)
   await pause(idleMs)
   bench.report({ case: 'idle agent with 50 pods: CPU', figure: ((cpuSeconds(pid) - before) / idleMs) * 1e5, unit: '% of a core' })
