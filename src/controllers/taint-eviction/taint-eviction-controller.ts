@@ -1,4 +1,5 @@
 import { Node } from '#api/core/v1/node/node.ts'
+import { tolerates } from '#api/core/v1/node/node-fit.ts'
 import { Pod } from '#api/core/v1/pod/pod.ts'
 import type { V1Node, V1Pod, V1Taint } from '#api/core/v1/types.gen.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
@@ -7,7 +8,6 @@ import { formatTime, parseTime } from '#api/meta/time.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { on } from '#controllers/runtime/triggers.ts'
-import { tolerates } from '#controllers/workload/node-fit.ts'
 import { isDeleting } from '#controllers/workload/pods.ts'
 
 const nodeIndex = 'node'

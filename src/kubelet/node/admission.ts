@@ -1,6 +1,7 @@
 /** Whether a node takes a pod that was bound to it: the last word is the node's. */
+import { fitsNodeLabels, untoleratedTaint } from '#api/core/v1/node/node-fit.ts'
 import { podRequests } from '#api/core/v1/resources.ts'
-import type { V1Node, V1NodeSelectorRequirement, V1Pod, V1PodSpec, V1Taint, V1Toleration } from '#api/core/v1/types.gen.ts'
+import type { V1Node, V1Pod } from '#api/core/v1/types.gen.ts'
 import { milliValueOf, wholeValueOf } from '#api/meta/quantity.ts'
 import type { Waiting } from '#kubelet/pod-worker/pod-steps.ts'
 
@@ -31,9 +32,9 @@ export function rejectionOf(pod: V1Pod, admission: Admission): Waiting | undefin
   }
   const lacking = lackingResource(pod, admission)
   if (lacking !== undefined) return lacking
-  if (!fitsLabels(spec, node)) return failed('NodeAffinity', "node(s) didn't match Pod's node affinity/selector")
+  if (!fitsNodeLabels(spec, node)) return failed('NodeAffinity', "node(s) didn't match Pod's node affinity/selector")
   if (hasTakenPort(pod, admission.others)) return failed('NodePorts', "node(s) didn't have free ports for the requested pod ports")
-  if (!isStatic && node.spec?.taints?.some((taint) => taint.effect === 'NoExecute' && !isTolerated(taint, spec.tolerations))) {
+  if (!isStatic && untoleratedTaint(node.spec?.taints, spec.tolerations, ['NoExecute']) !== undefined) {
     return failed('TaintToleration', "node(s) had taints that the pod didn't tolerate")
   }
   return undefined
@@ -65,50 +66,6 @@ const outOf = (resource: string, requested: number, used: number, capacity: numb
   reason: `OutOf${resource}`,
   message: `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${capacity}`,
 })
-
-function fitsLabels({ nodeSelector = {}, affinity }: V1PodSpec, { metadata }: V1Node): boolean {
-  const { labels = {}, name } = metadata ?? {}
-  if (!Object.entries(nodeSelector).every(([key, value]) => labels[key] === value)) return false
-  const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
-  if (!required) return true
-  return required.nodeSelectorTerms.some(({ matchExpressions = [], matchFields = [] }) => {
-    if (matchExpressions.length + matchFields.length === 0) return false
-    const fieldOf = (key: string) => (key === 'metadata.name' ? name : undefined)
-    return matchExpressions.every((each) => meets(each, labels[each.key])) && matchFields.every((each) => meets(each, fieldOf(each.key)))
-  })
-}
-
-function meets({ operator, values = [] }: V1NodeSelectorRequirement, value: string | undefined): boolean {
-  switch (operator) {
-    case 'In':
-      return value !== undefined && values.includes(value)
-    case 'NotIn':
-      return value === undefined || !values.includes(value)
-    case 'Exists':
-      return value !== undefined
-    case 'DoesNotExist':
-      return value === undefined
-    case 'Gt':
-      return isNumber(value) && Number(value) > Number(values[0])
-    case 'Lt':
-      return isNumber(value) && Number(value) < Number(values[0])
-    default:
-      return false
-  }
-}
-
-function isTolerated(taint: V1Taint, tolerations: readonly V1Toleration[] = []): boolean {
-  return tolerations.some(({ key, operator = 'Equal', value = '', effect }) => {
-    if ((effect && effect !== taint.effect) || (key && key !== taint.key)) return false
-    const { value: taintValue = '' } = taint
-    if (operator === 'Exists') return true
-    if (operator === 'Equal') return Boolean(key) && value === taintValue
-    if (!isNumber(value) || !isNumber(taintValue)) return false
-    return operator === 'Gt' ? Number(taintValue) > Number(value) : operator === 'Lt' && Number(taintValue) < Number(value)
-  })
-}
-
-const isNumber = (text: string | undefined): text is string => text !== undefined && /^-?\d+$/.test(text)
 
 function hasTakenPort(pod: V1Pod, others: readonly V1Pod[]): boolean {
   const wanted = hostPorts(pod)
