@@ -21,13 +21,15 @@ import { standardAuthorizer } from '#apiserver/authz/standard-authorizer.ts'
 import { bootstrap } from '#apiserver/bootstrap/bootstrap.ts'
 import { InsecureExchange, isFromThisMachine } from '#apiserver/http/insecure-exchange.ts'
 import { overWebSocket } from '#apiserver/http/websocket-exchange.ts'
-import { type NodeConnectionSettings, NodeConnections } from '#apiserver/node-connections/node-connections.ts'
+import { joinedHostPort, type NodeConnectionSettings, NodeConnections } from '#apiserver/node-connections/node-connections.ts'
 import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import { registryHooks } from '#apiserver/registry/registry-hooks.ts'
 import { servedKinds } from '#apiserver/served-kinds.ts'
 import { ApiServer } from '#apiserver/server.ts'
 import { specialSubresources } from '#apiserver/subresources/special-subresources.ts'
 import { virtualResources } from '#apiserver/subresources/virtual-resources.ts'
+import { ServiceRoutes } from '#apiserver/webhooks/service-routes.ts'
+import { WebhookCalls } from '#apiserver/webhooks/webhook-calls.ts'
 import type { Clock } from '#base/clock.ts'
 import { type HttpListener, listenHttp } from '#base/http-server.ts'
 import type { Logger } from '#base/log.ts'
@@ -58,6 +60,8 @@ export type RunApiServerOptions = {
   outside: Pick<AccessSeams, 'files' | 'http' | 'connect'>
   /** How node agents are reached; where absent, as upstream does by default. */
   nodeConnections?: NodeConnectionSettings
+  /** `--enable-aggregator-routing`: services are reached by their endpoints, never by another name. */
+  enableAggregatorRouting?: boolean
   /** Serves without TLS and credentials on this port of the loopback address; 0 does not. */
   insecurePort: number
   /** Absent: nothing is put on record, and nobody waits. */
@@ -106,6 +110,16 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
   let nodes: NodeConnections | undefined
   opened.defer(() => nodes?.[Symbol.dispose]())
   let port = options.listen?.port ?? 0
+  const routes = opened.use(
+    new ServiceRoutes({
+      cluster: () => server.cluster,
+      random,
+      endpointsOnly: options.enableAggregatorRouting ?? false,
+      isSimulated: (nodeName) => options.nodeConnections?.connectNode?.(nodeName) !== undefined,
+      ownAddress: () => joinedHostPort(reachableHost(options.listen?.host ?? ''), String(port)),
+    }),
+  )
+  const webhooks = opened.use(new WebhookCalls({ clock, makeClient: options.outside.http, hostOf: (service) => routes.hostOf(service) }))
   const server: ApiServer = new ApiServer({
     store,
     clock,
@@ -123,7 +137,18 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
     admissionPlugins: (cluster, authorizer) =>
       admissionPlugins(
         { enable: options.access.enableAdmissionPlugins, disable: options.access.disableAdmissionPlugins, configurations: access.plugins },
-        { cluster, authorizer, clock, random, logger, metrics, isEnabled, configuration: undefined, reviewWebhook: access.reviewWebhook },
+        {
+          cluster,
+          authorizer,
+          clock,
+          random,
+          logger,
+          metrics,
+          isEnabled,
+          configuration: undefined,
+          reviewWebhook: access.reviewWebhook,
+          webhooks,
+        },
       ),
     hooks: (registries) =>
       new Map([
@@ -191,6 +216,12 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
     },
     stop: () => running.disposeAsync(),
   }
+}
+
+/** Whoever listens everywhere is reached here. */
+function reachableHost(listening: string): string {
+  if (listening === '0.0.0.0' || listening === '') return '127.0.0.1'
+  return listening === '::' ? '::1' : listening
 }
 
 /** Loaded where it is asked for, which is seldom. */

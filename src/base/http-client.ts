@@ -13,6 +13,8 @@ export type HttpClientOptions = {
   /** The name the certificate must hold, where it is not the URL's host. */
   serverName?: string
   insecureSkipVerify?: boolean
+  /** Sends a request once more where a kept connection turns out to be closed: for those that may arrive twice. */
+  resendsOnClosedConnection?: boolean
 }
 
 export type HttpClientRequest = {
@@ -53,11 +55,18 @@ export function nodeHttpClient(options: HttpClientOptions = {}): HttpClient {
       const send = target.protocol === 'https:' ? secureRequest : plainRequest
       // Said explicitly, since Node does not say it for methods that seldom have a body, DELETE for one.
       const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
-      const options = { method, headers: { ...headers, ...length }, agent: agentFor(target.protocol), ...(signal ? { signal } : {}) }
+      const requestOptions = { method, headers: { ...headers, ...length }, agent: agentFor(target.protocol), ...(signal ? { signal } : {}) }
       return new Promise((resolve, reject) => {
-        const outgoing = send(target, options, (incoming) => resolve(responseOf(incoming)))
-        outgoing.on('error', reject)
-        outgoing.end(body)
+        const attempt = (isLast: boolean) => {
+          const outgoing = send(target, requestOptions, (incoming) => resolve(responseOf(incoming)))
+          outgoing.on('error', (error: NodeJS.ErrnoException) => {
+            const wasClosed = outgoing.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
+            if (wasClosed && !isLast && !signal?.aborted) attempt(true)
+            else reject(error)
+          })
+          outgoing.end(body)
+        }
+        attempt(options.resendsOnClosedConnection !== true)
       })
     },
     [Symbol.dispose]() {

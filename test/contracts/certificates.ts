@@ -8,7 +8,7 @@ export type TestIdentity = { certificate: string; key: string }
 
 /** An authority and what it has signed: a server on loopback, a client, and a client of somebody else's. */
 export function testCertificates(): { authority: string; server: TestIdentity; client: TestIdentity; stranger: TestIdentity } {
-  const authority = newAuthority('ours')
+  const authority = testAuthority('ours')
   return {
     authority: authority.pem,
     server: authority.issue('server', {
@@ -16,11 +16,11 @@ export function testCertificates(): { authority: string; server: TestIdentity; c
       subjectAltNames: { dnsNames: ['localhost'], ipAddresses: ['127.0.0.1'] },
     }),
     client: authority.issue('client', { extendedKeyUsages: ['clientAuth'] }),
-    stranger: newAuthority('theirs').issue('stranger', { extendedKeyUsages: ['clientAuth'] }),
+    stranger: testAuthority('theirs').issue('stranger', { extendedKeyUsages: ['clientAuth'] }),
   }
 }
 
-function newAuthority(name: string) {
+export function testAuthority(name: string) {
   const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const subject = { commonName: `${name} authority` }
   const signer: CertificateSigner = { subject: encodedSubject(subject), privateKey: keys.privateKey, keyId: keyIdentifier(keys.publicKey) }

@@ -4,6 +4,7 @@ import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 import type { UserInfo } from '#apiserver/authn/authenticator.ts'
 import type { ReviewWebhook } from '#apiserver/authn/webhook/review-webhook.ts'
 import type { Authorizer } from '#apiserver/authz/authorizer.ts'
+import type { WebhookCalls } from '#apiserver/webhooks/webhook-calls.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import type { Metrics } from '#base/metrics.ts'
@@ -90,6 +91,8 @@ export type AdmissionContext = {
   readonly configuration: unknown
   /** Makes the sender to a service that a kubeconfig file describes; absent where the server has no way to the outside. */
   reviewWebhook?(kubeconfigPath: string, retryDelayMs: number): ReviewWebhook
+  /** Calls webhooks of the cluster, by service or URL; absent where the server has no way to the outside. */
+  readonly webhooks?: Pick<WebhookCalls, 'post'> | undefined
 }
 
 type Plan = { readonly mutating: readonly AdmissionPlugin[]; readonly validating: readonly AdmissionPlugin[] }

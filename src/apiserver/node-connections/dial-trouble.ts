@@ -32,12 +32,25 @@ export function dialTrouble(error: unknown, host: string, scheme: 'http' | 'http
   const certificate = certificateTroubles[code]
   if (certificate !== undefined) return `tls: failed to verify certificate: ${certificate}`
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    return `tls: failed to verify certificate: x509: certificate is not valid for ${address.replace(/:\d+$/, '')}`
+    return `tls: failed to verify certificate: x509: ${wrongName(error as NameMismatch, address.replace(/:\d+$/, ''))}`
   }
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'EPROTO') return 'tls: first record does not look like a TLS handshake'
   if (code === 'ECONNRESET') return error.message === 'socket hang up' ? 'EOF' : `read tcp ${address}: read: connection reset by peer`
   if (code === 'ABORT_ERR') return 'context canceled'
   return error.message
+}
+
+type NameMismatch = Error & { host?: string; cert?: { subjectaltname?: string } }
+
+function wrongName({ host, cert }: NameMismatch, address: string): string {
+  const wanted = host ?? address
+  const names = (cert?.subjectaltname ?? '').split(', ').filter((name) => name !== '')
+  if (names.length === 0) return `certificate is not valid for any names, but wanted to match ${wanted}`
+  const isAddress = /^[\d.]+$|:/.test(wanted)
+  const alike = names.filter((name) => name.startsWith(isAddress ? 'IP Address:' : 'DNS:')).map((name) => name.slice(name.indexOf(':') + 1))
+  if (alike.length > 0) return `certificate is valid for ${alike.join(', ')}, not ${wanted}`
+  if (isAddress) return `cannot validate certificate for ${wanted} because it doesn't contain any IP SANs`
+  return `certificate is not valid for any names, but wanted to match ${wanted}`
 }
 
 /** Node tries several addresses of a name, and gathers what went wrong with each. */

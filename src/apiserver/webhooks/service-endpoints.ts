@@ -1,0 +1,78 @@
+/** Where the pods behind services listen, kept by service so that a call need not look through all of them. */
+import type { V1Endpoints } from '#api/core/v1/types.gen.ts'
+import type { V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
+import type { KubernetesObject } from '#api/resource.ts'
+import type { ClusterView } from '#apiserver/admission/admission.ts'
+
+export type ServiceEndpoint = {
+  readonly ip: string
+  readonly family: 'IPv4' | 'IPv6'
+  readonly port: number
+  readonly nodeName: string
+  /** Of the pod, where it is one. */
+  readonly podName: string
+}
+
+const serviceLabel = 'kubernetes.io/service-name'
+
+/** Follows the slices from the first question on: most clusters never ask. */
+export class ServiceEndpoints implements Disposable {
+  readonly #cluster: () => ClusterView
+  readonly #slices = new Map<string, Map<string, V1EndpointSlice>>()
+  #following: ReturnType<ClusterView['onChange']> | undefined
+
+  constructor(cluster: () => ClusterView) {
+    this.#cluster = cluster
+  }
+
+  /** Those that are ready, under the port's name; from Endpoints where nobody makes slices of them. */
+  async readyOf(namespace: string, service: string, portName: string): Promise<ServiceEndpoint[]> {
+    const cluster = this.#cluster()
+    const keep = (slice: KubernetesObject, isDeleted: boolean) => this.#keep(slice as V1EndpointSlice, isDeleted)
+    this.#following ??= cluster.onChange('discovery.k8s.io', 'endpointslices', keep, true)
+    if (this.#following.caughtUp !== undefined) await this.#following.caughtUp
+    const slices = this.#slices.get(`${namespace}/${service}`)
+    if (slices !== undefined) return [...slices.values()].flatMap((slice) => readyInSlice(slice, portName))
+    const endpoints = cluster.get('', 'endpoints', namespace, service) as V1Endpoints | undefined
+    return endpoints === undefined ? [] : readyInEndpoints(endpoints, portName)
+  }
+
+  [Symbol.dispose](): void {
+    this.#following?.[Symbol.dispose]()
+  }
+
+  #keep(slice: V1EndpointSlice, isDeleted: boolean): void {
+    const { namespace = '', name = '', labels } = slice.metadata ?? {}
+    const service = `${namespace}/${labels?.[serviceLabel] ?? ''}`
+    if (!isDeleted) {
+      this.#slices.getOrInsertComputed(service, () => new Map()).set(name, slice)
+      return
+    }
+    const known = this.#slices.get(service)
+    known?.delete(name)
+    if (known?.size === 0) this.#slices.delete(service)
+  }
+}
+
+function readyInSlice({ addressType, endpoints, ports }: V1EndpointSlice, portName: string): ServiceEndpoint[] {
+  const port = ports?.find(({ name = '' }) => name === portName)?.port
+  if (port === undefined || addressType === 'FQDN') return []
+  return (endpoints ?? []).flatMap(({ addresses, conditions, nodeName = '', targetRef }) => {
+    const [ip] = addresses
+    if (ip === undefined || conditions?.ready === false) return []
+    return [
+      { ip, family: addressType as 'IPv4' | 'IPv6', port, nodeName, podName: targetRef?.kind === 'Pod' ? (targetRef.name ?? '') : '' },
+    ]
+  })
+}
+
+function readyInEndpoints({ subsets }: V1Endpoints, portName: string): ServiceEndpoint[] {
+  return (subsets ?? []).flatMap(({ addresses, ports }) => {
+    const port = ports?.find(({ name = '' }) => name === portName)?.port
+    if (port === undefined) return []
+    return (addresses ?? []).map(({ ip, nodeName = '', targetRef }) => {
+      const podName = targetRef?.kind === 'Pod' ? (targetRef.name ?? '') : ''
+      return { ip, family: ip.includes(':') ? ('IPv6' as const) : ('IPv4' as const), port, nodeName, podName }
+    })
+  })
+}
