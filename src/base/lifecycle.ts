@@ -1,105 +1,125 @@
-/** Starting a program's parts in order, and taking them down in the opposite one. */
+/** Starting a program in stages, and taking it down in the opposite order. */
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 
-export type Component = {
-  readonly name: string
-  /** Resolves when the component is ready to serve those that start after it. */
-  start(signal: AbortSignal): Promise<void>
-  /** Finishes what was begun and takes nothing new. */
-  drain?(): Promise<void>
-  /** Lets go of everything. Called once, also when `start` failed half-way. */
-  stop(): Promise<void>
+/** What a stage has begun, to be undone at the end. */
+export type Stage = {
+  /** Aborts when the program is asked to end. */
+  readonly signal: AbortSignal
+  /** Lets go of this at the end: last taken, first released, also when the stage fails half-way. */
+  use<T extends Disposable | AsyncDisposable>(value: T): T
+  /** The same for what is no disposable. */
+  defer(release: () => unknown): void
+  /** Called before anything is released: finishes what was begun and takes nothing new. */
+  onDrain(drain: () => Promise<void>): void
 }
-
-export type LifecycleState = 'new' | 'starting' | 'ready' | 'draining' | 'stopped'
 
 export type LifecycleOptions = {
   clock: Clock
   logger: Logger
-  /** How long all components together may drain. */
+  /** How long all stages together may drain. */
   drainMs?: number
-  /** How long each component may take to stop. */
+  /** How long each stage may take to stop. */
   stopMs?: number
 }
 
 /**
- * ```
- * new -> starting -> ready -> draining -> stopped
- *            \________________________/
- * ```
+ * One disposal stack for a program. Each stage returns what the next ones take, so that nothing can be used before it
+ * is there, and nothing outlives what it was made of.
  */
 export class Lifecycle {
-  readonly #components: Component[] = []
-  readonly #started: Component[] = []
+  readonly #stages: StageStack[] = []
   readonly #options: Required<LifecycleOptions>
   readonly #abort = new AbortController()
-  #state: LifecycleState = 'new'
+  #starting: Promise<unknown> = Promise.resolve()
   #stopping: Promise<void> | undefined
 
   constructor(options: LifecycleOptions) {
     this.#options = { drainMs: 5000, stopMs: 3000, ...options }
   }
 
-  get state(): LifecycleState {
-    return this.#state
-  }
   /** Aborts when the program is asked to end. */
   get signal(): AbortSignal {
     return this.#abort.signal
   }
 
-  add(component: Component): void {
-    this.#components.push(component)
+  /** Resolves with what the stage has to offer to those after it. Stages are started one after the other. */
+  async stage<T>(name: string, start: (stage: Stage) => T | Promise<T>): Promise<T> {
+    this.#abort.signal.throwIfAborted()
+    const stack = new StageStack(name, this.#abort.signal)
+    this.#stages.push(stack)
+    const started = Promise.try(() => start(stack))
+    this.#starting = started.catch(() => {})
+    const value = await started
+    this.#abort.signal.throwIfAborted()
+    return value
   }
 
-  /** Starts the components one after the other; when one fails, stops those already started and throws its error. */
-  async start(): Promise<void> {
-    this.#state = 'starting'
-    try {
-      for (const component of this.#components) {
-        this.#abort.signal.throwIfAborted()
-        this.#started.push(component)
-        await component.start(this.#abort.signal)
-      }
-    } catch (error) {
-      await this.stop()
-      throw error
-    }
-    this.#state = 'ready'
-  }
-
-  /** Drains all, then stops all, last started first. Calling it again waits for the same end. */
+  /** Drains all stages, then releases each, last started first. Calling it again waits for the same end. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop()
     return this.#stopping
   }
 
   async #stop(): Promise<void> {
-    const { clock, logger, drainMs, stopMs } = this.#options
-    this.#state = 'draining'
+    const { logger, drainMs, stopMs } = this.#options
     this.#abort.abort(new Error('the program is ending'))
-    const inReverse = this.#started.toReversed()
-    await this.#within(drainMs, 'drain', Promise.allSettled(inReverse.map((component) => component.drain?.())))
-    for (const component of inReverse) {
+    await this.#within(stopMs, 'start', this.#starting)
+    const inReverse = this.#stages.toReversed()
+    await this.#within(drainMs, 'drain', Promise.allSettled(inReverse.map((stage) => stage.drain())))
+    for (const stage of inReverse) {
       try {
-        await this.#within(stopMs, `stop ${component.name}`, component.stop())
+        await this.#within(stopMs, `stop ${stage.name}`, stage.release())
       } catch (error) {
-        logger.error('a component did not stop cleanly', { component: component.name, error: String(error) })
+        logger.error('failed to stop cleanly', { stage: stage.name, error: String(error) })
       }
     }
-    this.#state = 'stopped'
-    logger.debug('stopped', { atMs: clock.now() })
+    logger.debug('stopped')
   }
 
   async #within(limitMs: number, what: string, work: Promise<unknown>): Promise<void> {
     const { clock, logger } = this.#options
     const timeUp = Promise.withResolvers<void>()
     using _timer = clock.after(limitMs, () => {
-      logger.warn('gave up waiting', { what, limitMs })
+      logger.warn('timed out on shutdown', { what, limitMs })
       timeUp.resolve()
     })
     await Promise.race([work, timeUp.promise])
+  }
+}
+
+class StageStack implements Stage {
+  readonly name: string
+  readonly signal: AbortSignal
+  readonly #releases = new AsyncDisposableStack()
+  readonly #drains: (() => Promise<void>)[] = []
+
+  constructor(name: string, signal: AbortSignal) {
+    this.name = name
+    this.signal = signal
+  }
+
+  use<T extends Disposable | AsyncDisposable>(value: T): T {
+    this.defer(() => (Symbol.asyncDispose in value ? value[Symbol.asyncDispose]() : value[Symbol.dispose]()))
+    return value
+  }
+
+  defer(release: () => unknown): void {
+    // A stage that was given up on while it started may still make something: nobody else would let go of it.
+    if (this.#releases.disposed) void Promise.try(release).catch(() => {})
+    else this.#releases.defer(async () => void (await release()))
+  }
+
+  onDrain(drain: () => Promise<void>): void {
+    this.#drains.push(drain)
+  }
+
+  async drain(): Promise<void> {
+    await Promise.all(this.#drains.map((drain) => drain()))
+  }
+
+  release(): Promise<void> {
+    return this.#releases.disposeAsync()
   }
 }
 
@@ -130,15 +150,17 @@ export const processSignals: Signals = {
   },
 }
 
-/** Runs the components until a signal comes, or until `untilDone` resolves. */
-export async function runUntilSignal(lifecycle: Lifecycle, signals: Signals, onReady: () => void | Promise<void>): Promise<void> {
+/** Starts a program's stages, and keeps them running until a signal comes. When one fails, stops those before it and throws its error. */
+export async function runUntilSignal(lifecycle: Lifecycle, signals: Signals, start: () => Promise<void>): Promise<void> {
   const asked = Promise.withResolvers<void>()
   using _listening = signals.onStop(() => {
     asked.resolve()
     void lifecycle.stop()
   })
-  await lifecycle.start()
-  await onReady()
-  await asked.promise
-  await lifecycle.stop()
+  try {
+    await start()
+    await asked.promise
+  } finally {
+    await lifecycle.stop()
+  }
 }

@@ -8,6 +8,7 @@ import type { V1Job } from '#api/batch/v1/types.gen.ts'
 import { Node } from '#api/core/v1/node/node.ts'
 import { Pod } from '#api/core/v1/pod/pod.ts'
 import { nodeFiles } from '#base/files.ts'
+import { Lifecycle } from '#base/lifecycle.ts'
 import { silentLogger } from '#base/log.ts'
 import { startSimulatedNodes } from '#cmd/up/nodes.ts'
 import { startScheduler } from '#cmd/up/scheduler.ts'
@@ -17,16 +18,17 @@ async function aWholeCluster(nodeCount: number) {
   const stack = new AsyncDisposableStack()
   const cluster = stack.use(await FakeCluster.start({ withoutNodes: true, controllers: ['deployment', 'replicaset', 'job'] }))
   const { clock, random, server } = cluster
-  const { signal } = new AbortController()
+  const lifecycle = new Lifecycle({ clock, logger: silentLogger })
   const seams = { clock, random, files: nodeFiles, logger: silentLogger }
   const whileTimePasses = async <T>(work: Promise<T>): Promise<T> => {
     await clock.advance(2000)
     return work
   }
-  const nodes = await whileTimePasses(startSimulatedNodes(server, { count: nodeCount, clearsNotReadyTaint: true }, seams, signal))
-  stack.defer(() => nodes.stop())
-  const scheduler = await whileTimePasses(startScheduler(server, seams, signal))
-  stack.defer(() => whileTimePasses(scheduler.stop()))
+  stack.defer(() => whileTimePasses(lifecycle.stop()))
+  await whileTimePasses(
+    lifecycle.stage('nodes', (stage) => startSimulatedNodes(stage, server, { count: nodeCount, clearsNotReadyTaint: true }, seams)),
+  )
+  await whileTimePasses(lifecycle.stage('scheduler', (stage) => startScheduler(stage, server, seams)))
   return { cluster, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }
 

@@ -65,7 +65,7 @@ export async function startLoneKubelet(): Promise<LoneKubelet> {
   await new Promise<void>((resolve, reject) => {
     const read = (text: Buffer) => {
       output += text
-      if (output.includes('is at work')) resolve()
+      if (output.includes('is running')) resolve()
     }
     agent.stdout.on('data', read)
     agent.stderr.on('data', read)

@@ -36,7 +36,7 @@ export type StartedCluster = AsyncDisposable & {
 /** A whole cluster in this process: API server, controllers, scheduler, nodes. Resolves when it is ready. */
 export async function startCluster(options: StartClusterOptions = {}): Promise<StartedCluster> {
   const { clock = systemClock, random = systemRandom, logger = silentLogger } = options
-  const [{ upOptions }, { openStore }, { addClusterComponents }, { clientInProcess }] = await Promise.all([
+  const [{ upOptions }, { openStore }, { startClusterStages }, { clientInProcess }] = await Promise.all([
     import('#cmd/up/options.ts'),
     import('#cmd/up/open-store.ts'),
     import('#cmd/up/cluster.ts'),
@@ -60,22 +60,19 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<S
   const seams = { clock, random, logger, files: nodeFiles }
   const lifecycle = new Lifecycle({ clock, logger })
   const opening = openStore(upValues, seams)
-  const cluster = await addClusterComponents(lifecycle, upValues, seams, opening)
   const stop = async () => {
     await lifecycle.stop()
     if (options.dataDir === undefined) await nodeFiles.remove(dataDir)
   }
-  try {
-    await lifecycle.start()
-  } catch (error) {
+  const cluster = await startClusterStages(lifecycle, upValues, seams, opening).catch(async (error: unknown) => {
     await stop()
     throw error
-  }
-  const clientAs = (user: string, groups: readonly string[] = []) => clientInProcess(cluster.apiServer(), user, groups)
+  })
+  const clientAs = (user: string, groups: readonly string[] = []) => clientInProcess(cluster.apiServer, user, groups)
   return {
     client: clientAs('admin', ['system:masters']),
     clientAs,
-    url: cluster.url(),
+    url: cluster.url,
     kubeconfig: cluster.kubeconfigPath,
     stop,
     [Symbol.asyncDispose]: stop,

@@ -1,7 +1,6 @@
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
-import type { HttpListener } from '#base/http-server.ts'
-import { type Component, Lifecycle, processSignals, runUntilSignal } from '#base/lifecycle.ts'
+import { Lifecycle, processSignals, runUntilSignal, type Stage } from '#base/lifecycle.ts'
 import type { Logger, LogLevel } from '#base/log.ts'
 import { thisMachine, thisProcess } from '#base/machine.ts'
 import { Metrics } from '#base/metrics.ts'
@@ -48,13 +47,15 @@ export async function runControllerManager(flags: ControllerManagerFlags): Promi
   })
   const lifecycle = new Lifecycle({ clock: systemClock, logger })
   const elector = flags.leaderElect ? electorFor(flags, client, manager, metrics, logger) : undefined
-  if (flags.securePort !== 0) lifecycle.add(await health(flags, metrics, elector))
-  lifecycle.add(
-    elector === undefined
-      ? { name: 'controllers', start: (signal) => manager.start(signal), stop: () => manager.stop() }
-      : electing(elector, manager),
-  )
-  await runUntilSignal(lifecycle, processSignals, () => logger.info('the controller manager is running'))
+  await runUntilSignal(lifecycle, processSignals, async () => {
+    if (flags.securePort !== 0) await lifecycle.stage('health', (stage) => health(stage, flags, metrics, elector))
+    await lifecycle.stage('controllers', async (stage) => {
+      if (elector !== undefined) return electing(stage, elector, manager)
+      stage.defer(() => manager.stop())
+      await manager.start(stage.signal)
+    })
+    logger.info('controller manager is running')
+  })
 }
 
 function electorFor(flags: ControllerManagerFlags, client: Client, manager: ControllerManager, metrics: Metrics, logger: Logger) {
@@ -83,48 +84,36 @@ function electorFor(flags: ControllerManagerFlags, client: Client, manager: Cont
   })
 }
 
-function electing(elector: LeaderElector, manager: ControllerManager): Component {
+function electing(stage: Stage, elector: LeaderElector, manager: ControllerManager): void {
   const abort = new AbortController()
-  let running: Promise<void> | undefined
-  return {
-    name: 'controllers',
-    async start() {
-      running = elector.run(abort.signal).then(() => {
-        if (abort.signal.aborted) return
-        // What was decided while we led may be half done elsewhere by now: begin anew, as upstream does.
-        thisProcess.complain('leaderelection lost')
-        thisProcess.exit(1)
-      })
-    },
-    async stop() {
-      // The lease is given back only when nothing is written any more.
-      await manager.stop()
-      abort.abort()
-      await running
-    },
-  }
+  const running = elector.run(abort.signal).then(() => {
+    if (abort.signal.aborted) return
+    // What was decided while we led may be half done elsewhere by now: begin anew, as upstream does.
+    thisProcess.complain('leaderelection lost')
+    thisProcess.exit(1)
+  })
+  stage.defer(async () => {
+    abort.abort()
+    await running
+  })
+  // Comes first at the end: the lease is given back only when nothing is written any more.
+  stage.defer(() => manager.stop())
 }
 
-async function health(flags: ControllerManagerFlags, metrics: Metrics, elector: LeaderElector | undefined): Promise<Component> {
+async function health(stage: Stage, flags: ControllerManagerFlags, metrics: Metrics, elector: LeaderElector | undefined): Promise<void> {
   const { tlsCertFile, tlsPrivateKeyFile } = flags
   const tls =
     tlsCertFile === '' ? undefined : { cert: await nodeFiles.readText(tlsCertFile), key: await nodeFiles.readText(tlsPrivateKeyFile) }
   const checks =
     elector === undefined ? {} : { leaderElection: () => (elector.isOverdue ? 'failed election to renew leadership' : undefined) }
-  let listener: HttpListener | undefined
-  return {
-    name: 'health',
-    async start() {
-      listener = await serveHealth({
-        component: 'kube-controller-manager',
-        host: flags.bindAddress,
-        port: flags.securePort,
-        metrics,
-        ...seams,
-        checks,
-        ...(tls === undefined ? {} : { tls }),
-      })
-    },
-    stop: async () => listener?.close(),
-  }
+  const listener = await serveHealth({
+    component: 'kube-controller-manager',
+    host: flags.bindAddress,
+    port: flags.securePort,
+    metrics,
+    ...seams,
+    checks,
+    ...(tls === undefined ? {} : { tls }),
+  })
+  stage.defer(() => listener.close())
 }

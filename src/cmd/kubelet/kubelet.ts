@@ -18,7 +18,7 @@ import { servingCertificate } from '#cmd/kubelet/serving-certificate.ts'
 import { parseLabels, withFlags } from '#cmd/kubelet/settings.ts'
 import { kubernetesVersion } from '#cmd/version.ts'
 import { readKubeletConfiguration } from '#kubelet/configuration/read-configuration.ts'
-import { type RunningNode, startNode } from '#kubelet/run-node.ts'
+import { startNode } from '#kubelet/run-node.ts'
 
 /** Runs a node agent until a signal ends it; its pods run on. */
 export async function runKubeletCommand(
@@ -40,12 +40,12 @@ export async function runKubeletCommand(
   const certificates = options.certDir || join(options.rootDir, 'pki')
   const tls = await servingCertificate(configuration, { name, addresses, directory: certificates }, { clock, random, files })
   const lifecycle = new Lifecycle({ clock, logger })
-  let node: RunningNode | undefined
-  const thrift = giveBackIdleMemory(clock)
-  lifecycle.add({
-    name: 'node',
-    async start() {
-      node = await startNode(
+  await runUntilSignal(lifecycle, processSignals, async () => {
+    await lifecycle.stage('node', async (stage) => {
+      stage.use(client)
+      const idleMemory = giveBackIdleMemory(clock)
+      stage.defer(() => idleMemory.cancel())
+      const node = await startNode(
         {
           ...{ name, client, configuration, addresses, labels: parseLabels(options.nodeLabels), rootDirectory: options.rootDir },
           ...{ socket: configuration.containerRuntimeEndpoint, version: kubernetesVersion, isPatient: true },
@@ -56,14 +56,10 @@ export async function runKubeletCommand(
         },
         { clock, random, files, logger, processes: nodeProcesses, metrics: new Metrics(), http: () => nodeHttpClient() },
       )
-    },
-    async stop() {
-      thrift.cancel()
-      await node?.stop()
-      client[Symbol.dispose]()
-    },
+      stage.defer(() => node.stop())
+    })
+    thisProcess.print(`The kubelet of node ${name} is running`)
   })
-  await runUntilSignal(lifecycle, processSignals, () => thisProcess.print(`The node ${name} is at work`))
   // Streams to pods that are still open may not keep us waiting.
   thisProcess.exit(0)
 }

@@ -2,7 +2,6 @@ import { parseDurationMs } from '#api/meta/duration.ts'
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
 import { type HttpClientOptions, nodeHttpClient } from '#base/http-client.ts'
-import type { HttpListener } from '#base/http-server.ts'
 import { Lifecycle, processSignals, runUntilSignal } from '#base/lifecycle.ts'
 import type { LogLevel } from '#base/log.ts'
 import { thisMachine, thisProcess } from '#base/machine.ts'
@@ -40,41 +39,28 @@ export async function runSchedulerCommand(
   )
   const { hostname } = thisMachine()
   const lifecycle = new Lifecycle({ clock, logger })
-  let opened: RunningScheduler | undefined
-  let listener: HttpListener | undefined
-  let leading: Promise<void> | undefined
   const isOver = new AbortController()
-  lifecycle.add({
-    name: 'scheduler',
-    async start(signal) {
-      opened = openScheduler({ client, clock, random, logger, configuration, metrics, extenders, instance: hostname })
-      await opened.follow(signal)
-      leading = configuration.leaderElection.leaderElect ? lead(opened) : opened.lead(isOver.signal)
-    },
-    async stop() {
-      isOver.abort()
-      await leading
-      opened?.stop()
-      client[Symbol.dispose]()
-    },
-  })
-  if (options.securePort !== 0) {
-    lifecycle.add({
-      name: 'health',
-      async start() {
-        listener = await serveHealth({
-          component: 'kube-scheduler',
-          host: options.bindAddress,
-          port: options.securePort,
-          metrics,
-          clock,
-          random,
-        })
-      },
-      stop: async () => listener?.close(),
+  await runUntilSignal(lifecycle, processSignals, async () => {
+    await lifecycle.stage('scheduler', async (stage) => {
+      stage.use(client)
+      const opened = openScheduler({ client, clock, random, logger, configuration, metrics, extenders, instance: hostname })
+      stage.defer(() => opened.stop())
+      await opened.follow(stage.signal)
+      const leading = configuration.leaderElection.leaderElect ? lead(opened) : opened.lead(isOver.signal)
+      stage.defer(async () => {
+        isOver.abort()
+        await leading
+      })
     })
-  }
-  await runUntilSignal(lifecycle, processSignals, () => thisProcess.print('The scheduler is at work'))
+    if (options.securePort !== 0) {
+      await lifecycle.stage('health', async (stage) => {
+        const { bindAddress: host, securePort: port } = options
+        const listener = await serveHealth({ component: 'kube-scheduler', host, port, metrics, clock, random })
+        stage.defer(() => listener.close())
+      })
+    }
+    thisProcess.print('The scheduler is running')
+  })
 
   async function lead(scheduler: RunningScheduler): Promise<void> {
     const { leaderElection } = configuration

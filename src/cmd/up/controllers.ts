@@ -6,6 +6,7 @@ import { inProcess } from '#apiserver/http/in-process-exchange.ts'
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
 import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import type { RunningApiServer } from '#apiserver/run-api-server.ts'
+import type { Stage } from '#base/lifecycle.ts'
 import { Client } from '#client/client.ts'
 import { inProcessTransport } from '#client/in-process-transport.ts'
 import type { ClusterSeams } from '#cmd/up/cluster.ts'
@@ -19,13 +20,14 @@ import { defaultSettings } from '#controllers/runtime/settings.ts'
 
 export const selectedControllers = ({ controllers: list }: UpOptions): Controller[] => selectControllers(controllers, list)
 
+/** Resolves when all of them know the cluster. */
 export async function startControllers(
+  stage: Stage,
   { server }: RunningApiServer,
   options: UpOptions,
   keys: ClusterKeys,
   { clock, random, logger }: ClusterSeams,
-  signal?: AbortSignal,
-): Promise<ControllerManager> {
+): Promise<void> {
   const gates = new FeatureGates(options.featureGates.join(','))
   const clientOf = (name: string, groups: readonly string[]) => {
     const connection = new TrustedConnection({ name, groups, extra: {} })
@@ -50,6 +52,6 @@ export async function startControllers(
       isEnabled: (gate) => gates.isEnabled(gate),
     },
   })
-  await manager.start(signal)
-  return manager
+  stage.defer(() => manager.stop())
+  await manager.start(stage.signal)
 }

@@ -4,12 +4,13 @@ import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { inProcess } from '#apiserver/http/in-process-exchange.ts'
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
 import type { RunningApiServer } from '#apiserver/run-api-server.ts'
-import type { HttpExchange } from '#base/http-server.ts'
+import type { Stage } from '#base/lifecycle.ts'
 import { nodeUpgradeClient } from '#base/upgrade-client.ts'
 import { Client } from '#client/client.ts'
 import { inProcessTransport } from '#client/in-process-transport.ts'
 import { retryOnConflict } from '#client/retry.ts'
 import type { ClusterSeams } from '#cmd/up/cluster.ts'
+import type { ConnectNode } from '#cmd/up/local-nodes.ts'
 import { kubernetesVersion } from '#cmd/version.ts'
 import { SimulatedNodes } from '#kubelet/node/simulated-nodes.ts'
 import { inProcessServers } from '#kubelet/server/in-process-servers.ts'
@@ -33,32 +34,33 @@ function clientOf({ server }: RunningApiServer, name: string, groups: readonly s
   })
 }
 
-/** Resolves when all nodes are Ready. */
+/** Resolves when all nodes are Ready, with the way to ask them for logs. */
 export async function startSimulatedNodes(
+  stage: Stage,
   running: RunningApiServer,
   { count, clearsNotReadyTaint }: NodesOptions,
-  { clock, random, logger }: ClusterSeams,
-  signal: AbortSignal,
-): Promise<SimulatedNodes> {
+  seams: ClusterSeams,
+): Promise<ConnectNode> {
+  const { clock, random, logger } = seams
   // One watch serves all nodes; a node by itself may see no pods but its own.
   const allNodes = clientOf(running, 'typernetes:nodes', ['system:masters'])
   const nodes = new SimulatedNodes({
     ...{ count, client: allNodes, clock, random, logger: logger.with({ component: 'kubelet' }), version: kubernetesVersion },
     clientOf: (node) => clientOfNode(running, node),
   })
-  await nodes.start(signal)
+  stage.defer(() => nodes.stop())
+  await nodes.start(stage.signal)
   if (clearsNotReadyTaint) {
     for (const name of nodes.names) await retryOnConflict(clock, () => clearNotReadyTaint(allNodes, name))
   }
-  return nodes
+  return simulatedNodeServers(running, nodes, seams)
 }
 
-/** How the API server asks simulated nodes for logs; undefined for other nodes. */
-export function simulatedNodeServers(
+function simulatedNodeServers(
   { server: { cluster } }: RunningApiServer,
   { runtimes }: SimulatedNodes,
   { clock, files, logger }: ClusterSeams,
-): (nodeName: string) => ((exchange: HttpExchange) => void) | undefined {
+): ConnectNode {
   return inProcessServers({
     ...{ clock, files, logger: logger.with({ component: 'kubelet' }), upgrades: nodeUpgradeClient() },
     runtimeOf: (name) => runtimes.get(name),

@@ -5,40 +5,44 @@ import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import { nodeIdentities, nodeServingName } from '#apiserver/pki/identities.ts'
 import type { RunningApiServer } from '#apiserver/run-api-server.ts'
 import { nodeHttpClient } from '#base/http-client.ts'
+import type { Stage } from '#base/lifecycle.ts'
 import { thisMachine } from '#base/machine.ts'
 import { Metrics } from '#base/metrics.ts'
 import { nodeProcesses } from '#base/processes.ts'
-import { type ClusterSeams, ownNodeHost } from '#cmd/up/cluster.ts'
+import type { ClusterSeams } from '#cmd/up/cluster.ts'
 import { containerdDirectory, networksDirectory, podCgroupOf, type RuntimeChoice } from '#cmd/up/container-runtime.ts'
 import { clientOfNode } from '#cmd/up/nodes.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
 import { kubernetesVersion } from '#cmd/version.ts'
 import { defaultKubeletConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
 import { sandboxImageName } from '#kubelet/images/sandbox-image.ts'
-import { type RunningNode, startNode } from '#kubelet/run-node.ts'
+import { startNode } from '#kubelet/run-node.ts'
 import { startContainerd } from '#kubelet/runtimes/cri/private-containerd.ts'
 import { bridgeNameOf, layBridgeNetwork } from '#network/bridge-network.ts'
 
+/** Where the kubelet of this machine is reached by the API server beside it. */
+const ownNodeHost = '127.0.0.1'
 const aliveCheckMs = 3000
 const systemNetworks = '/etc/cni/net.d'
 
-/** As nodes are named: the machine's name, in small letters. */
-export const ownNodeName = (): string => thisMachine().hostname.toLowerCase()
-
+/** Resolves with the node's name and the host that its kubelet listens on. */
 export async function startRealNode(
+  stage: Stage,
   running: RunningApiServer,
   keys: ClusterKeys,
   options: UpOptions,
   choice: Exclude<RuntimeChoice, { kind: 'none' }>,
   seams: ClusterSeams,
-): Promise<RunningNode> {
+): Promise<{ name: string; host: string }> {
   const { clock, random, files } = seams
   const logger = seams.logger.with({ component: 'kubelet' })
-  const name = ownNodeName()
+  // As nodes are named: the machine's name, in small letters.
+  const name = thisMachine().hostname.toLowerCase()
   const { addresses, first } = ownAddresses(options.listen)
   const isPrivate = choice.kind === 'private'
   const networks = isPrivate ? networksDirectory(options.dataDir) : systemNetworks
   const containerd = isPrivate ? await keepContainerd(choice.directory, networks, { ...seams, logger }) : undefined
+  if (containerd) stage.defer(() => containerd.stop())
   const socket = containerd?.socket ?? (choice.kind === 'socket' ? choice.socket : '')
   await keys.add(nodeIdentities(name, addresses))
   const tls = () => {
@@ -70,18 +74,13 @@ export async function startRealNode(
     },
     { clock, random, logger, files, processes: nodeProcesses, metrics: new Metrics(), http: () => nodeHttpClient() },
   )
+  stage.defer(() => node.stop())
   const watch = keys.onChange((changed) => {
     if (changed.includes('ca')) authorities = [new X509Certificate(keys.authority('ca').certificatePem)]
     if (changed.includes('ca') || changed.includes(nodeServingName(name))) node.setTls(tls())
   })
-  return {
-    ...node,
-    async stop() {
-      watch[Symbol.dispose]()
-      containerd?.stop()
-      await node.stop()
-    },
-  }
+  stage.use(watch)
+  return { name, host: ownNodeHost }
 }
 
 /** Starts our own containerd where it does not run, now and whenever it is found to have ended; it is left running at the end. */

@@ -2,6 +2,7 @@
 import { inProcess } from '#apiserver/http/in-process-exchange.ts'
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
 import type { RunningApiServer } from '#apiserver/run-api-server.ts'
+import type { Stage } from '#base/lifecycle.ts'
 import { thisMachine } from '#base/machine.ts'
 import { Client } from '#client/client.ts'
 import { inProcessTransport } from '#client/in-process-transport.ts'
@@ -11,11 +12,7 @@ import { defaultConfiguration } from '#scheduler/config/configuration.ts'
 import { openScheduler } from '#scheduler/run-scheduler.ts'
 
 /** Nobody else can lead inside this process, so there is no election. Resolves when the scheduler knows the cluster. */
-export async function startScheduler(
-  { server }: RunningApiServer,
-  { clock, random, logger }: ClusterSeams,
-  signal: AbortSignal,
-): Promise<{ stop(): Promise<void> }> {
+export async function startScheduler(stage: Stage, { server }: RunningApiServer, { clock, random, logger }: ClusterSeams): Promise<void> {
   const connection = new TrustedConnection({ name: 'system:kube-scheduler', groups: [], extra: {} })
   const transport = inProcessTransport(inProcess(server.handler.handle, connection))
   const client = new Client({ transport, userAgent: `kube-scheduler/${kubernetesVersion}` })
@@ -27,14 +24,12 @@ export async function startScheduler(
     configuration: defaultConfiguration(),
     instance: thisMachine().hostname,
   })
+  stage.defer(() => opened.stop())
+  await opened.follow(stage.signal)
   const isOver = new AbortController()
-  await opened.follow(signal)
   const leading = opened.lead(isOver.signal)
-  return {
-    async stop() {
-      opened.stop()
-      isOver.abort()
-      await leading
-    },
-  }
+  stage.defer(async () => {
+    isOver.abort()
+    await leading
+  })
 }

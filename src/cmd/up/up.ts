@@ -20,18 +20,13 @@ export async function up(options: UpOptions): Promise<void> {
   // A thread opens the file while this one loads the rest of the program.
   const opening = openStore(options, seams)
   opening.catch(() => {})
-  const { addClusterComponents } = await import('#cmd/up/cluster.ts')
-  const cluster = await addClusterComponents(lifecycle, options, seams, opening)
-  await runUntilSignal(lifecycle, processSignals, () => {
-    thisProcess.print(readyText(cluster.kubeconfigPath, cluster.url()))
+  const { startClusterStages } = await import('#cmd/up/cluster.ts')
+  await runUntilSignal(lifecycle, processSignals, async () => {
+    const { url, kubeconfigPath: kubeconfig } = await startClusterStages(lifecycle, options, seams, opening)
+    thisProcess.print(readyText(kubeconfig, url))
     // A parent that waits for us (up -d) learns it from this file, and so do down and status.
-    const running: RunningCluster = {
-      pid: thisProcess.pid,
-      url: cluster.url(),
-      kubeconfig: cluster.kubeconfigPath,
-      startedMs: systemClock.now(),
-    }
-    return nodeFiles.write(readyPath(options.dataDir), JSON.stringify(running))
+    const running: RunningCluster = { pid: thisProcess.pid, url, kubeconfig, startedMs: systemClock.now() }
+    await nodeFiles.write(readyPath(options.dataDir), JSON.stringify(running))
   })
   await nodeFiles.remove(readyPath(options.dataDir))
   // Everything that must be kept is on disk by now; what still holds the process may not keep its user waiting.

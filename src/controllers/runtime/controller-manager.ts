@@ -36,6 +36,7 @@ export class ControllerManager {
   readonly #metrics: QueueMetrics
   readonly #stopped = new AbortController()
   #running: RunningController[] = []
+  #stopping: Promise<void> | undefined
 
   constructor(options: ControllerManagerOptions) {
     this.#options = options
@@ -94,12 +95,16 @@ export class ControllerManager {
     }
   }
 
-  /** Resolves when no worker is at work any more. */
-  async stop(): Promise<void> {
+  /** Resolves when no worker is at work any more, however often it is called. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop()
+    return this.#stopping
+  }
+
+  async #stop(): Promise<void> {
     this.#stopped.abort()
-    const running = this.#running.splice(0)
     this.#informers.stop()
-    await Promise.all(running.map((controller) => controller.stop()))
+    await Promise.all(this.#running.map((controller) => controller.stop()))
   }
 
   get isIdle(): boolean {

@@ -1,0 +1,103 @@
+/** The API server of a cluster in one process, as the options of `up` describe it. */
+import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
+import { type RunningApiServer, runApiServer } from '#apiserver/run-api-server.ts'
+import { grpcChannel } from '#base/grpc.ts'
+import { nodeHttpClient } from '#base/http-client.ts'
+import type { Stage } from '#base/lifecycle.ts'
+import { thisMachine } from '#base/machine.ts'
+import type { ClusterSeams } from '#cmd/up/cluster.ts'
+import type { ClusterAddresses } from '#cmd/up/cluster-addresses.ts'
+import type { LocalNodes } from '#cmd/up/local-nodes.ts'
+import type { UpOptions } from '#cmd/up/options.ts'
+import { kubernetesVersionInfo } from '#cmd/version.ts'
+import type { Store } from '#store/store.ts'
+
+export type ApiServerParts = {
+  store: Store
+  keys: ClusterKeys
+  options: UpOptions
+  addresses: ClusterAddresses
+  nodes: LocalNodes
+  /** No controller fills in the aggregated cluster roles, so the API server does. */
+  aggregatesClusterRoles: boolean
+}
+
+/** How long requests that are being served may take when the cluster is stopped. */
+const drainMs = 2000
+
+export async function startApiServer(
+  stage: Stage,
+  { store, keys, options, addresses, nodes, aggregatesClusterRoles }: ApiServerParts,
+  { clock, random, files, logger }: ClusterSeams,
+): Promise<RunningApiServer> {
+  const { kubeletCertificateAuthority: authorityFile } = options
+  const authority = authorityFile === '' ? undefined : await files.readText(authorityFile)
+  const running = await runApiServer({
+    store,
+    keys,
+    clock,
+    random,
+    logger,
+    listen: { host: options.listen, port: options.apiPort },
+    advertiseAddress: addresses.advertised,
+    serviceCidrs: addresses.serviceCidrs,
+    nodePortRange: portRange(options.serviceNodePortRange),
+    kubernetesServiceIp: addresses.serviceIp,
+    featureGates: options.featureGates,
+    runtimeConfig: options.runtimeConfig,
+    servesLegacyApis: options.legacyApis,
+    access: options,
+    outside: { files, http: nodeHttpClient, connect: grpcChannel },
+    insecurePort: options.insecurePort,
+    requests: options,
+    version: kubernetesVersionInfo(),
+    sharesStore: options.store.startsWith('etcd'),
+    hostName: thisMachine().hostname,
+    nodeConnections: {
+      ...(authority === undefined ? {} : { kubeletCertificateAuthority: authority }),
+      kubeletPreferredAddressTypes: options.kubeletPreferredAddressTypes,
+      ownAuthority: keys.authority('ca').certificatePem,
+      hostOf: nodes.hostOf,
+      connectNode: nodes.connectNode,
+    },
+    aggregatesClusterRoles,
+  }).catch((error: unknown) => {
+    throw explainedListenError(error, options)
+  })
+  stage.defer(() => running.stop())
+  stage.onDrain(async () => {
+    // The rest of the time must not keep a process alive that has nothing left to do.
+    const isOver = new AbortController()
+    await running.drain(clock.sleep(drainMs, isOver.signal).catch(() => {}))
+    isOver.abort()
+  })
+  return running
+}
+
+/** Where it is reached from this machine. */
+export function apiServerUrl({ listen, apiPort }: UpOptions, { listener }: RunningApiServer): string {
+  return `https://${urlHost(listen)}:${listener?.port ?? apiPort}`
+}
+
+function urlHost(listen: string): string {
+  if (listen === '0.0.0.0') return '127.0.0.1'
+  if (listen === '::') return '[::1]'
+  return listen.includes(':') ? `[${listen}]` : listen
+}
+
+function portRange(text: string): readonly [number, number] {
+  const match = /^(\d+)-(\d+)$/.exec(text)
+  if (match?.[1] === undefined || match[2] === undefined)
+    throw new Error(`--service-node-port-range: ${text} is no range such as 30000-32767`)
+  return [Number(match[1]), Number(match[2])]
+}
+
+function explainedListenError(error: unknown, { listen, apiPort }: UpOptions): unknown {
+  if (error instanceof Error && 'code' in error) {
+    if (error.code === 'EADDRINUSE')
+      return new Error(`port ${apiPort} on ${listen} is in use; stop what listens there, or choose another with --api-port`)
+    if (error.code === 'EACCES') return new Error(`port ${apiPort} may not be used by this user; choose one above 1023 with --api-port`)
+    if (error.code === 'EADDRNOTAVAIL') return new Error(`this machine has no address ${listen}; choose another with --listen`)
+  }
+  return error
+}

@@ -1,0 +1,27 @@
+import { firstAddress, parseRange } from '#apiserver/allocation/ip-range.ts'
+import { thisMachine } from '#base/machine.ts'
+import type { UpOptions } from '#cmd/up/options.ts'
+
+export type ClusterAddresses = {
+  readonly serviceCidrs: readonly string[]
+  /** Of the service `kubernetes`. */
+  readonly serviceIp: string
+  /** What the API server is called by from this machine and, where it listens there, from others. */
+  readonly own: readonly string[]
+  /** What pods are told to call: an address of this machine, since a loopback address means something else to each of them. */
+  readonly advertised: string
+}
+
+const everywhere: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
+
+/** Throws where a range of addresses is none. */
+export function clusterAddresses({ listen, serviceClusterIpRange }: Pick<UpOptions, 'listen' | 'serviceClusterIpRange'>): ClusterAddresses {
+  const serviceCidrs = serviceClusterIpRange.split(',')
+  const isLoopback = listen === '::1' || listen.startsWith('127.')
+  return {
+    serviceCidrs,
+    serviceIp: firstAddress(parseRange(serviceCidrs[0] ?? '')),
+    own: everywhere.has(listen) ? thisMachine().addresses() : [listen],
+    advertised: everywhere.has(listen) || isLoopback ? (thisMachine().addresses()[0] ?? '') : listen,
+  }
+}
