@@ -4,6 +4,7 @@ import { builtInKinds } from '#api/kinds.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { FeatureGates } from '#api/meta/feature-gates.ts'
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import { Scheme } from '#api/scheme.ts'
 import { AdmissionChain, type AdmissionContext, type AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { admissionPlugins } from '#apiserver/admission/plugins.ts'
 import { alwaysAllow } from '#apiserver/authz/chain.ts'
@@ -22,7 +23,7 @@ export default async function run(bench: Bench): Promise<void> {
   const server = new ApiServer({
     ...shared,
     store: new MemoryStore({ clock: systemClock }),
-    definitions: builtInKinds.filter(({ stability }) => stability === undefined),
+    scheme: new Scheme(builtInKinds.filter(({ stability }) => stability === undefined)),
     authenticator: () => ({ authenticate: () => undefined }),
     authorizer: () => alwaysAllow,
     admissionPlugins: () => [],

@@ -34,7 +34,7 @@ export {
   type WatchOptions,
   type WriteOptions,
 } from '#client/client.ts'
-export { type DiscoveredResource, type Discovery, discover, preferredResources, resourceOfKind } from '#client/discovery.ts'
+export { type DiscoveredResource, type Discovery, discover, preferredResources } from '#client/discovery.ts'
 export { EventRecorder, type EventRecorderOptions } from '#client/events/event-recorder.ts'
 export { EventSeriesRecorder, type EventSeriesRecorderOptions } from '#client/events/event-series-recorder.ts'
 export { Informer, type InformerHandler, type InformerOptions } from '#client/informer/informer.ts'
@@ -46,6 +46,7 @@ export { Kubeconfig, type KubeconfigContext } from '#client/kubeconfig/kubeconfi
 export { type OpenClientOptions, type OpenedClient, openClient } from '#client/kubeconfig/open-client.ts'
 export { LeaderElector, type LeaderElectorOptions } from '#client/leader-election/leader-elector.ts'
 export { retryOnConflict, type WaitOptions, waitFor } from '#client/retry.ts'
+export { ServedKinds } from '#client/served-kinds.ts'
 export type { Transport, TransportRequest, TransportResponse } from '#client/transport.ts'
 export type { WatchEvent } from '#client/watch-events.ts'
 export { controllerRateLimiter, exponentialRateLimiter, type RateLimiter, TokenBucket } from '#client/work-queue/rate-limiter.ts'

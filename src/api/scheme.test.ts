@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
-import { convert, fromStored, listKindOf, Scheme, singularOf, storedDefinition, toStored } from './scheme.ts'
+import { convert, fromStored, listKindOf, Scheme, type SchemeChange, singularOf, storedDefinition, toStored } from './scheme.ts'
 
 function define(group: string, version: string, kind: string, plural: string, more: Partial<ResourceDefinition> = {}): ResourceDefinition {
   return { group, version, kind, plural, scope: 'Namespaced', schema: '', ...more }
@@ -104,11 +104,26 @@ test('kinds come and go while the server runs', () => {
   assert.equal(scheme.groups.length, 1)
   assert.equal(scheme.byResource('example.com', 'v2', 'widgets'), undefined)
   scheme.remove(...widgets)
-  assert.equal(changes, 4)
-  assert.equal(scheme.revision, 4)
+  assert.equal(changes, 3)
+  assert.equal(scheme.revision, 3)
   end()
   scheme.add(replacement)
-  assert.equal(changes, 4)
+  assert.equal(changes, 3)
+})
+
+test('who follows is told what came and what went, and what is replaced did both', () => {
+  const scheme = new Scheme([pods, ...widgets])
+  const changes: SchemeChange[] = []
+  scheme.onChange((change) => changes.push(change))
+  const replacement = define('example.com', 'v2', 'Gadget', 'widgets')
+  const core = scheme.group('')
+  scheme.update({ add: [replacement], remove: [widgets[0] as ResourceDefinition] })
+  assert.deepEqual(changes, [{ added: [replacement], removed: widgets }])
+  assert.equal(scheme.group(''), core)
+  assert.deepEqual(
+    scheme.group('example.com')?.versions.map(({ version }) => version),
+    ['v2'],
+  )
 })
 
 test('names that are not given follow from the kind', () => {

@@ -2,7 +2,8 @@
 
 import { builtInKinds } from '#api/kinds.ts'
 import { FeatureGates } from '#api/meta/feature-gates.ts'
-import type { ResourceDefinition } from '#api/resource.ts'
+import { servingFilter } from '#api/meta/runtime-config.ts'
+import { Scheme } from '#api/scheme.ts'
 import { openAccess } from '#apiserver/access/access.ts'
 import { keepEncrypted } from '#apiserver/access/encryption.ts'
 import type { AccessSeams, AccessSettings } from '#apiserver/access/settings.ts'
@@ -24,7 +25,6 @@ import { overWebSocket } from '#apiserver/http/websocket-exchange.ts'
 import { joinedHostPort, type NodeConnectionSettings, NodeConnections } from '#apiserver/node-connections/node-connections.ts'
 import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import { registryHooks } from '#apiserver/registry/registry-hooks.ts'
-import { servedKinds } from '#apiserver/served-kinds.ts'
 import { ApiServer } from '#apiserver/server.ts'
 import { specialSubresources } from '#apiserver/subresources/special-subresources.ts'
 import { virtualResources } from '#apiserver/subresources/virtual-resources.ts'
@@ -88,7 +88,6 @@ const queueWaitMs = 15_000
 export type RunningApiServer = {
   readonly server: ApiServer
   readonly listener: HttpListener | undefined
-  readonly definitions: readonly ResourceDefinition[]
   drain(deadline: Promise<void>): Promise<void>
   stop(): Promise<void>
 }
@@ -97,7 +96,8 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
   const { store, keys, clock, random, logger } = options
   const gates = new FeatureGates(options.featureGates.join(','))
   const isEnabled = (gate: string) => gates.isEnabled(gate)
-  const definitions = servedKinds(builtInKinds, { ...options, isEnabled })
+  const isServed = servingFilter({ isEnabled, runtimeConfig: options.runtimeConfig.join(','), legacyApis: options.servesLegacyApis })
+  const scheme = new Scheme(builtInKinds.filter(isServed))
   const nodePorts = new NodePorts(store, random, options.nodePortRange)
   await using opened = new AsyncDisposableStack()
   const access = opened.use(await openAccess(options.access, keys, { ...options.outside, clock, random, logger }))
@@ -130,7 +130,7 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
     flowControl: requests?.enablePriorityAndFairness
       ? { serverSeats: requests.maxRequestsInflight + requests.maxMutatingRequestsInflight, waitLimitMs: queueWaitMs }
       : undefined,
-    definitions,
+    scheme,
     isEnabled,
     authenticator: (cluster) => standardAuthenticator({ keys, clock, logger, cluster, serviceAccounts, more: access.authenticators }),
     authorizer: () => authorizer,
@@ -209,7 +209,6 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
   return {
     server,
     listener,
-    definitions,
     async drain(deadline) {
       server.endOutsideWatches()
       await listener?.drain(deadline)

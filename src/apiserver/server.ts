@@ -1,11 +1,12 @@
 /** The API server: everything it is made of, put together. */
 import { canonicalize, jsonText } from '#api/codec/json.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
+import type { Scheme } from '#api/scheme.ts'
 import { AdmissionChain, type AdmissionPlugin, type ClusterView } from '#apiserver/admission/admission.ts'
 import type { Auditor } from '#apiserver/audit/auditor.ts'
 import type { Authenticator } from '#apiserver/authn/authenticator.ts'
 import type { Authorizer } from '#apiserver/authz/authorizer.ts'
-import { type DiscoveryGroup, subresourcesOf } from '#apiserver/discovery/discovery.ts'
+import { subresourcesOf } from '#apiserver/discovery/discovery.ts'
 import { discoveryRoute } from '#apiserver/discovery/discovery-endpoints.ts'
 import type { ValueTransformer } from '#apiserver/encryption/transformer.ts'
 import { FlowControl } from '#apiserver/flow-control/flow-control.ts'
@@ -42,7 +43,8 @@ export type ApiServerOptions = {
   random: Random
   logger: Logger
   metrics?: Metrics
-  definitions: readonly ResourceDefinition[]
+  /** What is served, now and later: kinds may be added to it and removed while the server runs. */
+  scheme: Scheme
   isEnabled(featureGate: string): boolean
   authenticator(cluster: ClusterView): Authenticator
   authorizer(cluster: ClusterView): Authorizer
@@ -80,6 +82,7 @@ const bodyLimitBytes = 3 * 1024 * 1024
 const serverUser = { name: 'system:apiserver', groups: ['system:masters'], extra: {} }
 
 export class ApiServer {
+  readonly scheme: Scheme
   readonly registries: Registries
   readonly cluster: ClusterView
   readonly handler: ApiHandler
@@ -93,13 +96,15 @@ export class ApiServer {
 
   constructor(options: ApiServerOptions) {
     this.#options = options
-    const { clock, random, isEnabled, metrics = new Metrics() } = options
+    this.scheme = options.scheme
+    const { clock, random, isEnabled, scheme, metrics = new Metrics() } = options
     const store = measuredStore(options.store, metrics, clock, () => this.#storagePrefixes())
     const admissionMetrics = new AdmissionMetrics(metrics, clock)
     // The chain is filled in below: its plugins look at the registries.
     const admission = admissionMetrics.chain(() => this.#admission)
     const ownership = managedFieldsOwnership({ clock, findVersion: (stored, apiVersion) => this.registries.versionOf(stored, apiVersion) })
     this.registries = new Registries({
+      scheme,
       store,
       clock,
       random,
@@ -116,7 +121,6 @@ export class ApiServer {
         ...this.#leaseOf(definition),
       }),
     })
-    for (const definition of options.definitions) this.registries.add(definition)
     this.cluster = this.registries.view()
     const authorizer = options.authorizer(this.cluster)
     const authenticator = options.authenticator(this.cluster)
@@ -138,13 +142,9 @@ export class ApiServer {
     const special = options.specialSubresources?.(parts) ?? new Map<string, SpecialSubresource>()
     const virtual = options.virtualResources?.(parts) ?? new Map<string, Endpoint>()
     const resources = resourceRoute(services)
-    const discovery = discoveryRoute({
-      groups: () => this.#groups().filter(({ name }) => name !== ''),
-      core: () => this.#core(),
-      serverAddress: options.serverAddress,
-    })
+    const discovery = discoveryRoute({ scheme, serverAddress: options.serverAddress })
     const openApi = openApiEndpoints({
-      definitions: () => this.registries.definitions(),
+      scheme,
       version: JSON.stringify(options.version),
       clock,
     })
@@ -259,39 +259,4 @@ export class ApiServer {
       },
     }
   }
-
-  #groups(): DiscoveryGroup[] {
-    const groups = new Map<string, Map<string, ResourceDefinition[]>>()
-    for (const definition of this.registries.definitions()) {
-      let versions = groups.get(definition.group)
-      if (versions === undefined) {
-        versions = new Map()
-        groups.set(definition.group, versions)
-      }
-      const definitions = versions.get(definition.version)
-      if (definitions === undefined) versions.set(definition.version, [definition])
-      else definitions.push(definition)
-    }
-    return [...groups].map(([name, versions]) => ({
-      name,
-      versions: [...versions]
-        .sort(([left], [right]) => byStability(left, right))
-        .map(([version, definitions]) => ({ version, definitions })),
-    }))
-  }
-
-  #core(): DiscoveryGroup {
-    return this.#groups().find(({ name }) => name === '') ?? { name: '', versions: [] }
-  }
-}
-
-/** v2 before v1 before v1beta2 before v1beta1 before v1alpha1. */
-function byStability(left: string, right: string): number {
-  const rank = (version: string) => {
-    const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version)
-    const stage = match?.[2] === undefined ? 2 : match[2] === 'beta' ? 1 : 0
-    return [stage, Number(match?.[1] ?? 0), Number(match?.[3] ?? 0)] as const
-  }
-  const [leftRank, rightRank] = [rank(left), rank(right)]
-  return rightRank[0] - leftRank[0] || rightRank[1] - leftRank[1] || rightRank[2] - leftRank[2]
 }

@@ -123,7 +123,7 @@ function listedResources(groupVersion: string, { resources }: ResourceList, isPr
 }
 
 /** The preferred version of each resource that has all these verbs. */
-export function preferredResources({ resources }: Discovery, verbs: readonly Verb[]): DiscoveredResource[] {
+export function preferredResources(resources: Iterable<DiscoveredResource>, verbs: readonly Verb[]): DiscoveredResource[] {
   const chosen = new Map<string, DiscoveredResource>()
   for (const resource of resources) {
     if (!verbs.every((verb) => resource.verbs.includes(verb))) continue
@@ -132,10 +132,4 @@ export function preferredResources({ resources }: Discovery, verbs: readonly Ver
     if (!chosen.has(name) || resource.isPreferred) chosen.set(name, resource)
   }
   return [...chosen.values()]
-}
-
-/** The resource of a kind, by the version the kind was written in. */
-export function resourceOfKind({ resources }: Discovery, apiVersion: string, kind: string): DiscoveredResource | undefined {
-  const asked = parseApiVersion(apiVersion)
-  return resources.find((resource) => resource.kind === kind && resource.group === asked?.group && resource.version === asked.version)
 }

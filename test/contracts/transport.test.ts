@@ -4,14 +4,13 @@ import { after, before, describe, test } from 'node:test'
 import {
   type Client,
   ConfigMap,
-  discover,
   Informer,
   isConflict,
   isNotFound,
   type OpenedClient,
   openClient,
-  resourceOfKind,
   retryOnConflict,
+  ServedKinds,
   type StartedCluster,
   seededRandom,
   silentLogger,
@@ -101,7 +100,9 @@ for (const [road, client] of [
     })
 
     test('a kind known only at run time is used as any other', async () => {
-      const kind = resourceOfKind(await discover(of()), 'v1', 'ConfigMap') ?? assert.fail()
+      const kinds = new ServedKinds(of())
+      await kinds.refresh()
+      const kind = kinds.scheme.of({ apiVersion: 'v1', kind: 'ConfigMap' }) ?? assert.fail()
       const { namespace, name } = place('dynamic')
       await of().create(kind, { metadata: { namespace, name } })
       const found = await waitFor(of(), kind, { namespace, name }, (object) => object !== undefined, { clock: systemClock })

@@ -43,7 +43,7 @@ export async function bootstrap(server: ApiServer, options: BootstrapOptions): P
       ...bootstrapEntries(options),
       tokenTracking(options.clock.now()),
       ...defaultFlowControl(),
-      ...localApiServices(server.registries.definitions(), options.clock.now()),
+      ...localApiServices(server.scheme.definitions(), options.clock.now()),
     ]),
   ])
   const background = new AsyncDisposableStack()

@@ -1,7 +1,8 @@
 /** /api, /apis and what lies below them, plain or aggregated, remembered until something changes. */
 import { createHash } from 'node:crypto'
 import { notAcceptable } from '#api/meta/status-error.ts'
-import { apiGroup, apiResourceList, type DiscoveryGroup, groupDiscovery } from '#apiserver/discovery/discovery.ts'
+import type { GroupEntry, Scheme } from '#api/scheme.ts'
+import { apiGroup, apiResourceList, groupDiscovery } from '#apiserver/discovery/discovery.ts'
 import { contentTypeOf, encodeValue } from '#apiserver/http/answers.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
 import type { Endpoint } from '#apiserver/http/handler.ts'
@@ -9,14 +10,15 @@ import { acceptedMedia, negotiate } from '#apiserver/http/negotiation.ts'
 import { methodNotAllowed, serverCouldNotFind } from '#apiserver/http/refusals.ts'
 
 export type DiscoverySource = {
-  /** In the order of preference, core (the empty name) apart. */
-  groups(): DiscoveryGroup[]
-  core(): DiscoveryGroup
+  scheme: Pick<Scheme, 'revision' | 'groups' | 'group'>
   /** `10.0.0.1:6443`, what clients are told to call. */
   serverAddress(): string
 }
 
-export function discoveryRoute(source: DiscoverySource): (path: string, method: string) => Endpoint | undefined {
+type Source = DiscoverySource & { documents: Documents }
+
+export function discoveryRoute(options: DiscoverySource): (path: string, method: string) => Endpoint | undefined {
+  const source = { ...options, documents: new Documents(options.scheme) }
   return (path, method) => {
     const parts = path.split('/').filter((part) => part !== '')
     const answer = documentFor(source, parts)
@@ -30,63 +32,100 @@ export function discoveryRoute(source: DiscoverySource): (path: string, method: 
   }
 }
 
-function documentFor(source: DiscoverySource, parts: string[]): Endpoint | undefined {
+function documentFor(source: Source, parts: string[]): Endpoint | undefined {
   const [root, first, second, ...rest] = parts
   if (rest.length > 0) return undefined
+  const { scheme, documents } = source
   if (root === 'api') {
     if (second !== undefined) return undefined
-    if (first === undefined) return (context) => respondGroups(context, source, [source.core()], coreVersions(source))
-    return versionDocument(source.core(), first)
+    if (first === undefined) return (context) => respondGroups(context, documents.core(), coreVersions(source))
+    return versionDocument('', scheme.group(''), first)
   }
   if (root !== 'apis') return undefined
   if (first === undefined) {
-    const plain = () => ({ kind: 'APIGroupList', apiVersion: 'v1', groups: source.groups().map(apiGroup) })
-    return (context) => respondGroups(context, source, source.groups(), plain())
+    return (context) =>
+      respondGroups(context, documents.groups(), { kind: 'APIGroupList', apiVersion: 'v1', groups: namedGroups(scheme).map(apiGroup) })
   }
-  const group = source.groups().find(({ name }) => name === first)
+  const group = first === '' ? undefined : scheme.group(first)
   if (group === undefined) return notFoundText
   if (second === undefined) return (context) => respond(context, { kind: 'APIGroup', apiVersion: 'v1', ...apiGroup(group) })
-  return versionDocument(group, second)
+  return versionDocument(first, group, second)
+}
+
+const namedGroups = (scheme: DiscoverySource['scheme']): GroupEntry[] => scheme.groups.filter(({ group }) => group !== '')
+
+/** The aggregated documents, remembered until something changes; of what does not change, the text is kept. */
+class Documents {
+  readonly #scheme: DiscoverySource['scheme']
+  readonly #texts = new WeakMap<GroupEntry, string>()
+  readonly #tagged = new Map<string, { revision: number; body: Buffer; etag: string }>()
+
+  constructor(scheme: DiscoverySource['scheme']) {
+    this.#scheme = scheme
+  }
+
+  core() {
+    return this.#document('core', () => this.#scheme.groups.filter(({ group }) => group === ''))
+  }
+
+  groups() {
+    return this.#document('groups', () => namedGroups(this.#scheme))
+  }
+
+  #document(name: string, entries: () => GroupEntry[]): (version: string) => { body: Buffer; etag: string } {
+    return (version) => {
+      const key = `${name} ${version}`
+      const { revision } = this.#scheme
+      const known = this.#tagged.get(key)
+      if (known?.revision === revision) return known
+      const head = `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/${version}","metadata":{},"items":[`
+      const body = Buffer.from(
+        `${head}${entries()
+          .map((entry) => this.#text(entry))
+          .join(',')}]}`,
+      )
+      const etag = `"${createHash('sha512').update(body).digest('hex').toUpperCase()}"`
+      const tagged = { revision, body, etag }
+      this.#tagged.set(key, tagged)
+      return tagged
+    }
+  }
+
+  #text(entry: GroupEntry): string {
+    const text = this.#texts.get(entry) ?? JSON.stringify(groupDiscovery(entry))
+    this.#texts.set(entry, text)
+    return text
+  }
 }
 
 const notFoundText: Endpoint = ({ exchange }) =>
   exchange.respond(404, { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' }, '404 page not found\n')
 
-function versionDocument(group: DiscoveryGroup, version: string): Endpoint {
-  const found = group.versions.find((each) => each.version === version)
+function versionDocument(group: string, entry: GroupEntry | undefined, version: string): Endpoint {
+  const found = entry?.versions.find((each) => each.version === version)
   return (context) => {
     if (found === undefined) throw serverCouldNotFind()
-    respond(context, apiResourceList(group.name, version, found.definitions))
+    respond(context, apiResourceList(group, version, found.definitions))
   }
 }
 
-function coreVersions(source: DiscoverySource): unknown {
+function coreVersions({ scheme, serverAddress }: Source): unknown {
   return {
     kind: 'APIVersions',
-    versions: source.core().versions.map(({ version }) => version),
-    serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress: source.serverAddress() }],
+    versions: scheme.group('')?.versions.map(({ version }) => version) ?? [],
+    serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress: serverAddress() }],
   }
 }
 
 const aggregated = /^application\/json;\s*g=apidiscovery\.k8s\.io;\s*v=(v2|v2beta1);\s*as=APIGroupDiscoveryList/
 
 /** Clients that know the aggregated form ask for it first. */
-function respondGroups(context: RequestContext, _source: DiscoverySource, groups: DiscoveryGroup[], plain: unknown): void {
+function respondGroups(context: RequestContext, document: ReturnType<Documents['core']>, plain: unknown): void {
   for (const clause of (context.headers.accept ?? '').split(',')) {
     const text = clause.trim()
-    const match = aggregated.exec(text)
-    if (match?.[1] !== undefined) {
-      const document = {
-        kind: 'APIGroupDiscoveryList',
-        apiVersion: `apidiscovery.k8s.io/${match[1]}`,
-        metadata: {},
-        items: groups.map(groupDiscovery),
-      }
-      respondTagged(
-        context,
-        Buffer.from(JSON.stringify(document)),
-        `application/json;g=apidiscovery.k8s.io;v=${match[1]};as=APIGroupDiscoveryList`,
-      )
+    const version = aggregated.exec(text)?.[1]
+    if (version !== undefined) {
+      respondTagged(context, document(version), `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`)
       return
     }
     if (text.includes('as=APIGroupDiscoveryList')) continue
@@ -101,8 +140,7 @@ function respond(context: RequestContext, document: unknown): void {
   context.exchange.respond(200, { 'content-type': contentTypeOf(form) }, encodeValue(document as object, form, undefined))
 }
 
-function respondTagged(context: RequestContext, body: Uint8Array, contentType: string): void {
-  const etag = `"${createHash('sha512').update(body).digest('hex').toUpperCase()}"`
+function respondTagged(context: RequestContext, { body, etag }: { body: Buffer; etag: string }, contentType: string): void {
   const headers = { 'content-type': contentType, etag, vary: 'Accept' }
   if (context.headers['if-none-match'] === etag) context.exchange.respond(304, headers)
   else context.exchange.respond(200, headers, body)

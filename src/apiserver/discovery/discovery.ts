@@ -1,11 +1,10 @@
 /** What the server serves, in the words of the discovery documents. */
 import { createHash } from 'node:crypto'
 import { allVerbs, type ResourceDefinition } from '#api/resource.ts'
+import type { GroupEntry } from '#api/scheme.ts'
 import { connectSubresources } from '#apiserver/subresources/connect-subresources.ts'
 
 type Subresource = { name: string; kind: string; group?: string; version?: string; verbs: readonly string[] }
-
-export type DiscoveryGroup = { name: string; versions: { version: string; definitions: ResourceDefinition[] }[] }
 
 const updateVerbs = ['get', 'patch', 'update']
 
@@ -84,13 +83,13 @@ function storageHash(definition: ResourceDefinition): { storageVersionHash?: str
   return { storageVersionHash: hash.subarray(0, 8).toString('base64') }
 }
 
-export function apiGroup({ name, versions }: DiscoveryGroup): Record<string, unknown> {
+export function apiGroup({ group: name, versions }: GroupEntry): Record<string, unknown> {
   const entries = versions.map(({ version }) => ({ groupVersion: groupVersion(name, version), version }))
   return { name, versions: entries, preferredVersion: entries[0] }
 }
 
 /** The aggregated form: everything in one document. */
-export function groupDiscovery({ name, versions }: DiscoveryGroup): unknown {
+export function groupDiscovery({ group: name, versions }: GroupEntry): unknown {
   return {
     metadata: name === '' ? {} : { name },
     versions: versions.map(({ version, definitions }) => ({

@@ -68,8 +68,11 @@ export function resourceRoute(given: EndpointServices): (info: RequestInfo, meth
     const resource = services.find(info.group, info.version, info.resource)
     if (resource === undefined) return undefined
     const endpoint = endpointFor(services, resource, info, method)
-    if (endpoint === undefined || resource.definition.deprecated === undefined) return endpoint
-    return (context) => {
+    const { filled } = resource.registry.cache
+    if (endpoint === undefined || (resource.definition.deprecated === undefined && filled === undefined)) return endpoint
+    return async (context) => {
+      // A kind that has only just come to be served.
+      await filled
       warnOfDeprecation(context, resource)
       return endpoint(context)
     }

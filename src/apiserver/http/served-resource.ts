@@ -12,6 +12,7 @@ export class ServedResource {
   readonly listKind: string
   /** The stored version is the served one: bytes can be sent as they are. */
   readonly isStoredVersion: boolean
+  readonly #onEnd = new Set<() => void>()
 
   constructor(definition: ResourceDefinition, registry: ResourceRegistry) {
     this.definition = definition
@@ -30,5 +31,15 @@ export class ServedResource {
   /** Takes a private object of the served version and gives one of the stored version. */
   toStored(object: KubernetesObject): KubernetesObject {
     return this.definition.storedAs === undefined ? object : this.definition.storedAs.toStored(object)
+  }
+
+  /** Calls back when this version is served no more, or in another way. */
+  onEnd(callback: () => void): Disposable {
+    this.#onEnd.add(callback)
+    return { [Symbol.dispose]: () => this.#onEnd.delete(callback) }
+  }
+
+  end(): void {
+    for (const callback of [...this.#onEnd]) callback()
   }
 }

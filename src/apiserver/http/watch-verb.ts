@@ -70,7 +70,9 @@ export async function watchObjects(
     onSent: services.watches?.of(resource.definition).sent,
   })
   if (isOutside) services.outsideWatches.add(watch)
+  const ending = resource.onEnd(() => watch.stop())
   exchange.onClose(() => {
+    ending[Symbol.dispose]()
     services.outsideWatches.delete(watch)
     watch.stop()
   })

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { allVerbs, type ResourceDefinition } from '#api/resource.ts'
 import { schemaLines } from '#api/schema/schema.gen.ts'
+import type { Scheme } from '#api/scheme.ts'
 import { subresourcesOf } from '#apiserver/discovery/discovery.ts'
 import type { Clock } from '#base/clock.ts'
 import { gzip } from '#base/compression.ts'
@@ -12,7 +13,8 @@ import { groupInformation, otherPaths, versionResources } from './other-paths.ts
 import { resourcePaths } from './resource-paths.ts'
 
 export type OpenApiOptions = {
-  definitions(): Iterable<ResourceDefinition>
+  /** What is served. */
+  scheme: Pick<Scheme, 'revision' | 'definitions'>
   /** Of the program: another one may describe the same API in other words. */
   version: string
   clock: Clock
@@ -28,7 +30,8 @@ const sliceMs = 4
 
 export class OpenApiDocuments {
   readonly #options: OpenApiOptions
-  #definitions: readonly ResourceDefinition[] = []
+  /** The revision of the scheme that the documents were made for. */
+  #revision = -1
   #documents = new Map<string, DocumentV3>()
   #built = new Map<string, Promise<Built>>()
   #schemaHash: string | undefined
@@ -91,12 +94,11 @@ export class OpenApiDocuments {
   }
 
   #refresh(): void {
-    const definitions = [...this.#options.definitions()]
-    const isSame = definitions.length === this.#definitions.length && definitions.every((each, index) => each === this.#definitions[index])
-    if (isSame && this.#documents.size > 0) return
-    this.#definitions = definitions
+    const { scheme } = this.#options
+    if (scheme.revision === this.#revision) return
+    this.#revision = scheme.revision
     this.#built = new Map()
-    this.#documents = this.#documentsOf(definitions)
+    this.#documents = this.#documentsOf([...scheme.definitions()])
   }
 
   #documentsOf(definitions: readonly ResourceDefinition[]): Map<string, DocumentV3> {

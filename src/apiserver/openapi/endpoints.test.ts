@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { builtInKinds } from '#api/kinds.ts'
+import { Scheme } from '#api/scheme.ts'
 import { RequestContext } from '#apiserver/http/context.ts'
 import { inProcess } from '#apiserver/http/in-process-exchange.ts'
 import { requestInfo } from '#apiserver/http/request-info.ts'
@@ -11,7 +12,7 @@ import { openApiEndpoints } from './endpoints.ts'
 const served = builtInKinds.filter(({ group, version }) => ['policy/v1', 'apps/v1'].includes(`${group}/${version}`))
 
 function client(definitions = served) {
-  const { paths, prefix } = openApiEndpoints({ definitions: () => definitions, version: '1', clock: systemClock })
+  const { paths, prefix } = openApiEndpoints({ scheme: new Scheme(definitions), version: '1', clock: systemClock })
   const connection = { remoteAddress: '', localAddress: '', clientCertificate: undefined, memo: undefined }
   const send = inProcess((exchange) => {
     const [path = '', search = ''] = exchange.target.split('?')

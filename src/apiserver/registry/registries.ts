@@ -1,5 +1,6 @@
 /** The registries of all stored resources, and the served versions over them. */
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import { type Scheme, type SchemeChange, storedDefinition } from '#api/scheme.ts'
 import type { ClusterView } from '#apiserver/admission/admission.ts'
 import { UnreadableValue } from '#apiserver/encryption/transformer.ts'
 import { ServedResource } from '#apiserver/http/served-resource.ts'
@@ -14,54 +15,95 @@ export type RegistriesOptions = Omit<
   RegistryOptions,
   'definition' | 'cache' | 'hooks' | 'encode' | 'lease' | 'transformer' | 'labelsOfNamespace'
 > & {
+  /** What is served; registries come and go with it. */
+  scheme: Scheme
   /** What a resource needs beyond the common: hooks, a lease, encryption, another encoding. */
   perResource(
     definition: ResourceDefinition,
   ): Pick<RegistryOptions, 'encode'> & Partial<Pick<RegistryOptions, 'hooks' | 'lease' | 'transformer'>>
 }
 
+/** What is kept under one prefix of the store, and the served versions that show it. */
+type Kept = { registry: ResourceRegistry; readonly served: Set<ServedResource> }
+
 export class Registries {
   readonly #options: RegistriesOptions
   /** By storage prefix: versions of one resource, and groups that share one, share the registry. */
-  readonly #byPrefix = new Map<string, ResourceRegistry>()
+  readonly #byPrefix = new Map<string, Kept>()
   readonly #served = new Map<string, ServedResource>()
   /** By `group/plural`, for those who do not care for the version. */
   readonly #byResource = new Map<string, ResourceRegistry>()
+  readonly #stopFollowing: () => void
+  #isStarted = false
 
   constructor(options: RegistriesOptions) {
     this.#options = options
+    for (const definition of options.scheme.definitions()) this.#add(definition)
+    this.#stopFollowing = options.scheme.onChange((change) => this.#change(change))
   }
 
-  /** Adds a version; its stored version's registry is made when it is the first of its resource. */
-  add(definition: ResourceDefinition): ServedResource {
-    const stored = definition.storedAs?.definition ?? definition
-    const registry = this.#registryFor(stored)
-    const served = new ServedResource(definition, registry)
-    this.#served.set(`${definition.group}/${definition.version}/${definition.plural}`, served)
-    const name = `${definition.group}/${definition.plural}`
-    if (!this.#byResource.has(name)) this.#byResource.set(name, registry)
-    return served
+  /** What stays is kept in memory; watches of what changed end, so that their clients see what is new. */
+  #change({ added, removed }: SchemeChange): void {
+    const left = removed.flatMap((definition) => this.#remove(definition))
+    for (const definition of added) this.#add(definition)
+    for (const [prefix, kept] of left) {
+      if (kept.served.size > 0 || this.#byPrefix.get(prefix) !== kept) continue
+      this.#byPrefix.delete(prefix)
+      kept.registry.cache.stop()
+    }
   }
 
-  #registryFor(definition: ResourceDefinition): ResourceRegistry {
+  #add(definition: ResourceDefinition): void {
+    const kept = this.#keptFor(storedDefinition(definition))
+    const served = new ServedResource(definition, kept.registry)
+    kept.served.add(served)
+    this.#served.set(placeOf(definition), served)
+    this.#byResource.set(`${definition.group}/${definition.plural}`, kept.registry)
+  }
+
+  #remove(definition: ResourceDefinition): [string, Kept][] {
+    const served = this.#served.get(placeOf(definition))
+    const prefix = storagePrefix(storedDefinition(definition))
+    const kept = this.#byPrefix.get(prefix)
+    if (served === undefined || kept === undefined) return []
+    this.#served.delete(placeOf(definition))
+    kept.served.delete(served)
+    if (kept.served.size === 0) this.#byResource.delete(`${definition.group}/${definition.plural}`)
+    served.end()
+    return [[prefix, kept]]
+  }
+
+  #keptFor(definition: ResourceDefinition): Kept {
     const prefix = storagePrefix(definition)
     const known = this.#byPrefix.get(prefix)
-    if (known) return known
+    if (known === undefined) {
+      const kept = { registry: this.#registryOf(definition), served: new Set<ServedResource>() }
+      this.#byPrefix.set(prefix, kept)
+      if (this.#isStarted) kept.registry.cache.open()
+      return kept
+    }
+    // Other rules for the same objects: requests that run keep those they began with.
+    if (known.registry.definition !== definition && known.served.size === 0) {
+      known.registry = this.#registryOf(definition, known.registry.cache)
+    }
+    return known
+  }
+
+  #registryOf(definition: ResourceDefinition, filled?: WatchCache): ResourceRegistry {
     const own = this.#options.perResource(definition)
     const { store, clock } = this.#options
+    const { transformer } = own
     const isNamespaced = definition.scope === 'Namespaced'
-    const cache = new WatchCache({ store, clock, prefix, isNamespaced, transformer: own.transformer })
+    const cache = filled ?? new WatchCache({ store, clock, prefix: storagePrefix(definition), isNamespaced, transformer })
     const labelsOfNamespace = (name: string) => {
       const namespaces = this.#find('', 'namespaces')
       return namespaces?.cache.get(namespaces.key('', name))?.labels
     }
-    const registry = new ResourceRegistry({ ...this.#options, ...own, definition, cache, labelsOfNamespace })
-    this.#byPrefix.set(prefix, registry)
-    return registry
+    return new ResourceRegistry({ ...this.#options, ...own, definition, cache, labelsOfNamespace })
   }
 
   find(group: string, version: string, plural: string): ServedResource | undefined {
-    return this.#served.get(`${group}/${version}/${plural}`)
+    return this.#served.get(placeOf({ group, version, plural }))
   }
 
   of(group: string, plural: string): ResourceRegistry {
@@ -76,24 +118,19 @@ export class Registries {
 
   /** The version under that name in which a stored kind is served. */
   versionOf(stored: ResourceDefinition, apiVersion: string): ResourceDefinition | undefined {
-    for (const served of this.#served.values()) {
-      if (served.apiVersion === apiVersion && served.registry.definition === stored) return served.definition
-    }
-    return undefined
-  }
-
-  *definitions(): Iterable<ResourceDefinition> {
-    for (const { definition } of this.#served.values()) yield definition
+    const definition = this.#options.scheme.of({ apiVersion, kind: stored.kind })
+    return definition && storedDefinition(definition) === stored ? definition : undefined
   }
 
   *all(): Iterable<ResourceRegistry> {
-    yield* this.#byPrefix.values()
+    for (const { registry } of this.#byPrefix.values()) yield registry
   }
 
   /** Fills every cache from the store. */
   async start(): Promise<void> {
+    this.#isStarted = true
     await Promise.all(
-      [...this.#byPrefix.values()].map(({ cache, definition }) =>
+      [...this.all()].map(({ cache, definition }) =>
         cache.start().catch((error: unknown) => {
           if (!(error instanceof UnreadableValue)) throw error
           throw new Error(`${definition.plural} cannot be read from the store: ${error.message}`, { cause: error })
@@ -104,11 +141,12 @@ export class Registries {
 
   /** What happened before the server was ready is nobody's history: no client can have seen it. */
   forgetHistory(): void {
-    for (const { cache } of this.#byPrefix.values()) cache.forgetHistory()
+    for (const { cache } of this.all()) cache.forgetHistory()
   }
 
   stop(): void {
-    for (const { cache } of this.#byPrefix.values()) cache.stop()
+    this.#stopFollowing()
+    for (const { cache } of this.all()) cache.stop()
   }
 
   /** The cluster as admission and bootstrap see it. */
@@ -123,10 +161,10 @@ export class Registries {
           ?.cache.list(namespace)
           .map(({ object }) => object) ?? [],
       getFresh: async (group, resource, namespace, name) => (await this.#find(group, resource)?.find(namespace, name))?.object,
-      resourcesOfKind: (group, version, kind) =>
-        [...this.definitions()]
-          .filter((each) => each.group === group && each.version === version && each.kind === kind)
-          .map(({ plural, scope }) => ({ resource: plural, isNamespaced: scope === 'Namespaced' })),
+      resourcesOfKind: (group, version, kind) => {
+        const definition = this.#options.scheme.byKind(group, version, kind)
+        return definition ? [{ resource: definition.plural, isNamespaced: definition.scope === 'Namespaced' }] : []
+      },
       replaceStatus: async (group, resource, object) => {
         const registry = this.of(group, resource)
         const context = serverContext(registry.definition, object.metadata?.namespace ?? '', 'status')
@@ -149,6 +187,10 @@ export class Registries {
       },
     }
   }
+}
+
+function placeOf({ group, version, plural }: Pick<ResourceDefinition, 'group' | 'version' | 'plural'>): string {
+  return `${group}/${version}/${plural}`
 }
 
 /** Writes of the server itself: nobody asks whether it may. */

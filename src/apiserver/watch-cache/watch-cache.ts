@@ -43,6 +43,7 @@ export class WatchCache {
   #readable: ReadableFeed | undefined
   /** Settles when the cache has been filled again, after the store lost its feed. */
   #restarted: Promise<void> | undefined
+  #isFilled = false
   #isStopped = false
   #waiting: { revision: number; resolve(): void }[] = []
 
@@ -55,9 +56,11 @@ export class WatchCache {
   async start(): Promise<void> {
     const { store, prefix, clock, transformer } = this.#options
     const { objects, revision } = await this.#read()
+    if (this.#isStopped) return
     this.#window.startAfter(revision)
     this.#revision = revision
     this.#replace(objects, revision)
+    this.#isFilled = true
     const receiver: FeedReceiver = {
       onEvents: (events, at) => this.#apply(events, at),
       onProgress: (at) => this.#progress(at),
@@ -72,6 +75,16 @@ export class WatchCache {
       onEnd: () => this.#lost(),
     })
     this.#wake()
+  }
+
+  /** As `start`, tried until it works; `filled` tells when. */
+  open(): void {
+    this.#restarted = this.#startAgain()
+  }
+
+  /** Settles when the cache was filled for the first time; undefined once it was. */
+  get filled(): Promise<void> | undefined {
+    return this.#isFilled ? undefined : this.#restarted
   }
 
   /** In pages, so that no answer of the store is too large. */

@@ -1,9 +1,11 @@
 /** Deletes what nobody owns any more, in all kinds there are. */
 import { builtInKinds } from '#api/kinds.ts'
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
-import { type Discovery, discover, preferredResources, resourceOfKind } from '#client/discovery.ts'
+import { Scheme } from '#api/scheme.ts'
+import { preferredResources } from '#client/discovery.ts'
 import { EventRecorder } from '#client/events/event-recorder.ts'
 import { RecentKeys } from '#client/recent-keys.ts'
+import { ServedKinds } from '#client/served-kinds.ts'
 import { WorkQueue } from '#client/work-queue/work-queue.ts'
 import { type Collector, collect, orphan } from '#controllers/garbage-collector/collect.ts'
 import { Graph } from '#controllers/garbage-collector/graph.ts'
@@ -35,21 +37,23 @@ async function start(environment: ControllerEnvironment): Promise<RunningControl
   metrics.follow('garbage_collector_attempt_to_orphan', toOrphan, () => clock.monotonic())
   const graph = new Graph({ toDelete: (uid) => toDelete.add(uid), toOrphan: (uid) => toOrphan.add(uid) })
   const monitors = new Map<string, Disposable & { kind: ResourceDefinition }>()
-  let discovery: Discovery = { resources: [], failures: [] }
+  const served = new ServedKinds(client)
 
   const follow = async (): Promise<void> => {
-    discovery = await discover(client)
+    const before = served.scheme.revision
+    await served.refresh()
+    if (served.scheme.revision === before) return
     const wanted = new Map<string, ResourceDefinition>()
-    for (const resource of preferredResources(discovery, ['list', 'watch', 'delete'])) {
+    for (const resource of preferredResources(served.scheme.definitions(), ['list', 'watch', 'delete'])) {
       const name = `${resource.group}/${resource.plural}`
       if (!ignored.has(name)) wanted.set(`${name}/${resource.version}`, knownKind(resource))
     }
     for (const [name, monitor] of monitors) {
-      if (wanted.has(name) || discovery.failures.length > 0) continue
+      if (wanted.has(name)) continue
       monitor[Symbol.dispose]()
       monitors.delete(name)
       // A kind that is no longer served would be asked for forever.
-      if (!builtInKinds.includes(monitor.kind)) informers.drop(monitor.kind)
+      if (!isBuiltIn(monitor.kind)) informers.drop(monitor.kind)
     }
     for (const [name, kind] of wanted) {
       if (monitors.has(name)) continue
@@ -69,10 +73,10 @@ async function start(environment: ControllerEnvironment): Promise<RunningControl
     absent: new RecentKeys(rememberedAbsentOwners),
     requeue: (uid) => toDelete.add(uid),
     async resourceOf({ apiVersion, kind }) {
-      const found = resourceOfKind(discovery, apiVersion, kind)
+      const found = served.scheme.of({ apiVersion, kind })
       if (found !== undefined) return found
       await follow()
-      return resourceOfKind(discovery, apiVersion, kind)
+      return served.scheme.of({ apiVersion, kind })
     },
   }
   const work = async (queue: WorkQueue, step: (collector: Collector, uid: string) => Promise<void>): Promise<void> => {
@@ -111,9 +115,11 @@ async function start(environment: ControllerEnvironment): Promise<RunningControl
   }
 }
 
+const known = new Scheme(builtInKinds)
+
 /** The definition that others use too, so that there is one cache for all. */
 function knownKind(resource: ResourceDefinition): ResourceDefinition {
-  const isSame = (kind: ResourceDefinition) =>
-    kind.group === resource.group && kind.version === resource.version && kind.plural === resource.plural
-  return builtInKinds.find(isSame) ?? resource
+  return known.byResource(resource.group, resource.version, resource.plural) ?? resource
 }
+
+const isBuiltIn = (kind: ResourceDefinition): boolean => known.byResource(kind.group, kind.version, kind.plural) === kind

@@ -23,7 +23,7 @@ export async function emptyNamespace(client: Client, namespace: V1Namespace, dis
   const deletionFailures: string[] = []
   const discoveryFailures = discovery.failures.map(({ groupVersion, error }) => `${groupVersion}: ${messageOf(error)}`)
   let estimateSeconds = 0
-  const deletable = preferredResources(discovery, ['delete']).filter(({ scope }) => scope === 'Namespaced')
+  const deletable = preferredResources(discovery.resources, ['delete']).filter(({ scope }) => scope === 'Namespaced')
   const empty = async (resource: DiscoveredResource): Promise<number> => {
     try {
       const left = await deleteAll(client, resource, namespace.metadata.name ?? '')

@@ -7,6 +7,7 @@ import { deepCopy } from '#api/meta/deep-copy.ts'
 import { FeatureGates } from '#api/meta/feature-gates.ts'
 import { StatusError } from '#api/meta/status-error.ts'
 import type { KubernetesObject } from '#api/resource.ts'
+import { Scheme } from '#api/scheme.ts'
 import { resourceQuota } from '#apiserver/admission/resource-quota/resource-quota.ts'
 import { alwaysAllow } from '#apiserver/authz/chain.ts'
 import { serverContext } from '#apiserver/registry/registries.ts'
@@ -23,7 +24,7 @@ async function startServer(t: TestContext) {
   const server = new ApiServer({
     ...shared,
     store,
-    definitions: builtInKinds.filter(({ group, stability }) => group === '' && stability === undefined),
+    scheme: new Scheme(builtInKinds.filter(({ group, stability }) => group === '' && stability === undefined)),
     authenticator: () => ({ authenticate: () => undefined }),
     authorizer: () => alwaysAllow,
     admissionPlugins: (cluster, authorizer) => [resourceQuota({ ...shared, cluster, authorizer, configuration: undefined })],
