@@ -31,7 +31,7 @@ import { virtualResources } from '#apiserver/subresources/virtual-resources.ts'
 import { ServiceRoutes } from '#apiserver/webhooks/service-routes.ts'
 import { WebhookCalls } from '#apiserver/webhooks/webhook-calls.ts'
 import type { Clock } from '#base/clock.ts'
-import { type HttpListener, listenHttp } from '#base/http-server.ts'
+import { type HttpExchange, type HttpListener, listenHttp } from '#base/http-server.ts'
 import type { Logger } from '#base/log.ts'
 import { Metrics } from '#base/metrics.ts'
 import type { Random } from '#base/random.ts'
@@ -47,6 +47,8 @@ export type RunApiServerOptions = {
   metrics?: Metrics
   /** Absent: no socket, in-process only. */
   listen?: { host: string; port: number }
+  /** Another address to listen on, at the same port, for those alone whose own address is taken. */
+  alsoListen?: { host: string; accepts(remoteAddress: string): boolean } | undefined
   advertiseAddress: string
   serviceCidrs: readonly string[]
   nodePortRange: readonly [number, number]
@@ -177,15 +179,12 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
   opened.use(authorizer.follow(server.cluster))
   const clusterIps = new ClusterIps(server.registries, random, options.serviceCidrs)
   opened.use(await keepAllocationsRepaired({ ...options, cluster: server.cluster, clusterIps, nodePorts }))
-  const listener =
-    options.listen &&
-    (await listenHttp({
-      ...options.listen,
-      tls: tlsMaterial(keys),
-      onExchange: (exchange) => server.handler.handle(overWebSocket(exchange)),
-    }))
+  const serving = { tls: tlsMaterial(keys), onExchange: (exchange: HttpExchange) => server.handler.handle(overWebSocket(exchange)) }
+  const listener = options.listen && (await listenHttp({ ...options.listen, ...serving }))
   port = listener?.port ?? 0
   if (listener) opened.defer(() => listener.close())
+  const second = listener && options.alsoListen && (await listenHttp({ ...options.alsoListen, port, ...serving }))
+  if (second) opened.defer(() => second.close())
   if (options.insecurePort > 0) {
     const insecure = await listenInsecurely(options.insecurePort, server)
     opened.defer(() => insecure.close())
@@ -193,6 +192,7 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
   opened.use(
     keys.onChange((changed) => {
       listener?.setTls(tlsMaterial(keys))
+      second?.setTls(tlsMaterial(keys))
       if (changed.includes('apiserver-kubelet-client')) nodes?.forgetIdentity()
     }),
   )
@@ -211,7 +211,7 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
     listener,
     async drain(deadline) {
       server.endOutsideWatches()
-      await listener?.drain(deadline)
+      await Promise.all([listener?.drain(deadline), second?.drain(deadline)])
     },
     stop: () => running.disposeAsync(),
   }

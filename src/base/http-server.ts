@@ -83,6 +83,8 @@ export type HttpListenerOptions = {
   tls?: TlsMaterial
   onExchange(exchange: HttpExchange): void
   maxStreamsPerConnection?: number
+  /** Connections from other addresses are cut before a byte is read. Absent: all are taken. */
+  accepts?(remoteAddress: string): boolean
 }
 
 export type HttpListener = {
@@ -113,6 +115,10 @@ export async function listenHttp(options: HttpListenerOptions): Promise<HttpList
     options.onExchange(new UpgradeExchange(request, socket, head, connectionOf(request.socket)))
   })
   server.on('connection', (socket: Socket) => {
+    if (options.accepts?.(socket.remoteAddress ?? '') === false) {
+      socket.destroy()
+      return
+    }
     sockets.add(socket)
     socket.setNoDelay(true)
     socket.on('close', () => sockets.delete(socket))

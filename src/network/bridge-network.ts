@@ -96,8 +96,11 @@ async function iptables(processes: Processes, program: string, action: '-A' | '-
 }
 
 /** An interface's name that clusters in other directories do not have. */
-export function bridgeNameOf(dataDirectory: string): string {
+export const bridgeNameOf = (dataDirectory: string): string => `tn-${hashOf(dataDirectory)}`
+
+/** Eight digits that stand for a cluster in names that the kernel keeps short. */
+export function hashOf(dataDirectory: string): string {
   let hash = 0x811c9dc5
   for (const byte of Buffer.from(dataDirectory)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0
-  return `tn-${hash.toString(16).padStart(8, '0')}`
+  return hash.toString(16).padStart(8, '0')
 }

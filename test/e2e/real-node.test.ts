@@ -1,6 +1,6 @@
 /** Pods in real containers, as the real kubectl sees them. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -15,6 +15,7 @@ const installed = installedKubectls()
 const oldest = installed.findLast(({ version }) => Number(version.split('.')[1]) <= 29) ?? installed[0]
 const newest = installed.at(-1)
 const whyNot = whyNoContainers() || (newest === undefined || oldest === undefined ? 'kubectl is not installed' : false)
+const apiCaller = readFileSync(join(import.meta.dirname, 'real-node', 'api-caller.yaml'), 'utf8')
 const manifest = readFileSync(join(import.meta.dirname, 'real-node', 'everything.yaml'), 'utf8')
 
 describe('a cluster with a real node', { skip: whyNot, timeout: 220_000 }, () => {
@@ -135,6 +136,31 @@ describe('a cluster with a real node', { skip: whyNot, timeout: 220_000 }, () =>
     const code = '{.status.ephemeralContainerStatuses[0].state.terminated.exitCode}=4'
     ok(['wait', `--for=jsonpath=${code}`, 'pod/everything', '--timeout=20s'])
     assert.match(ok(['logs', 'everything', '-c', 'visitor']), /httpd/)
+  })
+
+  test('a pod calls the API with its token, where the kubernetes service leads to, and believes its certificate', () => {
+    ok(['create', 'rolebinding', 'viewers', '--clusterrole=view', '--serviceaccount=default:default'])
+    const { addresses, ports } = JSON.parse(ok(['get', 'endpoints', 'kubernetes', '-o', 'json'])).subsets[0]
+    const place = `${addresses[0].ip} ${ports[0].port}`
+    ok(['create', '-f', '-'], apiCaller.replace('NODE', JSON.stringify(process.execPath)).replace('PLACE', place))
+    ok(['wait', '--for=jsonpath={.status.phase}=Succeeded', 'pod/caller', '--timeout=30s'])
+    const [names, secrets] = ok(['logs', 'caller']).trim().split('\n')
+    assert.match(names ?? '', /^200 .*\bcaller\b/)
+    assert.equal(
+      secrets,
+      '403 secrets is forbidden: User "system:serviceaccount:default:default" cannot list resource "secrets" in API group "" in the namespace "default"',
+    )
+    // No other address of the machine has the port.
+    const sockets = spawnSync('ss', ['-Hltn', `sport = :${ports[0].port}`], { encoding: 'utf8' }).stdout
+    assert.deepEqual(
+      sockets
+        .trim()
+        .split('\n')
+        .map((line) => line.trim().split(/\s+/)[3])
+        .sort(),
+      [`127.0.0.1:${ports[0].port}`, `${addresses[0].ip}:${ports[0].port}`],
+    )
+    ok(['delete', 'pod', 'caller'])
   })
 
   test('a deleted pod ends in peace, and nothing of it stays', () => {

@@ -3,8 +3,8 @@ import type { V1Service } from '#api/core/v1/types.gen.ts'
 import { StatusError } from '#api/meta/status-error.ts'
 import type { V1ServiceCIDR } from '#api/networking/v1/types.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
-import { addressText, contains, type IpFamily, type IpRange, parseRange, usable } from '#apiserver/allocation/ip-range.ts'
 import { type Registries, serverContext } from '#apiserver/registry/registries.ts'
+import { addressText, contains, type IpFamily, type IpRange, parseRange, usable } from '#base/ip-range.ts'
 import type { Random } from '#base/random.ts'
 
 export class AllocationError extends Error {}

@@ -4,8 +4,8 @@ import type { V1Service } from '#api/core/v1/types.gen.ts'
 import { Check } from '#api/meta/check.ts'
 import { invalid } from '#api/meta/status-error.ts'
 import type { ClusterIps } from '#apiserver/allocation/cluster-ips.ts'
-import { familyOf, type IpFamily } from '#apiserver/allocation/ip-range.ts'
 import { sameJson } from '#apiserver/registry/same-json.ts'
+import { familyOf, type IpFamily } from '#base/ip-range.ts'
 
 const subject = { group: '', kind: 'Service' }
 

@@ -6,11 +6,11 @@ import { deepCopy } from '#api/meta/deep-copy.ts'
 import { internalError, invalid, StatusError } from '#api/meta/status-error.ts'
 import { AllocationError, type ClusterIps, RangeIsFull } from '#apiserver/allocation/cluster-ips.ts'
 import { initIpFamilies, keepsPreferDualStack } from '#apiserver/allocation/ip-families.ts'
-import type { IpFamily } from '#apiserver/allocation/ip-range.ts'
 import type { NodePorts } from '#apiserver/allocation/node-ports.ts'
 import type { RegistryHooks } from '#apiserver/registry/registry-hooks.ts'
 import { sameJson } from '#apiserver/registry/same-json.ts'
 import type { Finish } from '#apiserver/registry/write-context.ts'
+import type { IpFamily } from '#base/ip-range.ts'
 
 type Claims = {
   isDryRun: boolean

@@ -1,8 +1,8 @@
 import { createPrivateKey } from 'node:crypto'
 import { FeatureGates } from '#api/meta/feature-gates.ts'
-import { parseRange } from '#apiserver/allocation/ip-range.ts'
 import { signJwt } from '#apiserver/authn/service-account/jwt.ts'
 import type { Files } from '#base/files.ts'
+import { parseRange } from '#base/ip-range.ts'
 import type { ControllerManagerFlags } from '#cmd/controller-manager/flags.ts'
 import type { ControllerSettings } from '#controllers/runtime/settings.ts'
 

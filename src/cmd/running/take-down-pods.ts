@@ -11,12 +11,14 @@ import { sandboxImageName } from '#kubelet/images/sandbox-image.ts'
 import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
 import { privateContainerdSocket, removeAllPods, startContainerd, stopContainerd } from '#kubelet/runtimes/cri/private-containerd.ts'
 import { bridgeNameOf, removeBridgeNetwork } from '#network/bridge-network.ts'
+import { removeNodeNetwork } from '#network/node-network.ts'
 
 /** Ends what a cluster's own containerd still runs, and the containerd itself. Pods of a runtime that was there before are left alone. */
 export async function takeDownPods(dataDir: string): Promise<boolean> {
   const directory = containerdDirectory(dataDir)
-  if ((await nodeFiles.stat(join(directory, 'config.toml'))) === undefined) return false
   const seams = { files: nodeFiles, processes: nodeProcesses, clock: systemClock, logger: silentLogger }
+  await removeNodeNetwork(dataDir, seams)
+  if ((await nodeFiles.stat(join(directory, 'config.toml'))) === undefined) return false
   const cniConfigDirectory = networksDirectory(dataDir)
   // One that was killed has left its containers behind: only it can take them down.
   await startContainerd({ directory, sandboxImage: sandboxImageName, cniConfigDirectory }, seams)

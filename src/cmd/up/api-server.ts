@@ -5,11 +5,13 @@ import { grpcChannel } from '#base/grpc.ts'
 import { nodeHttpClient } from '#base/http-client.ts'
 import type { Stage } from '#base/lifecycle.ts'
 import { thisMachine } from '#base/machine.ts'
+import { listenForPods } from '#cmd/up/api-for-pods.ts'
 import type { ClusterSeams } from '#cmd/up/cluster.ts'
 import type { ClusterAddresses } from '#cmd/up/cluster-addresses.ts'
 import type { LocalNodes } from '#cmd/up/local-nodes.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
 import { kubernetesVersionInfo } from '#cmd/version.ts'
+import type { NodeNetwork } from '#network/node-network.ts'
 import type { Store } from '#store/store.ts'
 
 export type ApiServerParts = {
@@ -18,6 +20,8 @@ export type ApiServerParts = {
   options: UpOptions
   addresses: ClusterAddresses
   nodes: LocalNodes
+  /** Of the real nodes on this machine; where present, the API is served there too. */
+  network: NodeNetwork | undefined
   /** No controller fills in the aggregated cluster roles, so the API server does. */
   aggregatesClusterRoles: boolean
 }
@@ -27,18 +31,20 @@ const drainMs = 2000
 
 export async function startApiServer(
   stage: Stage,
-  { store, keys, options, addresses, nodes, aggregatesClusterRoles }: ApiServerParts,
+  { store, keys, options, addresses, nodes, network, aggregatesClusterRoles }: ApiServerParts,
   { clock, random, files, logger }: ClusterSeams,
 ): Promise<RunningApiServer> {
   const { kubeletCertificateAuthority: authorityFile } = options
   const authority = authorityFile === '' ? undefined : await files.readText(authorityFile)
-  const running = await runApiServer({
+  let running: RunningApiServer | undefined
+  running = await runApiServer({
     store,
     keys,
     clock,
     random,
     logger,
     listen: { host: options.listen, port: options.apiPort },
+    alsoListen: network && listenForPods(network, options, () => running),
     advertiseAddress: addresses.advertised,
     serviceCidrs: addresses.serviceCidrs,
     nodePortRange: portRange(options.serviceNodePortRange),
@@ -64,14 +70,15 @@ export async function startApiServer(
   }).catch((error: unknown) => {
     throw explainedListenError(error, options)
   })
-  stage.defer(() => running.stop())
+  const started = running
+  stage.defer(() => started.stop())
   stage.onDrain(async () => {
     // The rest of the time must not keep a process alive that has nothing left to do.
     const isOver = new AbortController()
-    await running.drain(clock.sleep(drainMs, isOver.signal).catch(() => {}))
+    await started.drain(clock.sleep(drainMs, isOver.signal).catch(() => {}))
     isOver.abort()
   })
-  return running
+  return started
 }
 
 /** Where it is reached from this machine. */

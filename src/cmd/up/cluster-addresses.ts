@@ -1,4 +1,4 @@
-import { firstAddress, parseRange } from '#apiserver/allocation/ip-range.ts'
+import { firstAddress, parseRange } from '#base/ip-range.ts'
 import { thisMachine } from '#base/machine.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
 
@@ -14,14 +14,19 @@ export type ClusterAddresses = {
 
 const everywhere: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
 
-/** Throws where a range of addresses is none. */
-export function clusterAddresses({ listen, serviceClusterIpRange }: Pick<UpOptions, 'listen' | 'serviceClusterIpRange'>): ClusterAddresses {
+export const isLoopback = (listen: string): boolean => listen === 'localhost' || listen === '::1' || listen.startsWith('127.')
+
+/** `forPods` is where the API is served to pods besides, if it is. Throws where a range of addresses is none. */
+export function clusterAddresses(
+  { listen, serviceClusterIpRange }: Pick<UpOptions, 'listen' | 'serviceClusterIpRange'>,
+  forPods: string | undefined,
+): ClusterAddresses {
   const serviceCidrs = serviceClusterIpRange.split(',')
-  const isLoopback = listen === '::1' || listen.startsWith('127.')
+  const isNoPlace = everywhere.has(listen) || isLoopback(listen)
   return {
     serviceCidrs,
     serviceIp: firstAddress(parseRange(serviceCidrs[0] ?? '')),
-    own: everywhere.has(listen) ? thisMachine().addresses() : [listen],
-    advertised: everywhere.has(listen) || isLoopback ? (thisMachine().addresses()[0] ?? '') : listen,
+    own: everywhere.has(listen) ? thisMachine().addresses() : [listen, forPods ?? ''],
+    advertised: forPods ?? (isNoPlace ? (thisMachine().addresses()[0] ?? '') : listen),
   }
 }

@@ -25,7 +25,10 @@ export async function startClusterStages(
   seams: ClusterSeams,
   opening: Promise<Store>,
 ): Promise<Cluster> {
-  const addresses = clusterAddresses(options)
+  const hasRealNodes = !['sim', 'none'].includes(options.runtime) && options.nodes > 0
+  const choosing = hasRealNodes ? import('#cmd/up/choose-node.ts').then(({ chooseNode }) => chooseNode(options, seams)) : undefined
+  // What goes wrong is thrown where it is waited for.
+  choosing?.catch(() => {})
   const selected = options.controllers.length === 0 ? [] : (await import('#cmd/up/controllers.ts')).selectedControllers(options)
   const runs = (alias: string) => selected.some((controller) => controller.alias === alias)
 
@@ -35,6 +38,8 @@ export async function startClusterStages(
     return store
   })
 
+  const { runtime, network } = (await lifecycle.stage('node network', async () => choosing)) ?? {}
+  const addresses = clusterAddresses(options, network?.address)
   const keys = await lifecycle.stage('keys', async (stage) => stage.use(await openClusterKeys(options, addresses, seams)))
 
   if (options.etcdListen !== '') {
@@ -49,7 +54,11 @@ export async function startClusterStages(
   const nodes = new LocalNodes()
 
   const apiServer = await lifecycle.stage('apiserver', (stage) =>
-    startApiServer(stage, { store, keys, options, addresses, nodes, aggregatesClusterRoles: !runs('clusterrole-aggregation') }, seams),
+    startApiServer(
+      stage,
+      { store, keys, options, addresses, nodes, network, aggregatesClusterRoles: !runs('clusterrole-aggregation') },
+      seams,
+    ),
   )
   const url = apiServerUrl(options, apiServer)
 
@@ -80,16 +89,12 @@ export async function startClusterStages(
     })
   }
 
-  if (!['sim', 'none'].includes(options.runtime) && options.nodes > 0) {
+  if (runtime?.kind === 'none') {
+    seams.logger.info(`no container runtime: the cluster has no real node; --sim-nodes adds simulated ones: ${runtime.why}`)
+  } else if (runtime !== undefined) {
     await lifecycle.stage('node', async (stage) => {
-      const { chooseRuntime } = await import('#cmd/up/container-runtime.ts')
-      const choice = await chooseRuntime(options, seams)
-      if (choice.kind === 'none') {
-        seams.logger.info(`no container runtime: the cluster has no real node; --sim-nodes adds simulated ones: ${choice.why}`)
-        return
-      }
       const { startRealNode } = await import('#cmd/up/real-node.ts')
-      const { name, host } = await startRealNode(stage, apiServer, keys, options, choice, seams)
+      const { name, host } = await startRealNode(stage, apiServer, keys, options, runtime, seams)
       nodes.add(name, host)
     })
   }

@@ -62,3 +62,21 @@ export function addressText(value: bigint, family: IpFamily): string {
 export function firstAddress(range: IpRange): string {
   return addressText(usable(range).first, range.family)
 }
+
+/** The address that comes `offset` after the first one of the range, which is the network's own. */
+export function addressAt({ first, family }: IpRange, offset: number | bigint): string {
+  return addressText(first + BigInt(offset), family)
+}
+
+export function prefixLength({ size, family }: IpRange): number {
+  return (family === 'IPv4' ? 32 : 128) - (size.toString(2).length - 1)
+}
+
+/** `10.1.2.0/24`, whatever bits after the prefix it was written with. */
+export function rangeText(range: IpRange): string {
+  return `${addressAt(range, 0)}/${prefixLength(range)}`
+}
+
+export function overlaps(one: IpRange, other: IpRange): boolean {
+  return one.family === other.family && one.first < other.first + other.size && other.first < one.first + one.size
+}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addressNumber, addressText, contains, familyOf, firstAddress, parseRange, usable } from '#apiserver/allocation/ip-range.ts'
+import { addressNumber, addressText, contains, familyOf, firstAddress, parseRange, usable } from '#base/ip-range.ts'
 
 for (const [range, first, count] of [
   ['10.96.0.0/16', '10.96.0.1', 65534n],

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { overlaps, parseRange } from '#base/ip-range.ts'
+import { freeBlock, isOfCluster, nodeBridgeName } from '#network/node-network.ts'
+
+test('a cluster has a block of addresses of its own, always the same, unless somebody else has it', () => {
+  const first = freeBlock('/a', [])
+  assert.equal(freeBlock('/a', []), first)
+  assert.match(first, /^172\.30\.\d+\.0\/24$/)
+  const second = freeBlock('/a', [first, '10.0.0.0/8'])
+  assert.ok(!overlaps(parseRange(first), parseRange(second)))
+  assert.throws(() => freeBlock('/a', ['172.16.0.0/12']), /every block of 172\.30\.0\.0\/16 is in use/)
+})
+
+test('the bridge of nodes is named after the cluster, and fits an interface', () => {
+  assert.notEqual(nodeBridgeName('/a'), nodeBridgeName('/b'))
+  assert.ok(nodeBridgeName(`/${'long'.repeat(50)}`).length <= 15)
+})
+
+test('nodes, pods and the machine itself come in, others do not', () => {
+  const accepts = isOfCluster(
+    ['172.30.7.0/24', '10.244.0.0/16', 'fd00:10::/56'],
+    () => ['192.0.2.5'],
+    (address) => address === '198.51.100.9',
+  )
+  for (const address of ['172.30.7.11', '10.244.3.4', '::ffff:10.244.3.4', 'fd00:10::7', '192.0.2.5', '198.51.100.9']) {
+    assert.ok(accepts(address), address)
+  }
+  for (const address of ['172.30.8.11', '10.245.0.1', '192.0.2.6', 'fd00:11::1', '']) assert.ok(!accepts(address), address)
+})
