@@ -1,6 +1,6 @@
 /**
  * Every test, in order of cost: types, lint, directions of import, unit tests beside the code, then test/.
- * `node scripts/test.ts unit` (or check, contracts, e2e, golden, …) runs one layer; see CONTRIBUTING.md.
+ * `node scripts/test.ts unit` (or check, contracts, e2e, …) runs one layer; see CONTRIBUTING.md.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, globSync, mkdirSync, readFileSync } from 'node:fs'
@@ -30,7 +30,7 @@ const layers: Layer[] = [
   },
   { name: 'unit', run: () => nodeTest('unit', globSync(['src/**/*.test.ts', 'scripts/**/*.test.ts'])) },
   { name: 'tools', run: () => !existsSync('scripts/ensure-tools.ts') || command(process.execPath, ['scripts/ensure-tools.ts']) },
-  { name: 'contracts', run: () => nodeTest('contracts', globSync('test/contracts/**/*.test.ts')) },
+  { name: 'contracts', run: () => nodeTest('contracts', globSync(['test/contracts/**/*.test.ts', 'test/golden/**/*.test.ts'])) },
   { name: 'scenarios', run: () => nodeTest('scenarios', globSync('test/scenarios/**/*.test.ts')) },
   { name: 'e2e', run: () => nodeTest('e2e', globSync('test/e2e/**/*.test.ts'), 1) },
 ]

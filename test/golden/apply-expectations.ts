@@ -1,9 +1,10 @@
 /** How answers of the replay are held against those that were recorded. */
+
+import { differenceOf, pathsOf } from '#api/meta/apply/field-set.ts'
+import { type PathElement, printedPath } from '#api/meta/apply/path-element.ts'
 import { equalJson, isObject, type JsonObject, type JsonValue, setField } from '#api/meta/patch/json-value.ts'
 import type { V1ManagedFieldsEntry } from '#api/meta/v1/types.gen.ts'
 import type { TypeSchema, ValueSchema } from '#api/schema/type-schema.ts'
-import { differenceOf, pathsOf } from './field-set.ts'
-import { type PathElement, printedPath } from './path-element.ts'
 
 /** As decoding into Go's types leaves it: without nulls, unknown fields, and what is left out when empty. */
 export function asTyped(object: JsonObject, schema: TypeSchema | undefined): JsonObject {
