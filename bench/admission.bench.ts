@@ -1,9 +1,10 @@
 /** What the default admission plugins cost a pod on its way into the store, and what a quota adds. */
 import type { V1ResourceQuota } from '#api/core/v1/types.gen.ts'
+import type { Kind } from '#api/kind.ts'
 import { builtInKinds } from '#api/kinds.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { FeatureGates } from '#api/meta/feature-gates.ts'
-import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { KubernetesObject } from '#api/resource.ts'
 import { Scheme } from '#api/scheme.ts'
 import { AdmissionChain, type AdmissionContext, type AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { admissionPlugins } from '#apiserver/admission/plugins.ts'
@@ -93,7 +94,7 @@ async function admitted(chain: AdmissionChain, request: AdmissionRequest): Promi
   })
 }
 
-const definition = builtInKinds.find(({ kind, group }) => kind === 'Pod' && group === '') as ResourceDefinition
+const definition = builtInKinds.find(({ kind, group }) => kind === 'Pod' && group === '') as Kind
 
 function requestFor(namespace: string): AdmissionRequest {
   return {

@@ -1,5 +1,5 @@
 /** 1,000 Deployments of 10 replicas at once, until every pod runs: with a real clock, and in virtual time; then what idling costs. */
-import { Deployment } from '#api/apps/v1/deployment.ts'
+import { Deployment } from '#api/apps/v1/kinds.gen.ts'
 import { inProcess } from '#apiserver/http/in-process-exchange.ts'
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
 import { type Clock, systemClock } from '#base/clock.ts'

@@ -1,5 +1,5 @@
 /**
- * Generates the types and the schema of the API from the tables of facts.
+ * Generates the types, the kinds and the schema of the API from the tables of facts.
  *
  *   node scripts/generate-api.ts [FACTS-DIRECTORY]           writes what is out of date
  *   node scripts/generate-api.ts --check [FACTS-DIRECTORY]   fails if anything is; passes where the facts are absent
@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { readFacts } from './generate-api/facts.ts'
 import { buildModel } from './generate-api/model.ts'
+import { kindFiles } from './generate-api/write-kinds.ts'
 import { schemaFile } from './generate-api/write-schema.ts'
 import { typeFiles } from './generate-api/write-types.ts'
 
@@ -21,8 +22,9 @@ if (!existsSync(join(directory, 'go-fields.tsv'))) {
   process.exit(options.check ? 0 : 1)
 }
 
-const model = buildModel(readFacts(directory))
-const files = typeFiles(model).set('schema/schema.gen.ts', schemaFile(model))
+const facts = readFacts(directory)
+const model = buildModel(facts)
+const files = new Map([...typeFiles(model), ...kindFiles(facts.resources), ['schema/schema.gen.ts', schemaFile(model)] as const])
 
 const stale = [...files].filter(([path, text]) => {
   const target = join(repository, 'src/api', path)

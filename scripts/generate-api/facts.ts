@@ -52,16 +52,33 @@ export type SchemaDefinition = SchemaProperty & {
   'x-kubernetes-unions'?: Union[]
 }
 
+/** A served resource; its subresources are not among them. */
+export type ResourceFact = {
+  group: string
+  version: string
+  kind: string
+  plural: string
+  singular: string
+  shortNames: string[]
+  categories: string[]
+  isNamespaced: boolean
+  verbs: string[]
+  stability: string
+}
+
 export type Facts = {
+  resources: ResourceFact[]
   goFields: GoFieldFact[]
   goTypes: GoTypeFact[]
   protobuf: ProtobufFact[]
   schema: Record<string, SchemaDefinition>
 }
 
+const list = (text: string, separator: string): string[] => (text === '' ? [] : text.split(separator))
+
 export function readFacts(directory: string): Facts {
-  const list = (text: string, separator: string): string[] => (text === '' ? [] : text.split(separator))
   return {
+    resources: readResources(directory),
     goFields: rowsOf(join(directory, 'go-fields.tsv')).map((row) => ({
       package: row('package'),
       type: row('type'),
@@ -92,6 +109,31 @@ export function readFacts(directory: string): Facts {
     })),
     schema: JSON.parse(readFileSync(join(directory, 'schema.json'), 'utf8')) as Facts['schema'],
   }
+}
+
+function readResources(directory: string): ResourceFact[] {
+  const names = new Map(
+    rowsOf(join(directory, 'resource-names.tsv')).map((row) => [`${row('group')}/${row('version')}/${row('resource')}`, row]),
+  )
+  return rowsOf(join(directory, 'api-surface.tsv'))
+    .filter((row) => row('subresource') === '')
+    .map((row) => {
+      const key = `${row('group')}/${row('version')}/${row('resource')}`
+      const name = names.get(key)
+      if (name === undefined) throw new Error(`resource-names.tsv has no line for ${key}`)
+      return {
+        group: row('group') === 'core' ? '' : row('group'),
+        version: row('version'),
+        kind: row('kind'),
+        plural: row('resource'),
+        singular: name('singular'),
+        shortNames: list(name('shortNames'), ','),
+        categories: list(name('categories'), ','),
+        isNamespaced: row('namespaced') === 'true',
+        verbs: list(row('verbs'), ','),
+        stability: row('stability'),
+      }
+    })
 }
 
 function rowsOf(path: string): ((column: string) => string)[] {

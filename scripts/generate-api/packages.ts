@@ -65,3 +65,10 @@ export function apiPackage(name: string): ApiPackage | undefined {
     protobufPackage: schemaPrefix.replace(/^io\.k8s/, 'k8s.io').replaceAll('-', '_'),
   }
 }
+
+export function packageOfGroupVersion(group: string, version: string): ApiPackage {
+  const [name] = Object.entries(families).find(([, family]) => family.group === group) ?? []
+  const found = name === undefined ? undefined : apiPackage(`${name}/${version}`)
+  if (found === undefined) throw new Error(`no package holds the types of ${group}/${version}`)
+  return found
+}

@@ -1,4 +1,5 @@
 /** What a kind declares of itself: one value in one file, read by everything that serves, stores or prints it. */
+import type { Kind } from '#api/kind.ts'
 import type { Check } from '#api/meta/check.ts'
 import type { NameRule } from '#api/meta/names.ts'
 import type { V1ListMeta, V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
@@ -16,10 +17,6 @@ export type KubernetesList<T = KubernetesObject> = {
   metadata?: V1ListMeta
   items: T[]
 }
-
-export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'
-
-export const allVerbs: readonly Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']
 
 /** What the rules of a kind may ask of the server they run in. */
 export type RuleContext = {
@@ -119,28 +116,11 @@ export type Deprecation = {
   replacement?: string
 }
 
-export type ResourceDefinition<T extends KubernetesObject = KubernetesObject> = UpdateRules<T> & {
-  /** Empty for the core group. */
-  group: string
-  version: string
-  kind: string
-  plural: string
-  /** The kind in lower case, unless said otherwise. */
-  singular?: string
-  /** `${kind}List` unless said otherwise. */
-  listKind?: string
-  shortNames?: readonly string[]
-  categories?: readonly string[]
-  scope: 'Namespaced' | 'Cluster'
-  /** All eight unless said otherwise. */
-  verbs?: readonly Verb[]
-  /** Name of the type in the schema: `io.k8s.api.apps.v1.Deployment`. Absent for kinds whose schema arrives at run time. */
-  schema: string
+/** How objects of a kind are served, brought into shape, judged, stored and printed. */
+export type ResourceRules<T extends KubernetesObject = KubernetesObject> = UpdateRules<T> & {
   /** Where objects lie in the store if not under the plural name: `services/specs`, `minions`, … */
   storagePath?: string
-  /** Alpha, beta and legacy versions are served only when asked for, or by `--legacy-apis`. */
-  stability?: 'alpha' | 'beta' | 'legacy'
-  /** The gate that must be on as well. */
+  /** The gate that must be on for the kind to be served. */
   featureGate?: string
   deprecated?: Deprecation
   storedAs?: StoredAs
@@ -199,7 +179,9 @@ export type ResourceDefinition<T extends KubernetesObject = KubernetesObject> = 
   subresources?: Subresources<T>
 }
 
-/** Only adds types. */
-export function defineResource<T extends KubernetesObject>(definition: ResourceDefinition<T>): ResourceDefinition<T> {
-  return definition
+export type ResourceDefinition<T extends KubernetesObject = KubernetesObject> = Kind<T> & ResourceRules<T>
+
+/** Attaches the rules of the server to a kind. */
+export function defineResource<T extends KubernetesObject>(kind: Kind<T>, rules: ResourceRules<NoInfer<T>>): ResourceDefinition<T> {
+  return { ...rules, ...kind }
 }

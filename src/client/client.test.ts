@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigMap } from '#api/core/v1/config-map.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { ConfigMap, Pod } from '#api/core/v1/kinds.gen.ts'
 import { isConflict, isNotFound } from '#api/meta/server-response.ts'
 import { StatusError } from '#api/meta/status-error.ts'
 import { Client } from '#client/client.ts'

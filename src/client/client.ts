@@ -1,8 +1,10 @@
 /** The API as functions: every verb, for every kind, over any transport. */
+
+import type { Kind } from '#api/kind.ts'
 import { apiVersionOf } from '#api/meta/gvk.ts'
 import { isExpired } from '#api/meta/server-response.ts'
 import type { V1DeleteOptions, V1Status } from '#api/meta/v1/types.gen.ts'
-import type { KubernetesList, KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { KubernetesList, KubernetesObject } from '#api/resource.ts'
 import { refusalOf } from '#client/answers.ts'
 import { type QueryValues, requestTarget } from '#client/request-target.ts'
 import type { Transport, TransportRequest, TransportResponse } from '#client/transport.ts'
@@ -10,7 +12,7 @@ import { type WatchEvent, watchEventBatches, watchEvents } from '#client/watch-e
 
 /** Hears of every write that succeeded: what was asked, and the object or the Status that came back. */
 export type WriteListener = (
-  kind: ResourceDefinition<never>,
+  kind: Kind,
   answer: KubernetesObject,
   request: { method: string; namespace: string; name: string; uid?: string },
 ) => void
@@ -73,11 +75,11 @@ export class Client {
     return new Client({ transport: this.#transport, userAgent: this.#userAgent, onWritten })
   }
 
-  get<T extends KubernetesObject>(kind: ResourceDefinition<T>, namespace: string, name: string): Promise<T> {
+  get<T extends KubernetesObject>(kind: Kind<T>, namespace: string, name: string): Promise<T> {
     return this.#ask<T>('GET', kind, { namespace, name })
   }
 
-  create<T extends KubernetesObject>(kind: ResourceDefinition<T>, object: T, options: WriteOptions = {}): Promise<T> {
+  create<T extends KubernetesObject>(kind: Kind<T>, object: T, options: WriteOptions = {}): Promise<T> {
     const { subresource = '' } = options
     const name = subresource === '' ? '' : (object.metadata?.name ?? '')
     const place = { namespace: object.metadata?.namespace ?? '', name, subresource }
@@ -85,17 +87,17 @@ export class Client {
   }
 
   /** The object's resourceVersion, if it has one, must be the current one. */
-  update<T extends KubernetesObject>(kind: ResourceDefinition<T>, object: T, options: WriteOptions = {}): Promise<T> {
+  update<T extends KubernetesObject>(kind: Kind<T>, object: T, options: WriteOptions = {}): Promise<T> {
     const { namespace = '', name = '' } = object.metadata ?? {}
     return this.#ask<T>('PUT', kind, { namespace, name, ...subresourceOf(options) }, writeQuery(options), typed(kind, object))
   }
 
-  updateStatus<T extends KubernetesObject>(kind: ResourceDefinition<T>, object: T, options: WriteOptions = {}): Promise<T> {
+  updateStatus<T extends KubernetesObject>(kind: Kind<T>, object: T, options: WriteOptions = {}): Promise<T> {
     return this.update(kind, object, { ...options, subresource: 'status' })
   }
 
   patch<T extends KubernetesObject>(
-    kind: ResourceDefinition<T>,
+    kind: Kind<T>,
     { namespace = '', name = '' }: Place,
     patch: object,
     { type = 'strategic', ...options }: WriteOptions & { type?: PatchType } = {},
@@ -105,7 +107,7 @@ export class Client {
 
   /** Server-side apply: `object` holds the fields that `fieldManager` wants to own, and nothing else. */
   apply<T extends KubernetesObject>(
-    kind: ResourceDefinition<T>,
+    kind: Kind<T>,
     object: Applied<NoInfer<T>>,
     { force, ...options }: WriteOptions & { fieldManager: string; force?: boolean },
   ): Promise<T> {
@@ -117,7 +119,7 @@ export class Client {
   }
 
   delete<T extends KubernetesObject>(
-    kind: ResourceDefinition<T>,
+    kind: Kind<T>,
     { namespace = '', name = '' }: Place,
     options: DeleteOptions = {},
   ): Promise<Deleted<T>> {
@@ -125,7 +127,7 @@ export class Client {
   }
 
   deleteCollection<T extends KubernetesObject>(
-    kind: ResourceDefinition<T>,
+    kind: Kind<T>,
     { namespace = '', labelSelector, fieldSelector }: ListOptions,
     options: DeleteOptions = {},
   ): Promise<unknown> {
@@ -133,7 +135,7 @@ export class Client {
   }
 
   /** Every object, page by page; starts over without pages when the snapshot went away meanwhile. */
-  async list<T extends KubernetesObject>(kind: ResourceDefinition<T>, options: ListOptions = {}): Promise<KubernetesList<T>> {
+  async list<T extends KubernetesObject>(kind: Kind<T>, options: ListOptions = {}): Promise<KubernetesList<T>> {
     const { namespace = '', limit, ...query } = options
     let list = await this.#ask<KubernetesList<T>>('GET', kind, { namespace }, { ...query, limit })
     const items = list.items ?? []
@@ -161,18 +163,18 @@ export class Client {
 
   /** One connection's worth of events: ends when the server ends it, throws when it refuses or the connection breaks. */
   async *watch<T extends KubernetesObject>(
-    kind: ResourceDefinition<T>,
+    kind: Kind<T>,
     { namespace = '', signal, ...query }: WatchOptions,
   ): AsyncGenerator<WatchEvent<T>> {
     yield* watchEvents<T>(await this.#watched(kind, { namespace, signal, ...query }))
   }
 
   /** The same, with events that arrive together given together: for those who follow many. */
-  async *watchBatches<T extends KubernetesObject>(kind: ResourceDefinition<T>, options: WatchOptions): AsyncGenerator<WatchEvent<T>[]> {
+  async *watchBatches<T extends KubernetesObject>(kind: Kind<T>, options: WatchOptions): AsyncGenerator<WatchEvent<T>[]> {
     yield* watchEventBatches<T>(await this.#watched(kind, options))
   }
 
-  async #watched(kind: ResourceDefinition<never>, { namespace = '', signal, ...query }: WatchOptions): Promise<AsyncIterable<Uint8Array>> {
+  async #watched(kind: Kind, { namespace = '', signal, ...query }: WatchOptions): Promise<AsyncIterable<Uint8Array>> {
     const target = requestTarget(kind, { namespace }, { watch: true, ...query })
     const response = await this.#send({ method: 'GET', target, headers: this.#headers(), signal }, kind, '')
     return response.chunks()
@@ -181,7 +183,7 @@ export class Client {
   /** A subresource that takes or answers another kind than its parent: scale, eviction, binding, token. */
   subresource<T>(
     method: 'GET' | 'POST' | 'PUT' | 'PATCH',
-    kind: ResourceDefinition,
+    kind: Kind,
     { namespace = '', name = '' }: Place,
     subresource: string,
     body?: object,
@@ -197,7 +199,7 @@ export class Client {
 
   async #ask<T>(
     method: TransportRequest['method'],
-    kind: ResourceDefinition<never>,
+    kind: Kind,
     place: { namespace?: string; name?: string; subresource?: string },
     query: QueryValues = {},
     body?: object,
@@ -233,7 +235,7 @@ export class Client {
 
 const noKind = { group: '', plural: '' }
 
-function typed<T extends KubernetesObject>(kind: ResourceDefinition<never>, object: T): T {
+function typed<T extends KubernetesObject>(kind: Kind, object: T): T {
   if (object.apiVersion !== undefined && object.kind !== undefined) return object
   return { ...object, apiVersion: apiVersionOf(kind), kind: kind.kind }
 }

@@ -1,10 +1,11 @@
 /** What a server serves, and which resource a kind is. */
+
+import type { Kind, Verb } from '#api/kind.ts'
 import { apiVersionOf, parseApiVersion } from '#api/meta/gvk.ts'
-import type { KubernetesObject, ResourceDefinition, Verb } from '#api/resource.ts'
 import type { Client } from '#client/client.ts'
 
 /** A resource as the server tells of it: enough to read, write and watch it. */
-export type DiscoveredResource = ResourceDefinition<KubernetesObject> & {
+export type DiscoveredResource = Kind & {
   readonly verbs: readonly Verb[]
   /** Whether this is the version of the group that the server prefers. */
   readonly isPreferred: boolean

@@ -1,8 +1,8 @@
 /** Where a request goes: the path of a resource and its query. */
-import type { ResourceDefinition } from '#api/resource.ts'
+import type { Kind } from '#api/kind.ts'
 
 /** What must be known of a kind to ask for it. */
-export type ResourceAddress = Pick<ResourceDefinition, 'group' | 'version' | 'plural' | 'scope'>
+export type ResourceAddress = Pick<Kind, 'group' | 'version' | 'plural' | 'scope'>
 
 export type QueryValues = Readonly<Record<string, string | number | boolean | undefined>>
 

@@ -1,6 +1,8 @@
 /** Trying again, and waiting for what others do. */
+
+import type { Kind } from '#api/kind.ts'
 import { isConflict, isNotFound } from '#api/meta/server-response.ts'
-import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { KubernetesObject } from '#api/resource.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Client } from '#client/client.ts'
 
@@ -21,7 +23,7 @@ export type WaitOptions = { clock: Clock; timeoutMs?: number; signal?: AbortSign
 /** Follows one object until `holds` is true of it, or of undefined while it does not exist; resolves with what it was true of. */
 export async function waitFor<T extends KubernetesObject>(
   client: Client,
-  kind: ResourceDefinition<T>,
+  kind: Kind<T>,
   { namespace = '', name }: { namespace?: string; name: string },
   holds: (object: T | undefined) => boolean,
   { clock, timeoutMs = 30_000, signal }: WaitOptions,

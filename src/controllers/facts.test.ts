@@ -3,18 +3,12 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
-import { Deployment } from '#api/apps/v1/deployment.ts'
-import { ReplicaSet } from '#api/apps/v1/replica-set.ts'
-import { StatefulSet } from '#api/apps/v1/stateful-set.ts'
-import { CronJob } from '#api/batch/v1/cron-job.ts'
-import { Job } from '#api/batch/v1/job.ts'
-import { ConfigMap } from '#api/core/v1/config-map.ts'
-import { Event } from '#api/core/v1/event.ts'
-import { Namespace } from '#api/core/v1/namespace.ts'
-import { Node } from '#api/core/v1/node/node.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
-import { PodDisruptionBudget } from '#api/policy/v1/pod-disruption-budget.ts'
-import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import { Deployment, ReplicaSet, StatefulSet } from '#api/apps/v1/kinds.gen.ts'
+import { CronJob, Job } from '#api/batch/v1/kinds.gen.ts'
+import { ConfigMap, Event, Namespace, Node, Pod } from '#api/core/v1/kinds.gen.ts'
+import type { Kind } from '#api/kind.ts'
+import { PodDisruptionBudget } from '#api/policy/v1/kinds.gen.ts'
+import type { KubernetesObject } from '#api/resource.ts'
 import { FakeCluster } from '../../test/support/fake-cluster.ts'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -178,7 +172,7 @@ test('what a lively cluster shows in events and conditions is what upstream woul
   ])
     assert.ok(seen.has(each), `${each} was not told; there are ${[...seen].join(', ')}`)
 
-  const kinds: [string, ResourceDefinition<never>][] = [
+  const kinds: [string, Kind][] = [
     ['apps/v1 Deployment', Deployment],
     ['apps/v1 ReplicaSet', ReplicaSet],
     ['batch/v1 Job', Job],

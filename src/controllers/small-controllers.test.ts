@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigMap } from '#api/core/v1/config-map.ts'
-import { Namespace } from '#api/core/v1/namespace.ts'
-import { Node } from '#api/core/v1/node/node.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
-import { ReplicationController } from '#api/core/v1/replication-controller.ts'
-import { Secret } from '#api/core/v1/secret/secret.ts'
-import { ServiceAccount } from '#api/core/v1/service-account.ts'
-import { ClusterRole } from '#api/rbac/v1/cluster-role.ts'
+import { ConfigMap, Namespace, Node, Pod, ReplicationController, Secret, ServiceAccount } from '#api/core/v1/kinds.gen.ts'
+import { ClusterRole } from '#api/rbac/v1/kinds.gen.ts'
 import { FakeCluster } from '../../test/support/fake-cluster.ts'
 
 test('every namespace has a service account and the root CA, again after somebody deleted or changed them', async () => {

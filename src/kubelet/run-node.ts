@@ -1,7 +1,6 @@
 /** A real node: every part of the agent put together over a container runtime. */
 import type { X509Certificate } from 'node:crypto'
-import { Node } from '#api/core/v1/node/node.ts'
-import { Service } from '#api/core/v1/service/service.ts'
+import { Node, Service } from '#api/core/v1/kinds.gen.ts'
 import type { V1ContainerImage, V1Node } from '#api/core/v1/types.gen.ts'
 import { parseDurationMs } from '#api/meta/duration.ts'
 import { wholeValueOf } from '#api/meta/quantity.ts'

@@ -1,11 +1,8 @@
-import { PersistentVolume } from '#api/core/v1/persistent-volume/persistent-volume.ts'
-import { PersistentVolumeClaim } from '#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { PersistentVolume, PersistentVolumeClaim, Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod, V1PodCondition } from '#api/core/v1/types.gen.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
-import { ResourceClaim } from '#api/resource/v1/resource-claim.ts'
-import type { ResourceDefinition } from '#api/resource.ts'
+import { ResourceClaim } from '#api/resource/v1/kinds.gen.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Client } from '#client/client.ts'
 import { TokenBucket } from '#client/work-queue/rate-limiter.ts'
@@ -29,7 +26,7 @@ export function schedulerClient(
     async bind(pod, nodeName) {
       const { namespace, name, uid } = pod.metadata
       const body = { apiVersion: 'v1', kind: 'Binding', metadata: { namespace, name, uid }, target: { kind: 'Node', name: nodeName } }
-      await turn(() => client.subresource('POST', Pod as unknown as ResourceDefinition, placeOf(pod), 'binding', body))
+      await turn(() => client.subresource('POST', Pod, placeOf(pod), 'binding', body))
     },
     async patchPodStatus(pod, { condition, nominatedNodeName }) {
       const status = {

@@ -1,28 +1,16 @@
 /** What the scheduler watches, and how it is told. */
-import { ReplicaSet } from '#api/apps/v1/replica-set.ts'
-import { StatefulSet } from '#api/apps/v1/stateful-set.ts'
-import { Namespace } from '#api/core/v1/namespace.ts'
-import { Node } from '#api/core/v1/node/node.ts'
-import { PersistentVolume } from '#api/core/v1/persistent-volume/persistent-volume.ts'
-import { PersistentVolumeClaim } from '#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
-import { ReplicationController } from '#api/core/v1/replication-controller.ts'
-import { Service } from '#api/core/v1/service/service.ts'
-import { PodDisruptionBudget } from '#api/policy/v1/pod-disruption-budget.ts'
-import { DeviceClass } from '#api/resource/v1/device-class.ts'
-import { ResourceClaim } from '#api/resource/v1/resource-claim.ts'
-import { ResourceSlice } from '#api/resource/v1/resource-slice.ts'
-import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
-import { CSIDriver } from '#api/storage/v1/csi-driver.ts'
-import { CSINode } from '#api/storage/v1/csi-node.ts'
-import { CSIStorageCapacity } from '#api/storage/v1/csi-storage-capacity.ts'
-import { StorageClass } from '#api/storage/v1/storage-class.ts'
-import { VolumeAttachment } from '#api/storage/v1/volume-attachment.ts'
+import { ReplicaSet, StatefulSet } from '#api/apps/v1/kinds.gen.ts'
+import { Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController, Service } from '#api/core/v1/kinds.gen.ts'
+import type { Kind } from '#api/kind.ts'
+import { PodDisruptionBudget } from '#api/policy/v1/kinds.gen.ts'
+import { DeviceClass, ResourceClaim, ResourceSlice } from '#api/resource/v1/kinds.gen.ts'
+import type { KubernetesObject } from '#api/resource.ts'
+import { CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment } from '#api/storage/v1/kinds.gen.ts'
 import { Informer, type InformerOptions } from '#client/informer/informer.ts'
 import { type WatchedKind, type WatchedObjects, watchedKinds } from '#scheduler/cluster-objects.ts'
 import type { Scheduler } from '#scheduler/scheduler.ts'
 
-export const watchedResources: { readonly [Kind in WatchedKind]: ResourceDefinition<WatchedObjects[Kind]> } = {
+export const watchedResources: { readonly [Name in WatchedKind]: Kind<WatchedObjects[Name]> } = {
   Pod,
   Node,
   Namespace,
@@ -57,10 +45,10 @@ export class InformerFeed implements Disposable {
 
   constructor(scheduler: Pick<Scheduler, 'observe'>, options: InformerFeedOptions) {
     for (const kind of watchedKinds) {
-      const informer = new Informer({
+      const informer = new Informer<KubernetesObject>({
         ...options,
         forgetsManagers: true,
-        kind: watchedResources[kind] as unknown as ResourceDefinition,
+        kind: watchedResources[kind],
         ...(kind === 'Pod' ? { fieldSelector: livePods } : {}),
       })
       type Watched = WatchedObjects[typeof kind]

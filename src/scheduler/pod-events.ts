@@ -1,6 +1,6 @@
 /** Tells users what became of a pod, by events of events.k8s.io; the same again becomes a series. */
 import type { V1ObjectReference, V1Pod } from '#api/core/v1/types.gen.ts'
-import { Event } from '#api/events/v1/event.ts'
+import { Event } from '#api/events/v1/kinds.gen.ts'
 import type { V1Event } from '#api/events/v1/types.gen.ts'
 import { formatMicroTime } from '#api/meta/time.ts'
 import type { Clock } from '#base/clock.ts'

@@ -1,7 +1,6 @@
 /** Acts behaviours out on a stage: a node agent over some runtime, in virtual or in real time. */
 import assert from 'node:assert/strict'
-import { Event } from '#api/core/v1/event.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Event, Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1ContainerStatus, V1Pod, V1PodCondition } from '#api/core/v1/types.gen.ts'
 import { compareQuantities } from '#api/meta/quantity.ts'
 import { isNotFound } from '#api/meta/server-response.ts'

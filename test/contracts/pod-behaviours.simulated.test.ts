@@ -1,5 +1,5 @@
 import { test } from 'node:test'
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { silentLogger } from '#base/log.ts'
 import { seededRandom } from '#base/random.ts'
 import { Client } from '#client/client.ts'

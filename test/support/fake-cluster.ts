@@ -2,8 +2,9 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Kind } from '#api/kind.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
-import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { KubernetesObject } from '#api/resource.ts'
 import { inProcess } from '#apiserver/http/in-process-exchange.ts'
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
 import { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
@@ -129,28 +130,23 @@ export class FakeCluster implements AsyncDisposable {
     for (let round = 0; stopped !== undefined && !isDown && round < 10_000; round++) await this.clock.advance(100)
   }
 
-  async create<T extends KubernetesObject>(kind: ResourceDefinition<T>, object: T): Promise<T> {
+  async create<T extends KubernetesObject>(kind: Kind<T>, object: T): Promise<T> {
     return this.client.create(kind, object)
   }
-  get<T extends KubernetesObject>(kind: ResourceDefinition<T>, namespace: string, name: string): Promise<T> {
+  get<T extends KubernetesObject>(kind: Kind<T>, namespace: string, name: string): Promise<T> {
     return this.client.get(kind, namespace, name)
   }
-  async find<T extends KubernetesObject>(kind: ResourceDefinition<T>, namespace: string, name: string): Promise<T | undefined> {
+  async find<T extends KubernetesObject>(kind: Kind<T>, namespace: string, name: string): Promise<T | undefined> {
     return this.client.get(kind, namespace, name).catch((error: unknown) => {
       if (isNotFound(error)) return undefined
       throw error
     })
   }
-  async list<T extends KubernetesObject>(kind: ResourceDefinition<T>, namespace = ''): Promise<T[]> {
+  async list<T extends KubernetesObject>(kind: Kind<T>, namespace = ''): Promise<T[]> {
     return (await this.client.list(kind, { namespace })).items
   }
   /** Reads the object, changes it and writes it back. */
-  async change<T extends KubernetesObject>(
-    kind: ResourceDefinition<T>,
-    namespace: string,
-    name: string,
-    edit: (object: T) => void,
-  ): Promise<T> {
+  async change<T extends KubernetesObject>(kind: Kind<T>, namespace: string, name: string, edit: (object: T) => void): Promise<T> {
     const object = await this.get(kind, namespace, name)
     edit(object)
     return this.client.update(kind, object)

@@ -1,7 +1,6 @@
 /** Nodes that pretend: pods are placed, start, finish and end as a test says, without a container in sight. */
-import { Lease } from '#api/coordination/v1/lease.ts'
-import { Node } from '#api/core/v1/node/node.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Lease } from '#api/coordination/v1/kinds.gen.ts'
+import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Node, V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '#api/meta/server-response.ts'
 import { formatMicroTime, formatTime } from '#api/meta/time.ts'

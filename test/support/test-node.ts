@@ -1,7 +1,6 @@
 /** A node whose files and mounts are real, below a directory of their own, while the API is in memory and in virtual time. */
 import { join } from 'node:path'
-import { Pod } from '#api/core/v1/pod/pod.ts'
-import { Service } from '#api/core/v1/service/service.ts'
+import { Pod, Service } from '#api/core/v1/kinds.gen.ts'
 import type { V1Container, V1Pod, V1PodSpec, V1Service } from '#api/core/v1/types.gen.ts'
 import { nodeFiles } from '#base/files.ts'
 import { type LogRecord, recordingLogger, silentLogger } from '#base/log.ts'

@@ -1,6 +1,7 @@
 /** What the server serves, in the words of the discovery documents. */
 import { createHash } from 'node:crypto'
-import { allVerbs, type ResourceDefinition } from '#api/resource.ts'
+import { allVerbs } from '#api/kind.ts'
+import type { ResourceDefinition } from '#api/resource.ts'
 import type { GroupEntry } from '#api/scheme.ts'
 import { connectSubresources } from '#apiserver/subresources/connect-subresources.ts'
 

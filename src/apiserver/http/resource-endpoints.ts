@@ -1,6 +1,8 @@
 /** The endpoints of resources: which verb of which resource is answered how. */
+
+import { allVerbs, type Verb } from '#api/kind.ts'
 import { notFound } from '#api/meta/status-error.ts'
-import { allVerbs, type KubernetesObject, type ScaleRules, type UpdateRules, type Verb } from '#api/resource.ts'
+import type { KubernetesObject, ScaleRules, UpdateRules } from '#api/resource.ts'
 import { contentTypeOf, encodeList, encodeObject, encodeValue, type TableOptions } from '#apiserver/http/answers.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
 import { warnOfDeprecation } from '#apiserver/http/deprecation.ts'

@@ -1,6 +1,7 @@
 /** The OpenAPI documents of what is served: made when they are asked for, kept compressed, and forgotten when something changes. */
 import { createHash } from 'node:crypto'
-import { allVerbs, type ResourceDefinition } from '#api/resource.ts'
+import { allVerbs } from '#api/kind.ts'
+import type { ResourceDefinition } from '#api/resource.ts'
 import { schemaLines } from '#api/schema/schema.gen.ts'
 import type { Scheme } from '#api/scheme.ts'
 import { subresourcesOf } from '#apiserver/discovery/discovery.ts'

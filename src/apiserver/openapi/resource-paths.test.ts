@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { allVerbs } from '#api/kind.ts'
 import { builtInKinds } from '#api/kinds.ts'
-import { allVerbs, type ResourceDefinition } from '#api/resource.ts'
+import type { ResourceDefinition } from '#api/resource.ts'
 import type { PathItem } from './operation.ts'
 import { resourcePaths } from './resource-paths.ts'
 

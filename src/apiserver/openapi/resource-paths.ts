@@ -1,5 +1,6 @@
 /** The paths of a resource, and the operations on them. */
-import { allVerbs, type ResourceDefinition } from '#api/resource.ts'
+import { allVerbs } from '#api/kind.ts'
+import type { ResourceDefinition } from '#api/resource.ts'
 import { findSchema, schemaNameOf } from '#api/schema/schema.ts'
 import { subresourcesOf } from '#apiserver/discovery/discovery.ts'
 import { capitalized, idPrefix, oneOf, rootOf, tagOf } from './naming.ts'

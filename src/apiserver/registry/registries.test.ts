@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { defineKind } from '#api/kind.ts'
 import type { KubernetesObject } from '#api/resource.ts'
-import { defineKind } from '#client/kinds.ts'
 import { ServedKinds } from '#client/served-kinds.ts'
 import { FakeCluster } from '../../../test/support/fake-cluster.ts'
 

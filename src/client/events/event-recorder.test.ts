@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigMap } from '#api/core/v1/config-map.ts'
-import { Event } from '#api/core/v1/event.ts'
+import { ConfigMap, Event } from '#api/core/v1/kinds.gen.ts'
 import type { V1ConfigMap, V1Event } from '#api/core/v1/types.gen.ts'
 import { silentLogger } from '#base/log.ts'
 import { Client } from '#client/client.ts'

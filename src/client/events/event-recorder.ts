@@ -1,13 +1,15 @@
 /** Tells users what happened to an object, by events of the core API. */
+
+import { Event } from '#api/core/v1/kinds.gen.ts'
 import type { V1Event, V1ObjectReference } from '#api/core/v1/types.gen.ts'
+import type { Kind } from '#api/kind.ts'
 import { apiVersionOf } from '#api/meta/gvk.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
-import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { KubernetesObject } from '#api/resource.ts'
 import { EventCorrelator } from '#client/events/event-correlator.ts'
 import { EventNames } from '#client/events/event-names.ts'
 import { EventWriter, type EventWriterOptions } from '#client/events/event-writer.ts'
-import { Event } from '#client/kinds.ts'
 
 export type EventRecorderOptions = EventWriterOptions & { component: string; host?: string }
 
@@ -24,22 +26,16 @@ export class EventRecorder implements AsyncDisposable {
     this.#names = new EventNames(options.clock)
   }
 
-  normal<T extends KubernetesObject>(kind: ResourceDefinition<T>, object: T, reason: string, message: string): void {
+  normal<T extends KubernetesObject>(kind: Kind<T>, object: T, reason: string, message: string): void {
     this.record(kind, object, 'Normal', reason, message)
   }
 
-  warning<T extends KubernetesObject>(kind: ResourceDefinition<T>, object: T, reason: string, message: string): void {
+  warning<T extends KubernetesObject>(kind: Kind<T>, object: T, reason: string, message: string): void {
     this.record(kind, object, 'Warning', reason, message)
   }
 
   /** Returns at once; events are written one after the other, and lost rather than waited for. */
-  record<T extends KubernetesObject>(
-    kind: ResourceDefinition<T>,
-    object: T,
-    type: 'Normal' | 'Warning',
-    reason: string,
-    message: string,
-  ): void {
+  record<T extends KubernetesObject>(kind: Kind<T>, object: T, type: 'Normal' | 'Warning', reason: string, message: string): void {
     this.recordFor(referenceTo(kind, object), type, reason, message)
   }
 
@@ -97,7 +93,7 @@ export class EventRecorder implements AsyncDisposable {
   }
 }
 
-export function referenceTo<T extends KubernetesObject>(kind: ResourceDefinition<T>, { metadata }: T): V1ObjectReference {
+export function referenceTo<T extends KubernetesObject>(kind: Kind<T>, { metadata }: T): V1ObjectReference {
   return {
     kind: kind.kind,
     ...(metadata?.namespace === undefined ? {} : { namespace: metadata.namespace }),

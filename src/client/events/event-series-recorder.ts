@@ -1,14 +1,15 @@
 /** Tells users what happened to an object, by events of events.k8s.io: what is repeated becomes a series of one event. */
 import type { V1ObjectReference } from '#api/core/v1/types.gen.ts'
+import { Event } from '#api/events/v1/kinds.gen.ts'
 import type { V1Event } from '#api/events/v1/types.gen.ts'
+import type { Kind } from '#api/kind.ts'
 import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
 import { formatMicroTime } from '#api/meta/time.ts'
-import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { KubernetesObject } from '#api/resource.ts'
 import type { Timer } from '#base/clock.ts'
 import { EventNames } from '#client/events/event-names.ts'
 import { referenceTo } from '#client/events/event-recorder.ts'
 import { EventWriter, type EventWriterOptions } from '#client/events/event-writer.ts'
-import { EventsEvent } from '#client/kinds.ts'
 
 export type EventSeriesRecorderOptions = EventWriterOptions & {
   /** Who reports: `kube-scheduler`, `example.com/my-controller`. */
@@ -46,10 +47,10 @@ export class EventSeriesRecorder implements AsyncDisposable {
 
   /** Returns at once; events are lost rather than waited for. `related` is another object that has to do with it. */
   record<T extends KubernetesObject>(
-    kind: ResourceDefinition<T>,
+    kind: Kind<T>,
     object: T,
     event: SeriesEvent,
-    related?: { kind: ResourceDefinition<never>; object: KubernetesObject },
+    related?: { kind: Kind; object: KubernetesObject },
   ): void {
     this.recordFor(referenceTo(kind, object), event, related && referenceTo(related.kind, related.object as never))
   }
@@ -77,7 +78,7 @@ export class EventSeriesRecorder implements AsyncDisposable {
     this.#known.set(key, { event, lastMs: clock.now() })
     if (this.#timers.length === 0)
       this.#timers = [clock.every(finishMs, () => this.#finish()), clock.every(refreshMs, () => this.#refresh())]
-    this.#writer.write(reason, () => this.#options.client.create(EventsEvent, event))
+    this.#writer.write(reason, () => this.#options.client.create(Event, event))
   }
 
   /** Resolves when everything recorded so far is written, or lost. */
@@ -104,10 +105,10 @@ export class EventSeriesRecorder implements AsyncDisposable {
     const { client } = this.#options
     this.#writer.write(event.reason ?? '', async () => {
       try {
-        await client.patch(EventsEvent, event.metadata, { series: event.series })
+        await client.patch(Event, event.metadata, { series: event.series })
       } catch (error) {
         if (!isNotFound(error)) throw error
-        await client.create(EventsEvent, event).catch((refused: unknown) => {
+        await client.create(Event, event).catch((refused: unknown) => {
           if (!isAlreadyExists(refused)) throw refused
         })
       }

@@ -1,7 +1,7 @@
 /** The ways an informer gets at the present state, and what it does when one of them is closed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigMap } from '#api/core/v1/config-map.ts'
+import { ConfigMap } from '#api/core/v1/kinds.gen.ts'
 import type { V1ConfigMap } from '#api/core/v1/types.gen.ts'
 import { silentLogger } from '#base/log.ts'
 import { seededRandom } from '#base/random.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigMap } from '#api/core/v1/config-map.ts'
+import { ConfigMap } from '#api/core/v1/kinds.gen.ts'
 import { silentLogger } from '#base/log.ts'
 import { seededRandom } from '#base/random.ts'
 import { Client } from '#client/client.ts'

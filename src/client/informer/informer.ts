@@ -1,8 +1,10 @@
 /** A copy of what a server holds of one kind, kept up to date by a watch, with those who want to hear of changes. */
+
+import type { Kind } from '#api/kind.ts'
 import { deepFreeze } from '#api/meta/deep-copy.ts'
 import { isExpired } from '#api/meta/server-response.ts'
 import { StatusError } from '#api/meta/status-error.ts'
-import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { KubernetesObject } from '#api/resource.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
@@ -22,7 +24,7 @@ export type InformerHandler<T> = {
 
 export type InformerOptions<T extends KubernetesObject> = Pick<ListOptions, 'namespace' | 'labelSelector' | 'fieldSelector'> & {
   client: Client
-  kind: ResourceDefinition<T>
+  kind: Kind<T>
   clock: Clock
   random: Random
   logger: Logger
@@ -48,7 +50,7 @@ const endOfInitialEvents = 'k8s.io/initial-events-end'
  * ```
  */
 export class Informer<T extends KubernetesObject = KubernetesObject> {
-  readonly kind: ResourceDefinition<T>
+  readonly kind: Kind<T>
   readonly #options: InformerOptions<T>
   readonly #store = new ObjectStore<T>()
   readonly #handlers = new Set<InformerHandler<T>>()

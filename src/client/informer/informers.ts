@@ -1,5 +1,6 @@
 /** Informers, one for each kind, shared by everybody who asks. */
-import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { Kind } from '#api/kind.ts'
+import type { KubernetesObject } from '#api/resource.ts'
 import { Informer, type InformerOptions } from '#client/informer/informer.ts'
 
 export type InformersOptions = Omit<InformerOptions<KubernetesObject>, 'kind' | 'labelSelector' | 'fieldSelector'>
@@ -14,11 +15,11 @@ export class Informers {
   }
 
   /** The informer of the kind; begins to follow at once when the others do. */
-  of<T extends KubernetesObject>(kind: ResourceDefinition<T>): Informer<T> {
+  of<T extends KubernetesObject>(kind: Kind<T>): Informer<T> {
     const name = `${kind.group}/${kind.version}/${kind.plural}`
     let informer = this.#informers.get(name)
     if (informer === undefined) {
-      informer = new Informer({ ...this.#options, kind: kind as unknown as ResourceDefinition })
+      informer = new Informer<KubernetesObject>({ ...this.#options, kind })
       this.#informers.set(name, informer)
       if (this.#isRunning) informer.start()
     }
@@ -26,7 +27,7 @@ export class Informers {
   }
 
   /** The informer of the kind, if somebody asked for it before. */
-  find(kind: Pick<ResourceDefinition, 'group' | 'version' | 'plural'>): Informer | undefined {
+  find(kind: Pick<Kind, 'group' | 'version' | 'plural'>): Informer | undefined {
     return this.#informers.get(`${kind.group}/${kind.version}/${kind.plural}`)
   }
 
@@ -38,7 +39,7 @@ export class Informers {
   }
 
   /** Stops following a kind and forgets it. */
-  drop(kind: Pick<ResourceDefinition, 'group' | 'version' | 'plural'>): void {
+  drop(kind: Pick<Kind, 'group' | 'version' | 'plural'>): void {
     const name = `${kind.group}/${kind.version}/${kind.plural}`
     this.#informers.get(name)?.stop()
     this.#informers.delete(name)

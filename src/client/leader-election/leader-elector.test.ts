@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Lease } from '#api/coordination/v1/lease.ts'
+import { Lease } from '#api/coordination/v1/kinds.gen.ts'
 import { silentLogger } from '#base/log.ts'
 import { seededRandom } from '#base/random.ts'
 import { Client } from '#client/client.ts'

@@ -1,5 +1,5 @@
 /** Sees to it that of several processes one does the work, by a Lease that the leader renews. */
-import { Lease } from '#api/coordination/v1/lease.ts'
+import { Lease } from '#api/coordination/v1/kinds.gen.ts'
 import type { V1Lease } from '#api/coordination/v1/types.gen.ts'
 import type { V1ObjectReference } from '#api/core/v1/types.gen.ts'
 import { isNotFound } from '#api/meta/server-response.ts'

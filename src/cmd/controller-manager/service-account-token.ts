@@ -1,4 +1,4 @@
-import { ServiceAccount } from '#api/core/v1/service-account.ts'
+import { ServiceAccount } from '#api/core/v1/kinds.gen.ts'
 import { parseTime } from '#api/meta/time.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Client } from '#client/client.ts'

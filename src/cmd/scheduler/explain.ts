@@ -1,7 +1,7 @@
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
-import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { KubernetesObject } from '#api/resource.ts'
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
 import { silentLogger } from '#base/log.ts'
@@ -30,7 +30,7 @@ export async function explainPod(options: ExplainOptions): Promise<void> {
   const scheduler = new Scheduler({ client: readOnly, clock: systemClock, random: systemRandom, logger: silentLogger, configuration })
   const pod = await client.get(Pod, options.namespace, name)
   for (const watched of watchedKinds) {
-    const resource = watchedResources[watched] as unknown as ResourceDefinition
+    const resource = watchedResources[watched]
     const selector = watched === 'Pod' ? { fieldSelector: livePods } : {}
     const list = await client.list<KubernetesObject>(resource, selector).catch((error: unknown) => {
       if (isNotFound(error)) return { items: [] }

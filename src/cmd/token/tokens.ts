@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { Secret } from '#api/core/v1/secret/secret.ts'
+import { Secret } from '#api/core/v1/kinds.gen.ts'
 import type { V1Secret } from '#api/core/v1/types.gen.ts'
 import { formatTime } from '#api/meta/time.ts'
 import { readWebhookKubeconfig } from '#apiserver/authn/webhook/webhook-kubeconfig.ts'

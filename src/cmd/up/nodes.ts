@@ -1,5 +1,5 @@
 /** The nodes of a cluster in one process: they reach the API server without a socket, each under its own name. */
-import { Node } from '#api/core/v1/node/node.ts'
+import { Node } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { inProcess } from '#apiserver/http/in-process-exchange.ts'
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'

@@ -1,6 +1,6 @@
 import { semanticEqual } from '#api/meta/equality.ts'
 import { aggregatedRules } from '#api/rbac/v1/aggregated-rules.ts'
-import { ClusterRole } from '#api/rbac/v1/cluster-role.ts'
+import { ClusterRole } from '#api/rbac/v1/kinds.gen.ts'
 import { defineController } from '#controllers/runtime/define-controller.ts'
 import { on } from '#controllers/runtime/triggers.ts'
 

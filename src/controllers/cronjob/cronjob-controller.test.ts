@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CronJob } from '#api/batch/v1/cron-job.ts'
-import { Job } from '#api/batch/v1/job.ts'
+import { CronJob, Job } from '#api/batch/v1/kinds.gen.ts'
 import type { V1CronJob, V1CronJobSpec } from '#api/batch/v1/types.gen.ts'
-import { Event } from '#api/core/v1/event.ts'
+import { Event } from '#api/core/v1/kinds.gen.ts'
 import { FakeCluster } from '../../../test/support/fake-cluster.ts'
 
 const controllers = ['cronjob', 'job', 'garbagecollector']

@@ -1,6 +1,5 @@
-import { CronJob } from '#api/batch/v1/cron-job.ts'
 import { type CronSchedule, parseCronSchedule } from '#api/batch/v1/cron-schedule.ts'
-import { Job } from '#api/batch/v1/job.ts'
+import { CronJob, Job } from '#api/batch/v1/kinds.gen.ts'
 import { timeZoneError } from '#api/batch/v1/time-zone.ts'
 import type { V1CronJob, V1CronJobStatus, V1Job } from '#api/batch/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'

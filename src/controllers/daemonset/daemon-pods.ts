@@ -1,5 +1,5 @@
 /** Where a daemon set's pods belong, and what they look like there. */
-import { DaemonSet } from '#api/apps/v1/daemon-set.ts'
+import { DaemonSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1DaemonSet } from '#api/apps/v1/types.gen.ts'
 import { fitsNodeLabels, untoleratedTaint } from '#api/core/v1/node/node-fit.ts'
 import type { V1Node, V1Pod, V1PodSpec, V1Toleration } from '#api/core/v1/types.gen.ts'

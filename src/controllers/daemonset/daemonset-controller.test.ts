@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ControllerRevision } from '#api/apps/v1/controller-revision.ts'
-import { DaemonSet } from '#api/apps/v1/daemon-set.ts'
+import { ControllerRevision, DaemonSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1DaemonSet, V1DaemonSetUpdateStrategy } from '#api/apps/v1/types.gen.ts'
-import { Node } from '#api/core/v1/node/node.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
 import { FakeCluster } from '../../../test/support/fake-cluster.ts'
 
 const controllers = ['daemonset', 'garbagecollector']

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Deployment } from '#api/apps/v1/deployment.ts'
-import { ReplicaSet } from '#api/apps/v1/replica-set.ts'
+import { Deployment, ReplicaSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1Deployment } from '#api/apps/v1/types.gen.ts'
-import { Event } from '#api/core/v1/event.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Event, Pod } from '#api/core/v1/kinds.gen.ts'
 import { isComplete } from '#controllers/deployment/status.ts'
 import { FakeCluster } from '../../../test/support/fake-cluster.ts'
 

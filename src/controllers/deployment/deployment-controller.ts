@@ -1,6 +1,5 @@
-import { Deployment } from '#api/apps/v1/deployment.ts'
-import { ReplicaSet } from '#api/apps/v1/replica-set.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Deployment, ReplicaSet } from '#api/apps/v1/kinds.gen.ts'
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { controllerOf } from '#api/meta/owner-references.ts'
 import { labelSelectorFrom } from '#api/meta/selector.ts'
 import { desiredBeforeScale, rollbackAnnotation } from '#controllers/deployment/revisions.ts'

@@ -1,4 +1,4 @@
-import { Deployment } from '#api/apps/v1/deployment.ts'
+import { Deployment } from '#api/apps/v1/kinds.gen.ts'
 import {
   annotationsAfterRollback,
   hashLabel,

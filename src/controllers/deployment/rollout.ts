@@ -1,8 +1,7 @@
 /** One look at a deployment: its replica sets, and the steps that change them. */
-import { Deployment } from '#api/apps/v1/deployment.ts'
-import { ReplicaSet } from '#api/apps/v1/replica-set.ts'
+import { Deployment, ReplicaSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1Deployment, V1DeploymentStatus, V1ReplicaSet } from '#api/apps/v1/types.gen.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { controllerReference, isControlledBy } from '#api/meta/owner-references.ts'

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ReplicaSet } from '#api/apps/v1/replica-set.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { ReplicaSet } from '#api/apps/v1/kinds.gen.ts'
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { isReason } from '#api/meta/server-response.ts'
-import { PodDisruptionBudget } from '#api/policy/v1/pod-disruption-budget.ts'
+import { PodDisruptionBudget } from '#api/policy/v1/kinds.gen.ts'
 import type { V1PodDisruptionBudgetSpec } from '#api/policy/v1/types.gen.ts'
 import { FakeCluster } from '../../../test/support/fake-cluster.ts'
 

@@ -1,8 +1,6 @@
 /** How many pods a budget is about, and how many of them must stay. */
-import { Deployment } from '#api/apps/v1/deployment.ts'
-import { ReplicaSet } from '#api/apps/v1/replica-set.ts'
-import { StatefulSet } from '#api/apps/v1/stateful-set.ts'
-import { ReplicationController } from '#api/core/v1/replication-controller.ts'
+import { Deployment, ReplicaSet, StatefulSet } from '#api/apps/v1/kinds.gen.ts'
+import { ReplicationController } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { scaledValue } from '#api/meta/int-or-string.ts'
 import { controllerOf } from '#api/meta/owner-references.ts'

@@ -1,4 +1,4 @@
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod, V1PodCondition } from '#api/core/v1/types.gen.ts'
 import { formatTime, parseTime } from '#api/meta/time.ts'
 import { defineController } from '#controllers/runtime/define-controller.ts'

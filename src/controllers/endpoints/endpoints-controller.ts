@@ -1,6 +1,4 @@
-import { Endpoints } from '#api/core/v1/endpoints.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
-import { Service } from '#api/core/v1/service/service.ts'
+import { Endpoints, Pod, Service } from '#api/core/v1/kinds.gen.ts'
 import type { V1EndpointAddress, V1EndpointSubset, V1Endpoints, V1Pod, V1Service } from '#api/core/v1/types.gen.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { isNotFound } from '#api/meta/server-response.ts'

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ReplicaSet } from '#api/apps/v1/replica-set.ts'
-import { Endpoints } from '#api/core/v1/endpoints.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
-import { Service } from '#api/core/v1/service/service.ts'
-import { EndpointSlice } from '#api/discovery/v1/endpoint-slice.ts'
+import { ReplicaSet } from '#api/apps/v1/kinds.gen.ts'
+import { Endpoints, Pod, Service } from '#api/core/v1/kinds.gen.ts'
+import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import { FakeCluster } from '../../../test/support/fake-cluster.ts'
 
 const controllers = ['replicaset', 'endpointslice', 'endpoint', 'endpointslicemirroring', 'garbagecollector']

@@ -1,5 +1,5 @@
 /** Which services a change of a pod concerns. */
-import { Service } from '#api/core/v1/service/service.ts'
+import { Service } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod, V1Service } from '#api/core/v1/types.gen.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { labelSelectorFromMap } from '#api/meta/selector.ts'

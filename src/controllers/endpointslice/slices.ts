@@ -1,6 +1,6 @@
 /** Fits endpoints into slices of limited size while changing as few of them as possible. */
 
-import { EndpointSlice } from '#api/discovery/v1/endpoint-slice.ts'
+import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import type { V1Endpoint, V1EndpointPort, V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { semanticEqual } from '#api/meta/equality.ts'

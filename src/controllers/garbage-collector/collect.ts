@@ -1,8 +1,9 @@
 /** What the garbage collector does to one object at a time. */
 
+import type { Kind } from '#api/kind.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import type { V1OwnerReference } from '#api/meta/v1/types.gen.ts'
-import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { KubernetesObject } from '#api/resource.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Client } from '#client/client.ts'
 import type { EventRecorder } from '#client/events/event-recorder.ts'
@@ -22,7 +23,7 @@ export type Collector = {
   clock: Clock
   events: EventRecorder
   /** The resource that a reference means; undefined when the server has none of that kind. */
-  resourceOf(reference: V1OwnerReference): Promise<ResourceDefinition | undefined>
+  resourceOf(reference: V1OwnerReference): Promise<Kind | undefined>
   /** Owners that were found not to exist: a uid never comes back. */
   absent: RecentKeys<true>
   requeue(uid: string): void

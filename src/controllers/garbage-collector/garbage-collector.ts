@@ -1,6 +1,8 @@
 /** Deletes what nobody owns any more, in all kinds there are. */
-import { builtInKinds } from '#api/kinds.ts'
-import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+
+import type { Kind } from '#api/kind.ts'
+import { knownKinds } from '#api/known-kinds.gen.ts'
+import type { KubernetesObject } from '#api/resource.ts'
 import { Scheme } from '#api/scheme.ts'
 import { preferredResources } from '#client/discovery.ts'
 import { EventRecorder } from '#client/events/event-recorder.ts'
@@ -36,14 +38,14 @@ async function start(environment: ControllerEnvironment): Promise<RunningControl
   metrics.follow('garbage_collector_attempt_to_delete', toDelete, () => clock.monotonic())
   metrics.follow('garbage_collector_attempt_to_orphan', toOrphan, () => clock.monotonic())
   const graph = new Graph({ toDelete: (uid) => toDelete.add(uid), toOrphan: (uid) => toOrphan.add(uid) })
-  const monitors = new Map<string, Disposable & { kind: ResourceDefinition }>()
+  const monitors = new Map<string, Disposable & { kind: Kind }>()
   const served = new ServedKinds(client)
 
   const follow = async (): Promise<void> => {
     const before = served.scheme.revision
     await served.refresh()
     if (served.scheme.revision === before) return
-    const wanted = new Map<string, ResourceDefinition>()
+    const wanted = new Map<string, Kind>()
     for (const resource of preferredResources(served.scheme.definitions(), ['list', 'watch', 'delete'])) {
       const name = `${resource.group}/${resource.plural}`
       if (!ignored.has(name)) wanted.set(`${name}/${resource.version}`, knownKind(resource))
@@ -115,11 +117,11 @@ async function start(environment: ControllerEnvironment): Promise<RunningControl
   }
 }
 
-const known = new Scheme(builtInKinds)
+const known = new Scheme(knownKinds)
 
 /** The definition that others use too, so that there is one cache for all. */
-function knownKind(resource: ResourceDefinition): ResourceDefinition {
+function knownKind(resource: Kind): Kind {
   return known.byResource(resource.group, resource.version, resource.plural) ?? resource
 }
 
-const isBuiltIn = (kind: ResourceDefinition): boolean => known.byResource(kind.group, kind.version, kind.plural) === kind
+const isBuiltIn = (kind: Kind): boolean => known.byResource(kind.group, kind.version, kind.plural) === kind

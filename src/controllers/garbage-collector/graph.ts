@@ -1,11 +1,13 @@
 /** Who owns whom, over all kinds. */
+
+import type { Kind } from '#api/kind.ts'
 import type { V1OwnerReference } from '#api/meta/v1/types.gen.ts'
-import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { KubernetesObject } from '#api/resource.ts'
 import { deletesDependentsFirst, orphansDependents } from '#controllers/garbage-collector/finalizers.ts'
 
 export type GraphNode = {
   readonly uid: string
-  readonly kind: ResourceDefinition
+  readonly kind: Kind
   readonly namespace: string
   readonly name: string
   owners: readonly V1OwnerReference[]
@@ -38,7 +40,7 @@ export class Graph {
     return [...(this.#dependents.get(uid) ?? [])].flatMap((dependent) => this.#nodes.get(dependent) ?? [])
   }
 
-  observe(kind: ResourceDefinition, object: KubernetesObject): void {
+  observe(kind: Kind, object: KubernetesObject): void {
     const { metadata = {} } = object
     const uid = metadata.uid ?? ''
     const isBeingDeleted = metadata.deletionTimestamp !== undefined

@@ -1,6 +1,6 @@
-import { Job } from '#api/batch/v1/job.ts'
+import { Job } from '#api/batch/v1/kinds.gen.ts'
 import type { V1Job, V1JobCondition, V1JobStatus } from '#api/batch/v1/types.gen.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { controllerOf } from '#api/meta/owner-references.ts'
 import { labelSelectorFrom } from '#api/meta/selector.ts'

@@ -1,7 +1,7 @@
 /** Makes the pods a job is short of, and ends those it has too many of. */
-import { Job } from '#api/batch/v1/job.ts'
+import { Job } from '#api/batch/v1/kinds.gen.ts'
 import type { V1Job } from '#api/batch/v1/types.gen.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import type { JobLook } from '#controllers/job/job-look.ts'

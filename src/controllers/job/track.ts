@@ -3,7 +3,7 @@
  *
  *   finished pod with finalizer ──> its uid in status.uncountedTerminatedPods ──> finalizer removed ──> counted, uid out of the list
  */
-import { Job } from '#api/batch/v1/job.ts'
+import { Job } from '#api/batch/v1/kinds.gen.ts'
 import type { V1Job, V1JobCondition, V1JobStatus } from '#api/batch/v1/types.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'

@@ -1,7 +1,4 @@
-import { ConfigMap } from '#api/core/v1/config-map.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
-import { Secret } from '#api/core/v1/secret/secret.ts'
-import { ServiceAccount } from '#api/core/v1/service-account.ts'
+import { ConfigMap, Pod, Secret, ServiceAccount } from '#api/core/v1/kinds.gen.ts'
 import type { V1Secret } from '#api/core/v1/types.gen.ts'
 import { isConflict, isNotFound } from '#api/meta/server-response.ts'
 import type { Client } from '#client/client.ts'

@@ -1,4 +1,4 @@
-import { Namespace } from '#api/core/v1/namespace.ts'
+import { Namespace } from '#api/core/v1/kinds.gen.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { discover } from '#client/discovery.ts'

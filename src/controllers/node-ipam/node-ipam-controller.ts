@@ -1,4 +1,4 @@
-import { Node } from '#api/core/v1/node/node.ts'
+import { Node } from '#api/core/v1/kinds.gen.ts'
 import type { V1Node } from '#api/core/v1/types.gen.ts'
 import { CidrBlocks } from '#controllers/node-ipam/cidr-blocks.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'

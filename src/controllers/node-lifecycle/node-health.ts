@@ -1,5 +1,5 @@
 /** Whether nodes still speak: what was last heard of each, and what follows when it is too long ago. */
-import { Lease } from '#api/coordination/v1/lease.ts'
+import { Lease } from '#api/coordination/v1/kinds.gen.ts'
 import type { V1Node, V1NodeCondition } from '#api/core/v1/types.gen.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'

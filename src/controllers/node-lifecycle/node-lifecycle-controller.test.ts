@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Node } from '#api/core/v1/node/node.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
 import { FakeCluster, type FakeClusterOptions } from '../../../test/support/fake-cluster.ts'
 
 const controllers = ['nodelifecycle', 'taint-eviction', 'nodeipam']

@@ -1,7 +1,6 @@
 /** Notices nodes that have gone silent, says so, and clears them of pods, not too many at a time. */
-import { Lease } from '#api/coordination/v1/lease.ts'
-import { Node } from '#api/core/v1/node/node.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Lease } from '#api/coordination/v1/kinds.gen.ts'
+import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Node } from '#api/core/v1/types.gen.ts'
 import { isConflict, isNotFound } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'

@@ -1,5 +1,5 @@
 /** Which taints a node's state calls for. */
-import { Node } from '#api/core/v1/node/node.ts'
+import { Node } from '#api/core/v1/kinds.gen.ts'
 import type { V1Node, V1Taint } from '#api/core/v1/types.gen.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { Clock } from '#base/clock.ts'

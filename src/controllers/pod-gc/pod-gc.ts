@@ -1,5 +1,4 @@
-import { Node } from '#api/core/v1/node/node.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Node, V1Pod, V1PodCondition } from '#api/core/v1/types.gen.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'

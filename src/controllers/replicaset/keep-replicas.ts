@@ -1,13 +1,14 @@
 /** Keeping a number of pods alive: the same for replica sets and replication controllers. */
 import type { V1ReplicaSetCondition, V1ReplicaSetStatus } from '#api/apps/v1/types.gen.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod, V1PodTemplateSpec } from '#api/core/v1/types.gen.ts'
+import type { Kind } from '#api/kind.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import type { LabelSelector } from '#api/meta/selector.ts'
 import { isConflict } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
-import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { KubernetesObject } from '#api/resource.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { cheapestToLose } from '#controllers/workload/cheapest-to-lose.ts'
 import { claimChildren } from '#controllers/workload/claim-children.ts'
@@ -21,7 +22,7 @@ const burst = 500
 type Status = V1ReplicaSetStatus
 
 export type ReplicaKeeper<T extends KubernetesObject & { metadata: V1ObjectMeta; status?: Status }> = {
-  kind: ResourceDefinition<T>
+  kind: Kind<T>
   object: T
   selector: LabelSelector
   replicas: number

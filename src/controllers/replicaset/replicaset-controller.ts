@@ -1,6 +1,6 @@
-import { ReplicaSet } from '#api/apps/v1/replica-set.ts'
+import { ReplicaSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1ReplicaSet } from '#api/apps/v1/types.gen.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { controllerOf } from '#api/meta/owner-references.ts'
 import { labelSelectorFrom } from '#api/meta/selector.ts'
 import { keepReplicas } from '#controllers/replicaset/keep-replicas.ts'

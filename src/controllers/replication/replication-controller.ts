@@ -1,5 +1,4 @@
-import { Pod } from '#api/core/v1/pod/pod.ts'
-import { ReplicationController } from '#api/core/v1/replication-controller.ts'
+import { Pod, ReplicationController } from '#api/core/v1/kinds.gen.ts'
 import { labelSelectorFromMap, nothing } from '#api/meta/selector.ts'
 import { keepReplicas } from '#controllers/replicaset/keep-replicas.ts'
 import { defineController } from '#controllers/runtime/define-controller.ts'

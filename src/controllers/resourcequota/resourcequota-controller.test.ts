@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ReplicaSet } from '#api/apps/v1/replica-set.ts'
-import { Event } from '#api/core/v1/event.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
-import { ResourceQuota } from '#api/core/v1/resource-quota.ts'
+import { ReplicaSet } from '#api/apps/v1/kinds.gen.ts'
+import { Event, Pod, ResourceQuota } from '#api/core/v1/kinds.gen.ts'
 import { FakeCluster } from '../../../test/support/fake-cluster.ts'
 
 test('a quota counts what is there, stops what is too much, and lets it in again when there is room', async () => {

@@ -1,33 +1,27 @@
-import { Deployment } from '#api/apps/v1/deployment.ts'
-import { ReplicaSet } from '#api/apps/v1/replica-set.ts'
-import { StatefulSet } from '#api/apps/v1/stateful-set.ts'
-import { CronJob } from '#api/batch/v1/cron-job.ts'
-import { Job } from '#api/batch/v1/job.ts'
-import { ConfigMap } from '#api/core/v1/config-map.ts'
-import { PersistentVolumeClaim } from '#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Deployment, ReplicaSet, StatefulSet } from '#api/apps/v1/kinds.gen.ts'
+import { CronJob, Job } from '#api/batch/v1/kinds.gen.ts'
+import { ConfigMap, PersistentVolumeClaim, Pod, ReplicationController, ResourceQuota, Secret, Service } from '#api/core/v1/kinds.gen.ts'
 import { objectCount, type QuotaEvaluator } from '#api/core/v1/quota/evaluator.ts'
 import { quotaEvaluators } from '#api/core/v1/quota/evaluators.ts'
 import { quantityTexts } from '#api/core/v1/quota/quantities.ts'
 import { quotaUsage } from '#api/core/v1/quota/quota-usage.ts'
-import { ReplicationController } from '#api/core/v1/replication-controller.ts'
-import { ResourceQuota } from '#api/core/v1/resource-quota.ts'
-import { Secret } from '#api/core/v1/secret/secret.ts'
-import { Service } from '#api/core/v1/service/service.ts'
 import type { V1Pod, V1ResourceQuota } from '#api/core/v1/types.gen.ts'
-import { builtInKinds } from '#api/kinds.ts'
+import type { Kind } from '#api/kind.ts'
+import { knownKinds } from '#api/known-kinds.gen.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { type GroupResource, groupResourceText, parseGroupResource } from '#api/meta/gvk.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
-import { DeviceClass } from '#api/resource/v1/device-class.ts'
-import { ResourceClaim } from '#api/resource/v1/resource-claim.ts'
+import { DeviceClass, ResourceClaim } from '#api/resource/v1/kinds.gen.ts'
 import type { V1DeviceClass, V1ResourceClaim } from '#api/resource/v1/types.gen.ts'
-import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { KubernetesObject } from '#api/resource.ts'
+import { Scheme } from '#api/scheme.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { on } from '#controllers/runtime/triggers.ts'
 import { isFinished } from '#controllers/workload/pods.ts'
 import { sortedJson } from '#controllers/workload/sorted-json.ts'
+
+const known = new Scheme(knownKinds)
 
 const counted = [
   ConfigMap,
@@ -57,7 +51,7 @@ export const resourceQuotaController = defineController({
       isGone || (prev !== undefined && isFinished(pod) && !isFinished(prev)) || hasShrunk(pod, prev) ? quotasOf(pod, cache) : [],
     ),
     ...counted.map((kind) =>
-      on(kind as unknown as ResourceDefinition, (object, cache, { prev, isGone }) =>
+      on(kind, (object, cache, { prev, isGone }) =>
         isGone || (kind === (Service as unknown) && prev !== undefined) ? quotasOf(object, cache) : [],
       ),
     ),
@@ -91,7 +85,7 @@ function* quotasOf({ metadata }: KubernetesObject, cache: Cache): Generator<stri
 async function objectsFor(quota: V1ResourceQuota, { client, clock, settings }: ReconcileContext) {
   const namespace = quota.metadata.namespace ?? ''
   const names = Object.keys(quota.spec?.hard ?? {})
-  const read = async <T extends KubernetesObject>(kind: ResourceDefinition<T>, inNamespace = namespace): Promise<T[]> =>
+  const read = async <T extends KubernetesObject>(kind: Kind<T>, inNamespace = namespace): Promise<T[]> =>
     client.list(kind, { namespace: inNamespace }).then(
       ({ items }) => items,
       (error: unknown) => {
@@ -125,7 +119,7 @@ async function objectsFor(quota: V1ResourceQuota, { client, clock, settings }: R
   for (const evaluator of evaluators) {
     const name = groupResourceText(evaluator)
     if (lists.has(name) || evaluator.matchingNames(names).length === 0) continue
-    const kind = builtInKinds.find(({ group, plural }) => group === evaluator.group && plural === evaluator.resource)
+    const kind = known.preferred(evaluator.group, evaluator.resource)
     lists.set(name, kind === undefined ? [] : await read(kind))
   }
   return { evaluators, objectsOf: (resource: GroupResource) => lists.get(groupResourceText(resource)) ?? [] }

@@ -1,5 +1,4 @@
-import { ConfigMap } from '#api/core/v1/config-map.ts'
-import { Namespace } from '#api/core/v1/namespace.ts'
+import { ConfigMap, Namespace } from '#api/core/v1/kinds.gen.ts'
 import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
 import { defineController } from '#controllers/runtime/define-controller.ts'
 import { on } from '#controllers/runtime/triggers.ts'

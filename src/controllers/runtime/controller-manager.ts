@@ -1,7 +1,6 @@
 /** Runs controllers over shared caches. */
 
-import { Namespace } from '#api/core/v1/namespace.ts'
-import { ServiceAccount } from '#api/core/v1/service-account.ts'
+import { Namespace, ServiceAccount } from '#api/core/v1/kinds.gen.ts'
 import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigMap } from '#api/core/v1/config-map.ts'
-import { Secret } from '#api/core/v1/secret/secret.ts'
+import { ConfigMap, Secret } from '#api/core/v1/kinds.gen.ts'
 import type { V1ConfigMap } from '#api/core/v1/types.gen.ts'
 import { controllerReference } from '#api/meta/owner-references.ts'
 import { type LogRecord, recordingLogger, silentLogger } from '#base/log.ts'

@@ -1,5 +1,6 @@
 /** A controller is what it watches and one function; the queue, the workers, the retries are here. */
-import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { Kind } from '#api/kind.ts'
+import type { KubernetesObject } from '#api/resource.ts'
 import type { Client } from '#client/client.ts'
 import { EventRecorder } from '#client/events/event-recorder.ts'
 import { keyOf, splitKey } from '#client/informer/object-store.ts'
@@ -33,12 +34,12 @@ export type ControllerDefinition<T extends KubernetesObject> = {
   eventComponent?: string
   isOffByDefault?: boolean
   isNeeded?: Controller['isNeeded']
-  for: ResourceDefinition<T>
+  for: Kind<T>
   /** Kinds whose changes make the controller look at the object that controls them. */
-  owns?: readonly ResourceDefinition<never>[]
+  owns?: readonly Kind[]
   watches?: readonly Trigger[]
   /** Kinds that are read from the cache, without acting on their changes. */
-  reads?: readonly ResourceDefinition<never>[]
+  reads?: readonly Kind[]
   /** Further indexes of the cache. */
   indexes?(cache: Cache): void
   /** Changes of the object itself that need no look. */
@@ -153,7 +154,7 @@ async function startController<T extends KubernetesObject>(
       onDelete: (object) => enqueue(keyOf(object)),
     }),
   )
-  const owned = (definition.owns ?? []).map((kind) => onOwned(kind, definition.for as ResourceDefinition<never>))
+  const owned = (definition.owns ?? []).map((kind) => onOwned(kind, definition.for))
   for (const trigger of [...owned, ...(definition.watches ?? [])]) subscriptions.push(trigger({ cache, enqueue }))
   if (definition.resyncMs !== undefined) {
     const resync = () => {

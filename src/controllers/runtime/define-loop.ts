@@ -1,5 +1,5 @@
 /** Controllers that look at everything every so often, instead of at one object at a time. */
-import type { ResourceDefinition } from '#api/resource.ts'
+import type { Kind } from '#api/kind.ts'
 import type { Client } from '#client/client.ts'
 import { EventRecorder } from '#client/events/event-recorder.ts'
 import { Cache } from '#controllers/runtime/cache.ts'
@@ -17,7 +17,7 @@ export type LoopDefinition = {
   serviceAccount?: string
   isOffByDefault?: boolean
   isNeeded?: Controller['isNeeded']
-  reads: readonly ResourceDefinition<never>[]
+  reads: readonly Kind[]
   periodMs(settings: ControllerEnvironment['settings']): number
   /** What one round does. It keeps nothing between rounds but what `begin` made. */
   begin(context: LoopContext): (() => Promise<void>) | (() => void)

@@ -1,5 +1,6 @@
 /** Remembers what a controller wrote, so that it does not act again before its cache shows it. */
-import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { Kind } from '#api/kind.ts'
+import type { KubernetesObject } from '#api/resource.ts'
 import type { Clock } from '#base/clock.ts'
 import type { WriteListener } from '#client/client.ts'
 import type { Informers } from '#client/informer/informers.ts'
@@ -7,7 +8,7 @@ import type { Informers } from '#client/informer/informers.ts'
 /** After so long the cache is believed as it is: a write may have been undone by somebody before we saw it. */
 const patienceMs = 300_000
 
-type Awaited = { kind: ResourceDefinition<never>; holds(): boolean }
+type Awaited = { kind: Kind; holds(): boolean }
 
 export class OwnWrites {
   readonly #informers: Informers

@@ -1,7 +1,9 @@
 /** What makes a controller look at an object. */
+
+import type { Kind } from '#api/kind.ts'
 import { parseApiVersion } from '#api/meta/gvk.ts'
 import { controllerOf } from '#api/meta/owner-references.ts'
-import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { KubernetesObject } from '#api/resource.ts'
 import { objectKey } from '#client/informer/object-store.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'
 
@@ -15,7 +17,7 @@ export type Change<T> = { prev?: T; isGone?: boolean }
 
 /** Changes of a kind make the controller look at the keys they are mapped to. */
 export function on<T extends KubernetesObject>(
-  kind: ResourceDefinition<T>,
+  kind: Kind<T>,
   keysOf: (object: T, cache: Cache, change: Change<T>) => Iterable<string>,
 ): Trigger {
   return ({ cache, enqueue }) => {
@@ -31,7 +33,7 @@ export function on<T extends KubernetesObject>(
 }
 
 /** Changes of what the controller's objects own. */
-export function onOwned<T extends KubernetesObject>(kind: ResourceDefinition<T>, owner: ResourceDefinition<never>): Trigger {
+export function onOwned<T extends KubernetesObject>(kind: Kind<T>, owner: Kind): Trigger {
   const ownerKey = (object: T): string | undefined => {
     const reference = controllerOf(object)
     if (reference?.kind !== owner.kind || parseApiVersion(reference.apiVersion)?.group !== owner.group) return undefined

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Secret } from '#api/core/v1/secret/secret.ts'
-import { ServiceAccount } from '#api/core/v1/service-account.ts'
+import { Secret, ServiceAccount } from '#api/core/v1/kinds.gen.ts'
 import type { V1Secret } from '#api/core/v1/types.gen.ts'
 import { FakeCluster } from '../../../test/support/fake-cluster.ts'
 

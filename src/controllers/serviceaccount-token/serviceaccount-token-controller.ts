@@ -1,5 +1,4 @@
-import { Secret } from '#api/core/v1/secret/secret.ts'
-import { ServiceAccount } from '#api/core/v1/service-account.ts'
+import { Secret, ServiceAccount } from '#api/core/v1/kinds.gen.ts'
 import type { V1Secret, V1ServiceAccount } from '#api/core/v1/types.gen.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { defineController } from '#controllers/runtime/define-controller.ts'

@@ -1,5 +1,4 @@
-import { Namespace } from '#api/core/v1/namespace.ts'
-import { ServiceAccount } from '#api/core/v1/service-account.ts'
+import { Namespace, ServiceAccount } from '#api/core/v1/kinds.gen.ts'
 import { isAlreadyExists } from '#api/meta/server-response.ts'
 import { defineController } from '#controllers/runtime/define-controller.ts'
 import { on } from '#controllers/runtime/triggers.ts'

@@ -1,8 +1,7 @@
 /** The volume claims of a stateful set's pods. */
-import { StatefulSet } from '#api/apps/v1/stateful-set.ts'
+import { StatefulSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1StatefulSet } from '#api/apps/v1/types.gen.ts'
-import { PersistentVolumeClaim } from '#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { PersistentVolumeClaim, Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1PersistentVolumeClaim, V1Pod } from '#api/core/v1/types.gen.ts'
 import { controllerReference } from '#api/meta/owner-references.ts'
 import { isAlreadyExists } from '#api/meta/server-response.ts'

@@ -1,5 +1,5 @@
 /** Pods of stateful sets have names, and claims that stay when they go. */
-import { StatefulSet } from '#api/apps/v1/stateful-set.ts'
+import { StatefulSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1ControllerRevision, V1StatefulSet } from '#api/apps/v1/types.gen.ts'
 import type { V1PersistentVolumeClaim, V1Pod, V1PodTemplateSpec } from '#api/core/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'

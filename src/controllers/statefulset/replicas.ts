@@ -1,7 +1,7 @@
 /** Brings the pods of a stateful set into shape, in order of their ordinals. */
-import { StatefulSet } from '#api/apps/v1/stateful-set.ts'
+import { StatefulSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1ControllerRevision, V1StatefulSet } from '#api/apps/v1/types.gen.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { scaledValue } from '#api/meta/int-or-string.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '#api/meta/server-response.ts'

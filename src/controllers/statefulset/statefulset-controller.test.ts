@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { StatefulSet } from '#api/apps/v1/stateful-set.ts'
+import { StatefulSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1StatefulSet, V1StatefulSetSpec } from '#api/apps/v1/types.gen.ts'
-import { PersistentVolumeClaim } from '#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { PersistentVolumeClaim, Pod } from '#api/core/v1/kinds.gen.ts'
 import { FakeCluster, type FakeClusterOptions } from '../../../test/support/fake-cluster.ts'
 
 const controllers = ['statefulset', 'garbagecollector']

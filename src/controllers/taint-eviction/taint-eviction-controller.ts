@@ -1,6 +1,5 @@
-import { Node } from '#api/core/v1/node/node.ts'
+import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
 import { tolerates } from '#api/core/v1/node/node-fit.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
 import type { V1Node, V1Pod, V1Taint } from '#api/core/v1/types.gen.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { isNotFound } from '#api/meta/server-response.ts'

@@ -1,4 +1,4 @@
-import { Secret } from '#api/core/v1/secret/secret.ts'
+import { Secret } from '#api/core/v1/kinds.gen.ts'
 import type { V1Secret } from '#api/core/v1/types.gen.ts'
 import { parseTime } from '#api/meta/time.ts'
 import { defineController } from '#controllers/runtime/define-controller.ts'

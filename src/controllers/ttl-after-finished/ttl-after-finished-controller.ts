@@ -1,4 +1,4 @@
-import { Job } from '#api/batch/v1/job.ts'
+import { Job } from '#api/batch/v1/kinds.gen.ts'
 import type { V1Job } from '#api/batch/v1/types.gen.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { parseTime } from '#api/meta/time.ts'

@@ -1,17 +1,19 @@
 /** Who belongs to whom: takes in what matches and has no controller, lets go of what matches no more. */
+
+import type { Kind } from '#api/kind.ts'
 import { apiVersionOf } from '#api/meta/gvk.ts'
 import { controllerOf } from '#api/meta/owner-references.ts'
 import type { LabelSelector } from '#api/meta/selector.ts'
 import { isInvalid, isNotFound } from '#api/meta/server-response.ts'
-import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { KubernetesObject } from '#api/resource.ts'
 import type { Client } from '#client/client.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'
 import { isDeleting } from '#controllers/workload/pods.ts'
 
 export type Claim<Owner extends KubernetesObject, Child extends KubernetesObject> = {
-  ownerKind: ResourceDefinition<Owner>
+  ownerKind: Kind<Owner>
   owner: Owner
-  childKind: ResourceDefinition<Child>
+  childKind: Kind<Child>
   selector: LabelSelector
   /** Further conditions on those taken in. */
   adopts?(child: Child): boolean
@@ -44,7 +46,10 @@ export async function claimChildren<Owner extends KubernetesObject, Child extend
   return children
 }
 
-async function isAlive<Owner extends KubernetesObject>(client: Client, { ownerKind, owner }: Claim<Owner, never>): Promise<boolean> {
+async function isAlive<Owner extends KubernetesObject>(
+  client: Client,
+  { ownerKind, owner }: Pick<Claim<Owner, KubernetesObject>, 'ownerKind' | 'owner'>,
+): Promise<boolean> {
   const { namespace = '', name = '', uid } = owner.metadata ?? {}
   const fresh = await client.get(ownerKind, namespace, name).catch((error: unknown) => {
     if (isNotFound(error)) return undefined
@@ -94,7 +99,7 @@ async function release<Owner extends KubernetesObject, Child extends KubernetesO
 /** The keys of those that might want to take in an object without a controller. */
 export function* possibleOwners<Owner extends KubernetesObject>(
   cache: Cache,
-  ownerKind: ResourceDefinition<Owner>,
+  ownerKind: Kind<Owner>,
   object: KubernetesObject,
   selects: (owner: Owner, labels: Readonly<Record<string, string>>) => boolean,
 ): Generator<string> {

@@ -1,14 +1,15 @@
 /** Pods that controllers make and end, with the events that tell of it. */
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod, V1PodTemplateSpec } from '#api/core/v1/types.gen.ts'
+import type { Kind } from '#api/kind.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { controllerReference } from '#api/meta/owner-references.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { StatusError } from '#api/meta/status-error.ts'
-import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { KubernetesObject } from '#api/resource.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
 
-type Owner<T extends KubernetesObject> = { kind: ResourceDefinition<T>; object: T }
+type Owner<T extends KubernetesObject> = { kind: Kind<T>; object: T }
 
 /** A pod as the owner's template says, belonging to it. */
 export function podFromTemplate<T extends KubernetesObject>({ kind, object }: Owner<T>, template: V1PodTemplateSpec): V1Pod {

@@ -1,13 +1,14 @@
 /** The history of daemon sets and stateful sets: each template they had, as a numbered ControllerRevision. */
-import { ControllerRevision } from '#api/apps/v1/controller-revision.ts'
+import { ControllerRevision } from '#api/apps/v1/kinds.gen.ts'
 import type { V1ControllerRevision } from '#api/apps/v1/types.gen.ts'
 import type { V1PodTemplateSpec } from '#api/core/v1/types.gen.ts'
+import type { Kind } from '#api/kind.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { controllerReference } from '#api/meta/owner-references.ts'
 import { labelSelectorFrom } from '#api/meta/selector.ts'
 import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
 import type { V1LabelSelector, V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
-import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { KubernetesObject } from '#api/resource.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { claimChildren } from '#controllers/workload/claim-children.ts'
 import { sortedJson } from '#controllers/workload/sorted-json.ts'
@@ -33,11 +34,7 @@ export const hashLabel = 'controller-revision-hash'
 const patchOf = (template: V1PodTemplateSpec): object => ({ spec: { template: { ...deepCopy(template), $patch: 'replace' } } })
 
 /** Finds or makes the revision of the present template; one that is found among the old ones becomes the newest. */
-export async function syncHistory<T extends Owner>(
-  kind: ResourceDefinition<T>,
-  owner: T,
-  context: ReconcileContext,
-): Promise<History | undefined> {
+export async function syncHistory<T extends Owner>(kind: Kind<T>, owner: T, context: ReconcileContext): Promise<History | undefined> {
   const { spec } = owner
   if (spec === undefined) return undefined
   const all = await claimChildren(context, {
@@ -62,7 +59,7 @@ export async function syncHistory<T extends Owner>(
 }
 
 async function create<T extends Owner>(
-  kind: ResourceDefinition<T>,
+  kind: Kind<T>,
   owner: T,
   data: object,
   revision: number,

@@ -1,4 +1,4 @@
-import { Secret } from '#api/core/v1/secret/secret.ts'
+import { Secret } from '#api/core/v1/kinds.gen.ts'
 import type { Client } from '#client/client.ts'
 import type { PullSecrets } from '#kubelet/images/image-manager.ts'
 

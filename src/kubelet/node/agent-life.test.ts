@@ -1,10 +1,8 @@
 /** What an agent does besides running pods: telling how its node is, and finding what it has missed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Lease } from '#api/coordination/v1/lease.ts'
-import { Event } from '#api/core/v1/event.ts'
-import { Node } from '#api/core/v1/node/node.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Lease } from '#api/coordination/v1/kinds.gen.ts'
+import { Event, Node, Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import type { Host } from '#base/host.ts'
 import { silentLogger as logger } from '#base/log.ts'

@@ -1,4 +1,4 @@
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { podQosClass, podRequests } from '#api/core/v1/resources.ts'
 import type { V1Node, V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
 import type { Clock } from '#base/clock.ts'

@@ -1,5 +1,5 @@
 /** The sign of life of a node: a lease that is renewed every ten seconds. */
-import { Lease } from '#api/coordination/v1/lease.ts'
+import { Lease } from '#api/coordination/v1/kinds.gen.ts'
 import type { V1Lease } from '#api/coordination/v1/types.gen.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '#api/meta/server-response.ts'
 import { formatMicroTime } from '#api/meta/time.ts'

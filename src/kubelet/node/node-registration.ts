@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { Node } from '#api/core/v1/node/node.ts'
+import { Node } from '#api/core/v1/kinds.gen.ts'
 import type { V1Node, V1NodeStatus } from '#api/core/v1/types.gen.ts'
 import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'

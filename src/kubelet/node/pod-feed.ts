@@ -1,4 +1,4 @@
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { Informer, type InformerOptions } from '#client/informer/informer.ts'
 import type { PodListener, PodSource } from '#kubelet/sources/pod-source.ts'

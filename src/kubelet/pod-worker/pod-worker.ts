@@ -1,4 +1,4 @@
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { podQosClass } from '#api/core/v1/resources.ts'
 import type { V1Container, V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
 import { formatTime, parseTime } from '#api/meta/time.ts'

@@ -1,4 +1,4 @@
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Container, V1Pod, V1Probe } from '#api/core/v1/types.gen.ts'
 import type { Clock } from '#base/clock.ts'

@@ -1,6 +1,6 @@
 /** Who calls the node agent: the holder of a certificate, or of a token that the API server knows. */
 import { createHash, type X509Certificate } from 'node:crypto'
-import { TokenReview } from '#api/authentication/v1/token-review.ts'
+import { TokenReview } from '#api/authentication/v1/kinds.gen.ts'
 import type { Clock } from '#base/clock.ts'
 import type { HttpExchange } from '#base/http-server.ts'
 import type { Client } from '#client/client.ts'

@@ -1,5 +1,5 @@
 /** What callers of the node agent may do: the API server decides, in terms of subresources of the node. */
-import { SubjectAccessReview } from '#api/authorization/v1/subject-access-review.ts'
+import { SubjectAccessReview } from '#api/authorization/v1/kinds.gen.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Client } from '#client/client.ts'
 import type { Caller } from '#kubelet/server/authentication.ts'

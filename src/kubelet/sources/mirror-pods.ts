@@ -1,5 +1,5 @@
 /** Images of static pods in the API: made, made again when they are deleted or outdated, and removed with what they mirror. */
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '#api/meta/server-response.ts'
 import type { Clock } from '#base/clock.ts'

@@ -1,10 +1,20 @@
 /** Pods from files and URLs: what they lack is filled in, and they are told apart by what they say. */
 import { createHash } from 'node:crypto'
+import { createRequire } from 'node:module'
 import { jsYaml } from '#api/codec/js-yaml.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { Check } from '#api/meta/check.ts'
 import { hashAnnotation, sourceAnnotation } from '#kubelet/sources/pod-source.ts'
+
+type PodRules = typeof import('#api/core/v1/pod/pod.ts')
+
+let loaded: PodRules | undefined
+
+/** The rules of pods, loaded with the first static pod: most nodes have none, and the server judges all others. */
+function podRules(): PodRules['podResource'] {
+  loaded ??= createRequire(import.meta.url)('#api/core/v1/pod/pod.ts') as PodRules
+  return loaded.podResource
+}
 
 export type StaticPodOrigin = { source: 'file' | 'http'; node: string; place: string; now: string }
 
@@ -21,7 +31,7 @@ function staticPod(written: V1Pod, origin: StaticPodOrigin): V1Pod {
   if (written.kind !== 'Pod' && !(written.kind === undefined && written.spec)) throw new Error(`invalid pod: its kind is ${written.kind}`)
   if (!written.metadata?.name) throw new Error('invalid pod: name is needed for the pod')
   const pod = structuredClone(written)
-  Pod.defaults?.(pod)
+  podRules().defaults?.(pod)
   const uid = pod.metadata.uid || uidOf(written, [source === 'file' ? `host:${node}file:${place}` : `url:${place}`])
   const tolerations = [...(pod.spec.tolerations ?? [])]
   if (source === 'file' && !tolerations.some(({ key, operator, effect }) => !key && operator === 'Exists' && effect === 'NoExecute')) {
@@ -50,7 +60,7 @@ function staticPod(written: V1Pod, origin: StaticPodOrigin): V1Pod {
 
 function judge(pod: V1Pod): void {
   const check = new Check()
-  Pod.validate?.(pod, check, { now: '', isEnabled: () => true })
+  podRules().validate?.(pod, check, { now: '', isEnabled: () => true })
   if (check.errors.length > 0) throw new Error(`invalid pod: [${check.errors.map(({ field, body }) => `${field}: ${body}`).join(', ')}]`)
 }
 

@@ -1,6 +1,6 @@
 /** Tells the API how pods stand: the latest of each pod arrives, never an older one after a newer one. */
 import { isDeepStrictEqual } from 'node:util'
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
 import { isConflict, isNotFound } from '#api/meta/server-response.ts'
 import type { Clock } from '#base/clock.ts'

@@ -1,6 +1,4 @@
-import { ConfigMap } from '#api/core/v1/config-map.ts'
-import { Pod } from '#api/core/v1/pod/pod.ts'
-import { Secret } from '#api/core/v1/secret/secret.ts'
+import { ConfigMap, Pod, Secret } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod, V1Volume } from '#api/core/v1/types.gen.ts'
 import { isForbidden } from '#api/meta/server-response.ts'
 import type { Clock, Timer } from '#base/clock.ts'

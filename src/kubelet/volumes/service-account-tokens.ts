@@ -1,5 +1,5 @@
 import type { V1TokenRequest } from '#api/authentication/v1/types.gen.ts'
-import { ServiceAccount } from '#api/core/v1/service-account.ts'
+import { ServiceAccount } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod, V1ServiceAccountTokenProjection } from '#api/core/v1/types.gen.ts'
 import { parseTime } from '#api/meta/time.ts'
 import type { Clock } from '#base/clock.ts'

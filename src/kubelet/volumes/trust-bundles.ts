@@ -1,4 +1,4 @@
-import { ClusterTrustBundle } from '#api/certificates/v1beta1/cluster-trust-bundle.ts'
+import { ClusterTrustBundle } from '#api/certificates/v1beta1/kinds.gen.ts'
 import type { V1beta1ClusterTrustBundle } from '#api/certificates/v1beta1/types.gen.ts'
 import type { V1ClusterTrustBundleProjection } from '#api/core/v1/types.gen.ts'
 import { labelSelectorFrom } from '#api/meta/selector.ts'

@@ -1,6 +1,7 @@
+import type { Kind } from '#api/kind.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { notFound } from '#api/meta/status-error.ts'
-import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { KubernetesObject } from '#api/resource.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
@@ -9,7 +10,7 @@ import { Informer } from '#client/informer/informer.ts'
 
 export type WatchedObjectsOptions<T extends KubernetesObject> = {
   client: Client
-  kind: ResourceDefinition<T>
+  kind: Kind<T>
   clock: Clock
   random: Random
   logger: Logger

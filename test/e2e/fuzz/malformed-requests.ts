@@ -1,8 +1,8 @@
 /** Requests that no sensible client sends, from a seed. */
 import { encodeProtobuf } from '#api/codec/protobuf.ts'
 import { randomObject } from '#api/codec/random-object.ts'
+import type { Kind } from '#api/kind.ts'
 import { builtInKinds } from '#api/kinds.ts'
-import type { ResourceDefinition } from '#api/resource.ts'
 import { schemaOf } from '#api/schema/schema.ts'
 import type { Random } from '#base/random.ts'
 import { brokenJson, mutated, oddValue } from './odd-values.ts'
@@ -285,7 +285,7 @@ export class MalformedRequests {
     return { method: 'PATCH', target, headers: { ...this.#credential, 'content-type': type }, body: this.#patchBody(type, definition) }
   }
 
-  #patchBody(type: string, definition: ResourceDefinition): Buffer {
+  #patchBody(type: string, definition: Kind): Buffer {
     if (this.#oneIn(8)) return brokenJson(this.#random)
     if (type === 'application/json-patch+json') {
       const pointer = () =>
@@ -425,11 +425,11 @@ export class MalformedRequests {
   }
 }
 
-function collectionOf({ group, version, plural, scope }: ResourceDefinition): string {
+function collectionOf({ group, version, plural, scope }: Kind): string {
   return `${group === '' ? '/api' : `/apis/${group}`}/${version}${scope === 'Namespaced' ? '/namespaces/default' : ''}/${plural}`
 }
 
-function objectOf(definition: ResourceDefinition, name: string): string {
+function objectOf(definition: Kind, name: string): string {
   return `${collectionOf(definition)}/${name}`
 }
 
@@ -437,7 +437,7 @@ function soundKey(group: string, version: string, kind: string): string {
   return `${group === '' ? version : `${group}/${version}`} ${kind}`
 }
 
-function typeMeta({ group, version, kind }: ResourceDefinition) {
+function typeMeta({ group, version, kind }: Kind) {
   return { apiVersion: group === '' ? version : `${group}/${version}`, kind }
 }
 

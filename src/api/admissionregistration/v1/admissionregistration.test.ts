@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { MutatingAdmissionPolicy } from '#api/admissionregistration/v1/mutating-admission-policy.ts'
-import { MutatingAdmissionPolicyBinding } from '#api/admissionregistration/v1/mutating-admission-policy-binding.ts'
-import { MutatingWebhookConfiguration } from '#api/admissionregistration/v1/mutating-webhook-configuration.ts'
+import { mutatingAdmissionPolicyResource } from '#api/admissionregistration/v1/mutating-admission-policy.ts'
+import { mutatingAdmissionPolicyBindingResource } from '#api/admissionregistration/v1/mutating-admission-policy-binding.ts'
+import { mutatingWebhookConfigurationResource } from '#api/admissionregistration/v1/mutating-webhook-configuration.ts'
 import type {
   V1MutatingAdmissionPolicySpec,
   V1MutatingWebhook,
@@ -10,9 +10,9 @@ import type {
   V1ValidatingAdmissionPolicySpec,
   V1ValidatingWebhook,
 } from '#api/admissionregistration/v1/types.gen.ts'
-import { ValidatingAdmissionPolicy } from '#api/admissionregistration/v1/validating-admission-policy.ts'
-import { ValidatingAdmissionPolicyBinding } from '#api/admissionregistration/v1/validating-admission-policy-binding.ts'
-import { ValidatingWebhookConfiguration } from '#api/admissionregistration/v1/validating-webhook-configuration.ts'
+import { validatingAdmissionPolicyResource } from '#api/admissionregistration/v1/validating-admission-policy.ts'
+import { validatingAdmissionPolicyBindingResource } from '#api/admissionregistration/v1/validating-admission-policy-binding.ts'
+import { validatingWebhookConfigurationResource } from '#api/admissionregistration/v1/validating-webhook-configuration.ts'
 import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
 
 const metadata = { name: 'a', resourceVersion: '1' }
@@ -29,7 +29,10 @@ const configuration = (...webhooks: V1ValidatingWebhook[]) => ({ metadata, webho
 test('webhooks are filled in', () => {
   const service = { name: 's', namespace: 'n' }
   const rule = { operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*'] }
-  const { object, errors } = tryCreate(MutatingWebhookConfiguration, configuration(webhook({ clientConfig: { service }, rules: [rule] })))
+  const { object, errors } = tryCreate(
+    mutatingWebhookConfigurationResource,
+    configuration(webhook({ clientConfig: { service }, rules: [rule] })),
+  )
   assert.deepEqual(errors, [])
   assert.deepEqual(object.webhooks?.[0], {
     ...webhook(),
@@ -98,9 +101,9 @@ test('webhooks are judged in the words clients know', () => {
   ]
   for (const [change, errors] of cases) {
     const expected = errors.map((error) => `webhooks[0].${error}`)
-    assert.deepEqual(tryCreate(MutatingWebhookConfiguration, configuration(webhook(change))).errors, expected)
+    assert.deepEqual(tryCreate(mutatingWebhookConfigurationResource, configuration(webhook(change))).errors, expected)
   }
-  assert.deepEqual(tryCreate(ValidatingWebhookConfiguration, configuration(webhook(), webhook())).errors, [
+  assert.deepEqual(tryCreate(validatingWebhookConfigurationResource, configuration(webhook(), webhook())).errors, [
     'webhooks[1].name: Duplicate value: "a.example.com"',
   ])
 })
@@ -132,7 +135,7 @@ test('rules say what they are about once', () => {
     [{ scope: 'Nope' }, ['scope: Unsupported value: "Nope": supported values: "*", "Cluster", "Namespaced"']],
   ]
   for (const [change, errors] of cases) {
-    const { errors: found } = tryCreate(ValidatingWebhookConfiguration, configuration(webhook({ rules: [{ ...rule, ...change }] })))
+    const { errors: found } = tryCreate(validatingWebhookConfigurationResource, configuration(webhook({ rules: [{ ...rule, ...change }] })))
     assert.deepEqual(
       found,
       errors.map((error) => `webhooks[0].rules[0].${error}`),
@@ -142,9 +145,9 @@ test('rules say what they are about once', () => {
 
 test('an update may keep what older servers let through', () => {
   const old = configuration(webhook({ sideEffects: 'Unknown', admissionReviewVersions: ['v9'] }))
-  assert.deepEqual(tryUpdate(ValidatingWebhookConfiguration, old, old).errors, [])
+  assert.deepEqual(tryUpdate(validatingWebhookConfigurationResource, old, old).errors, [])
   const sound = configuration(webhook())
-  assert.equal(tryUpdate(ValidatingWebhookConfiguration, sound, old).errors.length, 2)
+  assert.equal(tryUpdate(validatingWebhookConfigurationResource, sound, old).errors.length, 2)
 })
 
 const resourceRules = [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'] }]
@@ -155,7 +158,7 @@ const policySpec = (change: Partial<V1ValidatingAdmissionPolicySpec> = {}): V1Va
 })
 
 test('validating policies are filled in and judged', () => {
-  const { object } = tryCreate(ValidatingAdmissionPolicy, { metadata, spec: policySpec() })
+  const { object } = tryCreate(validatingAdmissionPolicyResource, { metadata, spec: policySpec() })
   const { failurePolicy, matchConstraints } = object.spec
   assert.deepEqual([failurePolicy, matchConstraints?.matchPolicy, matchConstraints?.namespaceSelector], ['Fail', 'Equivalent', {}])
   assert.equal(matchConstraints?.resourceRules?.[0]?.scope, '*')
@@ -200,7 +203,7 @@ test('validating policies are filled in and judged', () => {
       ],
     ],
   ]
-  for (const [spec, errors] of cases) assert.deepEqual(tryCreate(ValidatingAdmissionPolicy, { metadata, spec }).errors, errors)
+  for (const [spec, errors] of cases) assert.deepEqual(tryCreate(validatingAdmissionPolicyResource, { metadata, spec }).errors, errors)
 })
 
 test('mutating policies say how they change things', () => {
@@ -231,11 +234,11 @@ test('mutating policies say how they change things', () => {
       ['spec.matchConstraints.resourceRules.operations: Unsupported value: "DELETE": supported values: "*", "CONNECT", "CREATE", "UPDATE"'],
     ],
   ]
-  for (const [change, errors] of cases) assert.deepEqual(tryCreate(MutatingAdmissionPolicy, of(change)).errors, errors)
+  for (const [change, errors] of cases) assert.deepEqual(tryCreate(mutatingAdmissionPolicyResource, of(change)).errors, errors)
 })
 
 test('expressions are compiled where they stand, and must have the type that is asked for there', () => {
-  const { errors } = tryCreate(ValidatingAdmissionPolicy, {
+  const { errors } = tryCreate(validatingAdmissionPolicyResource, {
     metadata,
     spec: policySpec({
       matchConditions: [{ name: 'a', expression: 'params.x == 1' }],
@@ -302,14 +305,14 @@ test('bindings name a policy, its parameters and what happens', () => {
     ],
   ]
   for (const [given, errors] of cases) {
-    assert.deepEqual(tryCreate(ValidatingAdmissionPolicyBinding, { metadata, spec: given as typeof spec }).errors, errors)
+    assert.deepEqual(tryCreate(validatingAdmissionPolicyBindingResource, { metadata, spec: given as typeof spec }).errors, errors)
   }
-  assert.deepEqual(tryCreate(MutatingAdmissionPolicyBinding, { metadata, spec: {} }).errors, ['spec.policyName: Required value'])
+  assert.deepEqual(tryCreate(mutatingAdmissionPolicyBindingResource, { metadata, spec: {} }).errors, ['spec.policyName: Required value'])
 })
 
 test('rows tell of parameters', () => {
   const row = (paramRef: object) =>
-    tryRow(ValidatingAdmissionPolicyBinding, { metadata, spec: { policyName: 'p', validationActions: [], paramRef } })['ParamRef']
+    tryRow(validatingAdmissionPolicyBindingResource, { metadata, spec: { policyName: 'p', validationActions: [], paramRef } })['ParamRef']
   assert.equal(row({ name: 'n', namespace: 's' }), 's/n')
   assert.equal(row({ name: 'n' }), '*/n')
   assert.equal(
@@ -317,11 +320,11 @@ test('rows tell of parameters', () => {
     '&LabelSelector{MatchLabels:map[string]string{a: b,},MatchExpressions:[]LabelSelectorRequirement{LabelSelectorRequirement{Key:k,Operator:In,Values:[x y],},},}',
   )
   const paramKind = { apiVersion: 'v1', kind: 'ConfigMap' }
-  assert.equal(tryRow(ValidatingAdmissionPolicy, { metadata, spec: { paramKind } })['ParamKind'], 'v1/ConfigMap')
+  assert.equal(tryRow(validatingAdmissionPolicyResource, { metadata, spec: { paramKind } })['ParamKind'], 'v1/ConfigMap')
 })
 
 test('names kept for files are warned of', () => {
   const static_ = { ...configuration(), metadata: { name: 'x.static.k8s.io' } }
-  assert.equal(tryCreate(ValidatingWebhookConfiguration, static_).warnings.length, 1)
-  assert.equal(tryCreate(ValidatingWebhookConfiguration, static_, { isEnabled: () => true }).errors.length, 1)
+  assert.equal(tryCreate(validatingWebhookConfigurationResource, static_).warnings.length, 1)
+  assert.equal(tryCreate(validatingWebhookConfigurationResource, static_, { isEnabled: () => true }).errors.length, 1)
 })

@@ -1,3 +1,4 @@
+import { MutatingAdmissionPolicyBinding } from '#api/admissionregistration/v1/kinds.gen.ts'
 import { defaultMatchResources, validateMatchResources, validateMutatingOperations } from '#api/admissionregistration/v1/match-resources.ts'
 import { paramRefCell, validateParamRef } from '#api/admissionregistration/v1/parameters.ts'
 import { staticSuffixWarnings, validateStaticSuffix } from '#api/admissionregistration/v1/static-suffix.ts'
@@ -9,14 +10,7 @@ import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { defineResource } from '#api/resource.ts'
 
 /** Puts a policy into force: for which objects, and with which parameters. */
-export const MutatingAdmissionPolicyBinding = defineResource<V1MutatingAdmissionPolicyBinding>({
-  group: 'admissionregistration.k8s.io',
-  version: 'v1',
-  kind: 'MutatingAdmissionPolicyBinding',
-  plural: 'mutatingadmissionpolicybindings',
-  categories: ['api-extensions'],
-  scope: 'Cluster',
-  schema: 'io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicyBinding',
+export const mutatingAdmissionPolicyBindingResource = defineResource(MutatingAdmissionPolicyBinding, {
   finalizers: 'any',
   generation: 'spec',
   rejudgesMetadata: false,

@@ -1,9 +1,10 @@
 import { validateExpression } from '#api/admissionregistration/v1/compile-expression.ts'
+import { MutatingAdmissionPolicy } from '#api/admissionregistration/v1/kinds.gen.ts'
 import { defaultMatchResources, validateMutatingOperations } from '#api/admissionregistration/v1/match-resources.ts'
 import { paramKindCell } from '#api/admissionregistration/v1/parameters.ts'
 import { validateHead, validatePolicyMatchConditions, validateVariables } from '#api/admissionregistration/v1/policy.ts'
 import { staticSuffixWarnings, validateStaticSuffix } from '#api/admissionregistration/v1/static-suffix.ts'
-import type { V1MutatingAdmissionPolicy, V1MutatingAdmissionPolicySpec, V1Mutation } from '#api/admissionregistration/v1/types.gen.ts'
+import type { V1MutatingAdmissionPolicySpec, V1Mutation } from '#api/admissionregistration/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { each } from '#api/meta/each.ts'
@@ -12,14 +13,7 @@ import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { defineResource } from '#api/resource.ts'
 
 /** Expressions that change every matching request. */
-export const MutatingAdmissionPolicy = defineResource<V1MutatingAdmissionPolicy>({
-  group: 'admissionregistration.k8s.io',
-  version: 'v1',
-  kind: 'MutatingAdmissionPolicy',
-  plural: 'mutatingadmissionpolicies',
-  categories: ['api-extensions'],
-  scope: 'Cluster',
-  schema: 'io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicy',
+export const mutatingAdmissionPolicyResource = defineResource(MutatingAdmissionPolicy, {
   finalizers: 'any',
   generation: 'spec',
   rejudgesMetadata: false,

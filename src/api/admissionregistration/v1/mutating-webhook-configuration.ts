@@ -1,5 +1,5 @@
+import { MutatingWebhookConfiguration } from '#api/admissionregistration/v1/kinds.gen.ts'
 import { staticSuffixWarnings, validateStaticSuffix } from '#api/admissionregistration/v1/static-suffix.ts'
-import type { V1MutatingWebhookConfiguration } from '#api/admissionregistration/v1/types.gen.ts'
 import { defaultWebhook, validateWebhooks } from '#api/admissionregistration/v1/webhooks.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
@@ -8,14 +8,7 @@ import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { defineResource } from '#api/resource.ts'
 
 /** Webhooks that may change requests, and refuse them. */
-export const MutatingWebhookConfiguration = defineResource<V1MutatingWebhookConfiguration>({
-  group: 'admissionregistration.k8s.io',
-  version: 'v1',
-  kind: 'MutatingWebhookConfiguration',
-  plural: 'mutatingwebhookconfigurations',
-  categories: ['api-extensions'],
-  scope: 'Cluster',
-  schema: 'io.k8s.api.admissionregistration.v1.MutatingWebhookConfiguration',
+export const mutatingWebhookConfigurationResource = defineResource(MutatingWebhookConfiguration, {
   finalizers: 'any',
   generation: (next, prev) => !semanticEqual(next.webhooks, prev.webhooks),
   rejudgesMetadata: false,

@@ -1,3 +1,4 @@
+import { ValidatingAdmissionPolicyBinding } from '#api/admissionregistration/v1/kinds.gen.ts'
 import { defaultMatchResources, validateMatchResources } from '#api/admissionregistration/v1/match-resources.ts'
 import { paramRefCell, validateParamRef } from '#api/admissionregistration/v1/parameters.ts'
 import { staticSuffixWarnings, validateStaticSuffix } from '#api/admissionregistration/v1/static-suffix.ts'
@@ -10,14 +11,7 @@ import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { defineResource } from '#api/resource.ts'
 
 /** Puts a policy into force: for which objects, with which parameters, and what happens to a request that fails it. */
-export const ValidatingAdmissionPolicyBinding = defineResource<V1ValidatingAdmissionPolicyBinding>({
-  group: 'admissionregistration.k8s.io',
-  version: 'v1',
-  kind: 'ValidatingAdmissionPolicyBinding',
-  plural: 'validatingadmissionpolicybindings',
-  categories: ['api-extensions'],
-  scope: 'Cluster',
-  schema: 'io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicyBinding',
+export const validatingAdmissionPolicyBindingResource = defineResource(ValidatingAdmissionPolicyBinding, {
   finalizers: 'any',
   generation: 'spec',
   rejudgesMetadata: false,

@@ -1,4 +1,5 @@
 import { type ExpressionUse, validateExpression } from '#api/admissionregistration/v1/compile-expression.ts'
+import { ValidatingAdmissionPolicy } from '#api/admissionregistration/v1/kinds.gen.ts'
 import { defaultMatchResources } from '#api/admissionregistration/v1/match-resources.ts'
 import { paramKindCell } from '#api/admissionregistration/v1/parameters.ts'
 import { validateHead, validatePolicyMatchConditions, validateVariables } from '#api/admissionregistration/v1/policy.ts'
@@ -22,14 +23,7 @@ import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status
 import { defineResource } from '#api/resource.ts'
 
 /** Expressions that every matching request must satisfy. */
-export const ValidatingAdmissionPolicy = defineResource<V1ValidatingAdmissionPolicy>({
-  group: 'admissionregistration.k8s.io',
-  version: 'v1',
-  kind: 'ValidatingAdmissionPolicy',
-  plural: 'validatingadmissionpolicies',
-  categories: ['api-extensions'],
-  scope: 'Cluster',
-  schema: 'io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicy',
+export const validatingAdmissionPolicyResource = defineResource(ValidatingAdmissionPolicy, {
   finalizers: 'any',
   generation: 'spec',
   rejudgesMetadata: false,

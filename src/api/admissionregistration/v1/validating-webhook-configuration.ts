@@ -1,5 +1,5 @@
+import { ValidatingWebhookConfiguration } from '#api/admissionregistration/v1/kinds.gen.ts'
 import { staticSuffixWarnings, validateStaticSuffix } from '#api/admissionregistration/v1/static-suffix.ts'
-import type { V1ValidatingWebhookConfiguration } from '#api/admissionregistration/v1/types.gen.ts'
 import { defaultWebhook, validateWebhooks } from '#api/admissionregistration/v1/webhooks.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
@@ -8,14 +8,7 @@ import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { defineResource } from '#api/resource.ts'
 
 /** Webhooks that may refuse requests. */
-export const ValidatingWebhookConfiguration = defineResource<V1ValidatingWebhookConfiguration>({
-  group: 'admissionregistration.k8s.io',
-  version: 'v1',
-  kind: 'ValidatingWebhookConfiguration',
-  plural: 'validatingwebhookconfigurations',
-  categories: ['api-extensions'],
-  scope: 'Cluster',
-  schema: 'io.k8s.api.admissionregistration.v1.ValidatingWebhookConfiguration',
+export const validatingWebhookConfigurationResource = defineResource(ValidatingWebhookConfiguration, {
   finalizers: 'any',
   generation: (next, prev) => !semanticEqual(next.webhooks, prev.webhooks),
   rejudgesMetadata: false,

@@ -1,5 +1,8 @@
-import { MutatingAdmissionPolicy } from '#api/admissionregistration/v1alpha1/mutating-admission-policy.ts'
-import { MutatingAdmissionPolicyBinding } from '#api/admissionregistration/v1alpha1/mutating-admission-policy-binding.ts'
+import { mutatingAdmissionPolicyResource } from '#api/admissionregistration/v1alpha1/mutating-admission-policy.ts'
+import { mutatingAdmissionPolicyBindingResource } from '#api/admissionregistration/v1alpha1/mutating-admission-policy-binding.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 
-export const admissionregistrationV1alpha1: readonly ResourceDefinition[] = [MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding]
+export const admissionregistrationV1alpha1: readonly ResourceDefinition[] = [
+  mutatingAdmissionPolicyResource,
+  mutatingAdmissionPolicyBindingResource,
+]

@@ -1,6 +1,6 @@
-import { MutatingWebhookConfiguration as MutatingWebhookConfigurationV1 } from '#api/admissionregistration/v1/mutating-webhook-configuration.ts'
+import { mutatingWebhookConfigurationResource as mutatingWebhookConfigurationV1 } from '#api/admissionregistration/v1/mutating-webhook-configuration.ts'
 import type { V1MutatingWebhookConfiguration, V1ValidatingWebhookConfiguration } from '#api/admissionregistration/v1/types.gen.ts'
-import { ValidatingWebhookConfiguration as ValidatingWebhookConfigurationV1 } from '#api/admissionregistration/v1/validating-webhook-configuration.ts'
+import { validatingWebhookConfigurationResource as validatingWebhookConfigurationV1 } from '#api/admissionregistration/v1/validating-webhook-configuration.ts'
 import type {
   V1beta1MutatingWebhookConfiguration,
   V1beta1ValidatingWebhook,
@@ -16,15 +16,15 @@ const old = {
   },
 } as const
 
-export const MutatingWebhookConfiguration = legacyVersion<V1beta1MutatingWebhookConfiguration, V1MutatingWebhookConfiguration>(
-  MutatingWebhookConfigurationV1,
+export const mutatingWebhookConfigurationResource = legacyVersion<V1beta1MutatingWebhookConfiguration, V1MutatingWebhookConfiguration>(
+  mutatingWebhookConfigurationV1,
   old,
 )
 
-export const ValidatingWebhookConfiguration = legacyVersion<V1beta1ValidatingWebhookConfiguration, V1ValidatingWebhookConfiguration>(
-  ValidatingWebhookConfigurationV1,
-  old,
-)
+export const validatingWebhookConfigurationResource = legacyVersion<
+  V1beta1ValidatingWebhookConfiguration,
+  V1ValidatingWebhookConfiguration
+>(validatingWebhookConfigurationV1, old)
 
 /** Webhooks were taken for less trustworthy: one that fails is passed over. */
 function defaultWebhook(webhook: V1beta1ValidatingWebhook): void {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CustomResourceDefinition } from '#api/apiextensions/v1/custom-resource-definition.ts'
+import { customResourceDefinitionResource } from '#api/apiextensions/v1/custom-resource-definition.ts'
 import type {
   V1CustomResourceDefinition,
   V1CustomResourceDefinitionSpec,
@@ -24,10 +24,10 @@ const definition = (change: Partial<V1CustomResourceDefinitionSpec> = {}, name =
 const withSchema = (openAPIV3Schema: V1JSONSchemaProps, change: Partial<V1CustomResourceDefinitionVersion> = {}) =>
   definition({ versions: [version({ schema: { openAPIV3Schema }, ...change })] })
 const withField = (a: V1JSONSchemaProps) => withSchema({ type: 'object', properties: { a } })
-const errorsOf = (object: V1CustomResourceDefinition) => tryCreate(CustomResourceDefinition, object).errors
+const errorsOf = (object: V1CustomResourceDefinition) => tryCreate(customResourceDefinitionResource, object).errors
 
 test('definitions are filled in, and remember which version is stored', () => {
-  const { object, errors } = tryCreate(CustomResourceDefinition, definition())
+  const { object, errors } = tryCreate(customResourceDefinitionResource, definition())
   assert.deepEqual(errors, [])
   const { names, conversion } = object.spec
   assert.deepEqual(
@@ -35,7 +35,7 @@ test('definitions are filled in, and remember which version is stored', () => {
     ['widget', 'WidgetList', { strategy: 'None' }, { storedVersions: ['v1'] }],
   )
   const next = definition({ versions: [version({ storage: false }), version({ name: 'v2' })] })
-  assert.deepEqual(tryUpdate(CustomResourceDefinition, object, next).object.status?.storedVersions, ['v1', 'v2'])
+  assert.deepEqual(tryUpdate(customResourceDefinitionResource, object, next).object.status?.storedVersions, ['v1', 'v2'])
 })
 
 test('names, versions and scope are judged in the words clients know', () => {
@@ -270,26 +270,26 @@ test('a webhook converts, or nothing does', () => {
 test('the CA of a converting webhook must be sound once objects are served', () => {
   const webhook = { clientConfig: { url: 'https://x.y', caBundle: 'eA==' }, conversionReviewVersions: ['v1'] }
   const converted = definition({ conversion: { strategy: 'Webhook', webhook } })
-  const prev = tryCreate(CustomResourceDefinition, definition()).object
+  const prev = tryCreate(customResourceDefinitionResource, definition()).object
   const conditions = [{ type: 'Established', status: 'True' }]
-  assert.deepEqual(tryUpdate(CustomResourceDefinition, prev, converted).errors, [])
-  assert.deepEqual(tryUpdate(CustomResourceDefinition, { ...prev, status: { ...prev.status, conditions } }, converted).errors, [
+  assert.deepEqual(tryUpdate(customResourceDefinitionResource, prev, converted).errors, [])
+  assert.deepEqual(tryUpdate(customResourceDefinitionResource, { ...prev, status: { ...prev.status, conditions } }, converted).errors, [
     'spec.conversion.webhookClientConfig.caBundle: Invalid value: "eA==": unable to load root certificates: unable to parse bytes as PEM block',
   ])
 })
 
 test('an established definition keeps its kind and scope, and every version it stored', () => {
-  const prev = tryCreate(CustomResourceDefinition, definition()).object
+  const prev = tryCreate(customResourceDefinitionResource, definition()).object
   const established = { ...prev, status: { ...prev.status, conditions: [{ type: 'Established', status: 'True' }] } }
   const names = { plural: 'widgets', kind: 'Other', singular: 'widget' }
-  assert.deepEqual(tryUpdate(CustomResourceDefinition, prev, definition({ names })).errors, [])
-  assert.deepEqual(tryUpdate(CustomResourceDefinition, established, definition({ names, scope: 'Cluster' })).errors, [
+  assert.deepEqual(tryUpdate(customResourceDefinitionResource, prev, definition({ names })).errors, [])
+  assert.deepEqual(tryUpdate(customResourceDefinitionResource, established, definition({ names, scope: 'Cluster' })).errors, [
     'spec.scope: Invalid value: "Cluster": field is immutable',
     'spec.names.kind: Invalid value: "Other": field is immutable',
   ])
   const dropped = definition({ versions: [version({ name: 'v2' })] })
   assert.match(
-    tryUpdate(CustomResourceDefinition, prev, dropped).errors[0] ?? '',
+    tryUpdate(customResourceDefinitionResource, prev, dropped).errors[0] ?? '',
     /^status\.storedVersions\[0\]: Invalid value: "v1": missing from spec\.versions; v1 was previously/,
   )
 })
@@ -297,13 +297,13 @@ test('an established definition keeps its kind and scope, and every version it s
 test('a stored schema that is not structural may be kept while unknown fields are', () => {
   const loose = { ...withSchema({ type: 'object', properties: { a: {} } }), status: { storedVersions: ['v1'] } }
   const preserving = { ...loose, spec: { ...loose.spec, preserveUnknownFields: true } }
-  assert.deepEqual(tryUpdate(CustomResourceDefinition, preserving, preserving).errors, [])
-  assert.equal(tryUpdate(CustomResourceDefinition, preserving, loose).errors.length, 1)
+  assert.deepEqual(tryUpdate(customResourceDefinitionResource, preserving, preserving).errors, [])
+  assert.equal(tryUpdate(customResourceDefinitionResource, preserving, loose).errors.length, 1)
 })
 
 test('formats nobody knows are warned of, new ones only', () => {
   const object = withField({ type: 'string', format: 'nope' })
-  assert.deepEqual(tryCreate(CustomResourceDefinition, object).warnings, ['unrecognized format "nope"'])
-  assert.deepEqual(tryUpdate(CustomResourceDefinition, object, object).warnings, [])
-  assert.deepEqual(tryCreate(CustomResourceDefinition, withField({ type: 'string', format: 'date-time' })).warnings, [])
+  assert.deepEqual(tryCreate(customResourceDefinitionResource, object).warnings, ['unrecognized format "nope"'])
+  assert.deepEqual(tryUpdate(customResourceDefinitionResource, object, object).warnings, [])
+  assert.deepEqual(tryCreate(customResourceDefinitionResource, withField({ type: 'string', format: 'date-time' })).warnings, [])
 })

@@ -1,4 +1,4 @@
-import { CustomResourceDefinition } from '#api/apiextensions/v1/custom-resource-definition.ts'
+import { customResourceDefinitionResource } from '#api/apiextensions/v1/custom-resource-definition.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 
-export const apiextensionsV1: readonly ResourceDefinition[] = [CustomResourceDefinition]
+export const apiextensionsV1: readonly ResourceDefinition[] = [customResourceDefinitionResource]

@@ -1,3 +1,4 @@
+import { CustomResourceDefinition } from '#api/apiextensions/v1/kinds.gen.ts'
 import { isKnownFormat } from '#api/apiextensions/v1/schema/formats.ts'
 import { someSchema } from '#api/apiextensions/v1/schema/walk.ts'
 import { isEstablished, isOldVersion, relaxedFor, strict, strictnessFor } from '#api/apiextensions/v1/strictness.ts'
@@ -13,15 +14,7 @@ import { putBack } from '#api/meta/put-back.ts'
 import { defineResource } from '#api/resource.ts'
 
 /** Adds a kind to the API. */
-export const CustomResourceDefinition = defineResource<V1CustomResourceDefinition>({
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  shortNames: ['crd', 'crds'],
-  categories: ['api-extensions'],
-  scope: 'Cluster',
-  schema: 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition',
+export const customResourceDefinitionResource = defineResource(CustomResourceDefinition, {
   storagePath: 'apiextensions.k8s.io/customresourcedefinitions',
   nameRule: nameIsDns1123Subdomain,
   finalizers: 'any',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.ts'
-import { CustomResourceDefinition } from '#api/apiextensions/v1beta1/custom-resource-definition.ts'
+import { customResourceDefinitionResource } from '#api/apiextensions/v1beta1/custom-resource-definition.ts'
 import type { V1beta1CustomResourceDefinition, V1beta1CustomResourceDefinitionSpec } from '#api/apiextensions/v1beta1/types.gen.ts'
 import { tryCreateThrough } from '#api/try-kind.ts'
 
@@ -11,7 +11,7 @@ const definition = (spec: Partial<V1beta1CustomResourceDefinitionSpec>): V1beta1
   spec: { ...named, ...spec },
 })
 const create = (spec: Partial<V1beta1CustomResourceDefinitionSpec>) =>
-  tryCreateThrough<V1beta1CustomResourceDefinition, V1CustomResourceDefinition>(CustomResourceDefinition, definition(spec))
+  tryCreateThrough<V1beta1CustomResourceDefinition, V1CustomResourceDefinition>(customResourceDefinitionResource, definition(spec))
 
 test('one version, no schema: everything is kept', () => {
   const { object, shown, errors } = create({ version: 'v1' })
@@ -62,5 +62,5 @@ test('schemas may leave out structure where unknown fields are kept, and groups 
   assert.notDeepEqual(create({ version: 'v1', validation: loose, preserveUnknownFields: false }).errors, [])
   const ofKubernetes = definition({ version: 'v1', group: 'sample.k8s.io' })
   ofKubernetes.metadata.name = 'widgets.sample.k8s.io'
-  assert.deepEqual(tryCreateThrough(CustomResourceDefinition, ofKubernetes).errors, [])
+  assert.deepEqual(tryCreateThrough(customResourceDefinitionResource, ofKubernetes).errors, [])
 })

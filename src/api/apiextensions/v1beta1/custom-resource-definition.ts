@@ -1,11 +1,11 @@
-import { CustomResourceDefinition as CustomResourceDefinitionV1 } from '#api/apiextensions/v1/custom-resource-definition.ts'
+import { customResourceDefinitionResource as customResourceDefinitionV1 } from '#api/apiextensions/v1/custom-resource-definition.ts'
 import type { V1CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.ts'
 import { definitionFromV1, definitionToV1 } from '#api/apiextensions/v1beta1/convert-definition.ts'
 import type { V1beta1CustomResourceDefinition } from '#api/apiextensions/v1beta1/types.gen.ts'
 import { legacyVersion } from '#api/meta/legacy-version.ts'
 
-export const CustomResourceDefinition = legacyVersion<V1beta1CustomResourceDefinition, V1CustomResourceDefinition>(
-  CustomResourceDefinitionV1,
+export const customResourceDefinitionResource = legacyVersion<V1beta1CustomResourceDefinition, V1CustomResourceDefinition>(
+  customResourceDefinitionV1,
   {
     version: 'v1beta1',
     deprecated: { deprecatedIn: '1.16', removedIn: '1.22' },

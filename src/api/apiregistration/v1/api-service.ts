@@ -1,3 +1,4 @@
+import { APIService } from '#api/apiregistration/v1/kinds.gen.ts'
 import type { V1APIService } from '#api/apiregistration/v1/types.gen.ts'
 import { type Check, quoted } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
@@ -9,14 +10,7 @@ import { putBack } from '#api/meta/put-back.ts'
 import { defineResource } from '#api/resource.ts'
 
 /** Says who serves a group version: this server, or another one behind a service. */
-export const APIService = defineResource<V1APIService>({
-  group: 'apiregistration.k8s.io',
-  version: 'v1',
-  kind: 'APIService',
-  plural: 'apiservices',
-  categories: ['api-extensions'],
-  scope: 'Cluster',
-  schema: 'io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIService',
+export const apiServiceResource = defineResource(APIService, {
   storagePath: 'apiregistration.k8s.io/apiservices',
   nameRule: nameIsPathSegment,
   finalizers: 'any',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { APIService } from '#api/apiregistration/v1/api-service.ts'
+import { apiServiceResource } from '#api/apiregistration/v1/api-service.ts'
 import type { V1APIService } from '#api/apiregistration/v1/types.gen.ts'
 import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
 
@@ -10,7 +10,7 @@ const service = (spec: Partial<V1APIService['spec']> = {}, name = 'v1.g.example.
 })
 
 test('a local API is available from the start, another one not', () => {
-  assert.deepEqual(tryCreate(APIService, service()).object.status?.conditions, [
+  assert.deepEqual(tryCreate(apiServiceResource, service()).object.status?.conditions, [
     {
       type: 'Available',
       status: 'True',
@@ -19,7 +19,7 @@ test('a local API is available from the start, another one not', () => {
       message: 'Local APIServices are always available',
     },
   ])
-  const remote = tryCreate(APIService, service({ service: { name: 's', namespace: 'n' } })).object
+  const remote = tryCreate(apiServiceResource, service({ service: { name: 's', namespace: 'n' } })).object
   assert.deepEqual([remote.status, remote.spec.service?.port], [{}, 443])
 })
 
@@ -55,9 +55,9 @@ test('API services are judged in the words clients know', () => {
       ],
     ],
   ]
-  for (const [object, errors] of cases) assert.deepEqual(tryCreate(APIService, object).errors, errors)
+  for (const [object, errors] of cases) assert.deepEqual(tryCreate(apiServiceResource, object).errors, errors)
   const status = { conditions: [{ type: 'Available', status: 'Maybe' }] }
-  assert.deepEqual(tryUpdate(APIService, service(), { ...service(), status }, { subresource: 'status' }).errors, [
+  assert.deepEqual(tryUpdate(apiServiceResource, service(), { ...service(), status }, { subresource: 'status' }).errors, [
     'status.conditions[0].status: Unsupported value: "Maybe": supported values: "True", "False", "Unknown"',
   ])
 })
@@ -65,7 +65,10 @@ test('API services are judged in the words clients know', () => {
 test('a row tells why an API is away', () => {
   const conditions = [{ type: 'Available', status: 'False', reason: 'MissingEndpoints' }]
   const remote = { ...service({ service: { name: 's', namespace: 'n' } }), status: { conditions } }
-  const row = tryRow(APIService, remote)
+  const row = tryRow(apiServiceResource, remote)
   assert.deepEqual([row['Service'], row['Available']], ['n/s', 'False (MissingEndpoints)'])
-  assert.deepEqual([tryRow(APIService, service())['Service'], tryRow(APIService, service())['Available']], ['Local', 'Unknown'])
+  assert.deepEqual(
+    [tryRow(apiServiceResource, service())['Service'], tryRow(apiServiceResource, service())['Available']],
+    ['Local', 'Unknown'],
+  )
 })

@@ -1,7 +1,7 @@
-import { APIService } from '#api/apiregistration/v1/api-service.ts'
+import { apiServiceResource } from '#api/apiregistration/v1/api-service.ts'
 import { legacyVersion } from '#api/meta/legacy-version.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 
 export const apiregistrationV1beta1: readonly ResourceDefinition[] = [
-  legacyVersion(APIService, { version: 'v1beta1', deprecated: { deprecatedIn: '1.19', removedIn: '1.22' } }),
+  legacyVersion(apiServiceResource, { version: 'v1beta1', deprecated: { deprecatedIn: '1.19', removedIn: '1.22' } }),
 ]

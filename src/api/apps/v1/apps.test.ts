@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ControllerRevision } from '#api/apps/v1/controller-revision.ts'
-import { DaemonSet } from '#api/apps/v1/daemon-set.ts'
-import { Deployment } from '#api/apps/v1/deployment.ts'
-import { ReplicaSet } from '#api/apps/v1/replica-set.ts'
-import { StatefulSet } from '#api/apps/v1/stateful-set.ts'
+import { controllerRevisionResource } from '#api/apps/v1/controller-revision.ts'
+import { daemonSetResource } from '#api/apps/v1/daemon-set.ts'
+import { deploymentResource } from '#api/apps/v1/deployment.ts'
+import { replicaSetResource } from '#api/apps/v1/replica-set.ts'
+import { statefulSetResource } from '#api/apps/v1/stateful-set.ts'
 import type {
   V1ControllerRevision,
   V1DaemonSet,
@@ -91,35 +91,35 @@ test('deployments are judged in the words clients know', () => {
       ],
     ],
   ]
-  for (const [name, spec, errors] of cases) assert.deepEqual(tryCreate(Deployment, deployment(spec)).errors, errors, name)
+  for (const [name, spec, errors] of cases) assert.deepEqual(tryCreate(deploymentResource, deployment(spec)).errors, errors, name)
 })
 
 test('a deployment gets a rolling update of a quarter of its pods', () => {
-  const { spec } = tryCreate(Deployment, deployment()).object
+  const { spec } = tryCreate(deploymentResource, deployment()).object
   assert.deepEqual(spec.strategy, { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '25%', maxSurge: '25%' } })
   assert.deepEqual([spec.replicas, spec.revisionHistoryLimit, spec.progressDeadlineSeconds], [1, 10, 600])
 })
 
 test('a deployment whose name has a dot is warned of', () => {
-  const { warnings } = tryCreate(Deployment, { ...deployment(), metadata: { ...metadata, name: 'a.b' } })
+  const { warnings } = tryCreate(deploymentResource, { ...deployment(), metadata: { ...metadata, name: 'a.b' } })
   assert.deepEqual(warnings, [
     'metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]',
   ])
 })
 
 test('the selector of a deployment never changes', () => {
-  const prev = stored(tryCreate(Deployment, deployment()))
+  const prev = stored(tryCreate(deploymentResource, deployment()))
   const next = deployment({
     selector: { matchLabels: { app: 'a', x: 'y' } },
     template: { ...template, metadata: { labels: { app: 'a', x: 'y' } } },
   })
-  assert.deepEqual(tryUpdate(Deployment, prev, next).errors, [
+  assert.deepEqual(tryUpdate(deploymentResource, prev, next).errors, [
     'spec.selector: Invalid value: {"matchLabels":{"app":"a","x":"y"}}: field is immutable',
   ])
 })
 
 test('annotations count as changes of a deployment, because replica sets copy them', () => {
-  const { generation } = Deployment
+  const { generation } = deploymentResource
   assert.ok(typeof generation === 'function')
   const annotated = { ...deployment(), metadata: { ...metadata, annotations: { a: 'b' } } }
   assert.equal(generation(annotated, deployment()), true)
@@ -127,9 +127,9 @@ test('annotations count as changes of a deployment, because replica sets copy th
 })
 
 test('a write to the status of a deployment changes nothing else, and must be plausible', () => {
-  const prev = { ...stored(tryCreate(Deployment, deployment())), status: { collisionCount: 2 } }
+  const prev = { ...stored(tryCreate(deploymentResource, deployment())), status: { collisionCount: 2 } }
   const write = (status: V1DeploymentStatus) =>
-    tryUpdate(Deployment, prev, { ...deployment({ replicas: 7 }), status }, { subresource: 'status', isEnabled: () => true })
+    tryUpdate(deploymentResource, prev, { ...deployment({ replicas: 7 }), status }, { subresource: 'status', isEnabled: () => true })
   assert.equal(write({ replicas: 3, collisionCount: 2 }).object.spec.replicas, 1)
   const cases: [V1DeploymentStatus, string[]][] = [
     [{ replicas: 3, readyReplicas: 2, availableReplicas: 2, collisionCount: 2 }, []],
@@ -149,7 +149,7 @@ test('a write to the status of a deployment changes nothing else, and must be pl
 })
 
 test('scale reads and writes the number of replicas', () => {
-  for (const { subresources } of [Deployment, ReplicaSet, StatefulSet]) {
+  for (const { subresources } of [deploymentResource, replicaSetResource, statefulSetResource]) {
     const scale = subresources?.scale
     assert.ok(scale)
     const object = { metadata, spec: { selector, template, replicas: 3 }, status: { replicas: 2 } }
@@ -161,8 +161,8 @@ test('scale reads and writes the number of replicas', () => {
 
 test('replica sets are judged as deployments are', () => {
   const replicaSet = (spec: object): V1ReplicaSet => ({ metadata, spec: { selector, template, ...spec } })
-  assert.deepEqual(tryCreate(ReplicaSet, replicaSet({})).errors, [])
-  assert.deepEqual(tryCreate(ReplicaSet, replicaSet({ selector: {}, replicas: -2, minReadySeconds: -1 })).errors, [
+  assert.deepEqual(tryCreate(replicaSetResource, replicaSet({})).errors, [])
+  assert.deepEqual(tryCreate(replicaSetResource, replicaSet({ selector: {}, replicas: -2, minReadySeconds: -1 })).errors, [
     'spec.replicas: Invalid value: -2: must be greater than or equal to 0',
     'spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0',
     'spec.selector: Invalid value: {}: empty selector is invalid for deployment',
@@ -218,12 +218,12 @@ test('stateful sets are judged in the words clients know', () => {
       ],
     ],
   ]
-  for (const [name, spec, errors] of cases) assert.deepEqual(tryCreate(StatefulSet, statefulSet(spec)).errors, errors, name)
+  for (const [name, spec, errors] of cases) assert.deepEqual(tryCreate(statefulSetResource, statefulSet(spec)).errors, errors, name)
 })
 
 test('claims in a stateful set are of their kind, and pending', () => {
   const [claim] =
-    tryCreate(StatefulSet, statefulSet({ volumeClaimTemplates: [{ metadata: { name: 'd' }, spec: {} }] })).object.spec
+    tryCreate(statefulSetResource, statefulSet({ volumeClaimTemplates: [{ metadata: { name: 'd' }, spec: {} }] })).object.spec
       .volumeClaimTemplates ?? []
   assert.deepEqual(
     [claim?.apiVersion, claim?.kind, claim?.spec?.volumeMode, claim?.status?.phase],
@@ -233,14 +233,14 @@ test('claims in a stateful set are of their kind, and pending', () => {
 
 test('maxUnavailable of a stateful set is there with its gate only', () => {
   const given = statefulSet({ updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 2 } } })
-  assert.deepEqual(tryCreate(StatefulSet, given).object.spec.updateStrategy?.rollingUpdate, { partition: 0 })
+  assert.deepEqual(tryCreate(statefulSetResource, given).object.spec.updateStrategy?.rollingUpdate, { partition: 0 })
   const on = { isEnabled: () => true }
-  assert.deepEqual(tryCreate(StatefulSet, given, on).object.spec.updateStrategy?.rollingUpdate, { partition: 0, maxUnavailable: 2 })
-  assert.equal(tryCreate(StatefulSet, statefulSet(), on).object.spec.updateStrategy?.rollingUpdate?.maxUnavailable, 1)
+  assert.deepEqual(tryCreate(statefulSetResource, given, on).object.spec.updateStrategy?.rollingUpdate, { partition: 0, maxUnavailable: 2 })
+  assert.equal(tryCreate(statefulSetResource, statefulSet(), on).object.spec.updateStrategy?.rollingUpdate?.maxUnavailable, 1)
 })
 
 test('little of a stateful set may change', () => {
-  const prev = stored(tryCreate(StatefulSet, statefulSet({ serviceName: 's' })))
+  const prev = stored(tryCreate(statefulSetResource, statefulSet({ serviceName: 's' })))
   const forbidden =
     "spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
   const cases: [Partial<V1StatefulSetSpec>, string[]][] = [
@@ -248,17 +248,17 @@ test('little of a stateful set may change', () => {
     [{ serviceName: 't' }, [forbidden]],
     [{ serviceName: 's', podManagementPolicy: 'Parallel' }, [forbidden]],
   ]
-  for (const [spec, errors] of cases) assert.deepEqual(tryUpdate(StatefulSet, prev, statefulSet(spec)).errors, errors)
+  for (const [spec, errors] of cases) assert.deepEqual(tryUpdate(statefulSetResource, prev, statefulSet(spec)).errors, errors)
 })
 
 test('a stateful set is judged by its status', () => {
   const status: V1StatefulSetStatus = { replicas: 1, readyReplicas: 0, availableReplicas: 1 }
-  const { errors } = tryUpdate(StatefulSet, statefulSet(), { ...statefulSet(), status }, { subresource: 'status' })
+  const { errors } = tryUpdate(statefulSetResource, statefulSet(), { ...statefulSet(), status }, { subresource: 'status' })
   assert.deepEqual(errors, ['status.availableReplicas: Invalid value: 1: cannot be greater than status.readyReplicas'])
 })
 
 test('a negative history of a stateful set is warned of', () => {
-  assert.deepEqual(tryCreate(StatefulSet, statefulSet({ revisionHistoryLimit: -1 })).warnings, [
+  assert.deepEqual(tryCreate(statefulSetResource, statefulSet({ revisionHistoryLimit: -1 })).warnings, [
     'spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended',
   ])
 })
@@ -285,18 +285,18 @@ test('daemon sets are judged in the words clients know', () => {
     ],
     ['a selector of nothing', { selector: {} }, ['spec.selector: Invalid value: {}: empty selector is invalid for daemonset']],
   ]
-  for (const [name, spec, errors] of cases) assert.deepEqual(tryCreate(DaemonSet, daemonSet(spec)).errors, errors, name)
+  for (const [name, spec, errors] of cases) assert.deepEqual(tryCreate(daemonSetResource, daemonSet(spec)).errors, errors, name)
 })
 
 test('a daemon set counts versions of its template, whatever a writer says', () => {
   const name = 'deprecated.daemonset.template.generation'
-  const prev = stored(tryCreate(DaemonSet, daemonSet()))
+  const prev = stored(tryCreate(daemonSetResource, daemonSet()))
   assert.equal(prev.metadata.annotations?.[name], '1')
   const lying = { ...daemonSet({ minReadySeconds: 1 }), metadata: { ...metadata, annotations: { [name]: '9' } } }
-  assert.equal(tryUpdate(DaemonSet, prev, lying).object.metadata.annotations?.[name], '1')
+  assert.equal(tryUpdate(daemonSetResource, prev, lying).object.metadata.annotations?.[name], '1')
   const changed = daemonSet({ template: { ...template, spec: { containers: [{ name: 'c', image: 'other' }] } } })
-  assert.equal(tryUpdate(DaemonSet, prev, changed).object.metadata.annotations?.[name], '2')
-  assert.equal(tryUpdate(DaemonSet, prev, daemonSet(), { subresource: 'status' }).object.metadata.annotations?.[name], '1')
+  assert.equal(tryUpdate(daemonSetResource, prev, changed).object.metadata.annotations?.[name], '2')
+  assert.equal(tryUpdate(daemonSetResource, prev, daemonSet(), { subresource: 'status' }).object.metadata.annotations?.[name], '1')
 })
 
 test('a revision holds an object, for ever', () => {
@@ -306,8 +306,8 @@ test('a revision holds an object, for ever', () => {
     [undefined, ['data: Required value: data is mandatory']],
     [[1], ['data: Required value: data must be a valid JSON object']],
   ]
-  for (const [data, errors] of cases) assert.deepEqual(tryCreate(ControllerRevision, revision(data)).errors, errors)
-  assert.deepEqual(tryUpdate(ControllerRevision, revision({ a: 'b' }), { ...revision({ a: 'c' }), revision: -1 }).errors, [
+  for (const [data, errors] of cases) assert.deepEqual(tryCreate(controllerRevisionResource, revision(data)).errors, errors)
+  assert.deepEqual(tryUpdate(controllerRevisionResource, revision({ a: 'b' }), { ...revision({ a: 'c' }), revision: -1 }).errors, [
     'revision: Invalid value: -1: must be greater than or equal to 0',
     'data: Invalid value: {"a":"c"}: field is immutable',
   ])
@@ -315,7 +315,7 @@ test('a revision holds an object, for ever', () => {
 
 test('rows of workloads tell how far they are', () => {
   const object = { ...deployment({ replicas: 3 }), status: { readyReplicas: 1, updatedReplicas: 2, availableReplicas: 1 } }
-  assert.deepEqual(tryRow(Deployment, object), {
+  assert.deepEqual(tryRow(deploymentResource, object), {
     Name: 'a',
     Ready: '1/3',
     'Up-to-date': 2,
@@ -329,5 +329,5 @@ test('rows of workloads tell how far they are', () => {
     metadata: { ...metadata, ownerReferences: [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd', uid: 'u', controller: true }] },
     revision: 2,
   }
-  assert.equal(tryRow(ControllerRevision, owned)['Controller'], 'daemonset.apps/d')
+  assert.equal(tryRow(controllerRevisionResource, owned)['Controller'], 'daemonset.apps/d')
 })

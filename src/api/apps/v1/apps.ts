@@ -1,8 +1,14 @@
-import { ControllerRevision } from '#api/apps/v1/controller-revision.ts'
-import { DaemonSet } from '#api/apps/v1/daemon-set.ts'
-import { Deployment } from '#api/apps/v1/deployment.ts'
-import { ReplicaSet } from '#api/apps/v1/replica-set.ts'
-import { StatefulSet } from '#api/apps/v1/stateful-set.ts'
+import { controllerRevisionResource } from '#api/apps/v1/controller-revision.ts'
+import { daemonSetResource } from '#api/apps/v1/daemon-set.ts'
+import { deploymentResource } from '#api/apps/v1/deployment.ts'
+import { replicaSetResource } from '#api/apps/v1/replica-set.ts'
+import { statefulSetResource } from '#api/apps/v1/stateful-set.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 
-export const appsV1: readonly ResourceDefinition[] = [ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet]
+export const appsV1: readonly ResourceDefinition[] = [
+  controllerRevisionResource,
+  daemonSetResource,
+  deploymentResource,
+  replicaSetResource,
+  statefulSetResource,
+]

@@ -1,4 +1,4 @@
-import type { V1ControllerRevision } from '#api/apps/v1/types.gen.ts'
+import { ControllerRevision } from '#api/apps/v1/kinds.gen.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { nonNegative } from '#api/meta/formats.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
@@ -7,13 +7,7 @@ import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
 import { defineResource } from '#api/resource.ts'
 
-export const ControllerRevision = defineResource<V1ControllerRevision>({
-  group: 'apps',
-  version: 'v1',
-  kind: 'ControllerRevision',
-  plural: 'controllerrevisions',
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.apps.v1.ControllerRevision',
+export const controllerRevisionResource = defineResource(ControllerRevision, {
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
   generation: false,

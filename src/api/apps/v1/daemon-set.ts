@@ -1,4 +1,5 @@
 import { intOrPercentValue, mustBePositiveIntOrPercent, mustNotExceed100Percent } from '#api/apps/v1/int-or-percent.ts'
+import { DaemonSet } from '#api/apps/v1/kinds.gen.ts'
 import type {
   V1DaemonSet,
   V1DaemonSetSpec,
@@ -27,15 +28,7 @@ import { defineResource } from '#api/resource.ts'
 /** Counts versions of the template. A field of old API versions; in this one an annotation that only the server writes. */
 export const templateGenerationAnnotation = 'deprecated.daemonset.template.generation'
 
-export const DaemonSet = defineResource<V1DaemonSet>({
-  group: 'apps',
-  version: 'v1',
-  kind: 'DaemonSet',
-  plural: 'daemonsets',
-  shortNames: ['ds'],
-  categories: ['all'],
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.apps.v1.DaemonSet',
+export const daemonSetResource = defineResource(DaemonSet, {
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
   resetFields: ['status'],

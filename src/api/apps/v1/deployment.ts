@@ -1,11 +1,6 @@
 import { intOrPercentValue, mustBePositiveIntOrPercent, mustNotExceed100Percent } from '#api/apps/v1/int-or-percent.ts'
-import type {
-  V1Deployment,
-  V1DeploymentSpec,
-  V1DeploymentStatus,
-  V1DeploymentStrategy,
-  V1RollingUpdateDeployment,
-} from '#api/apps/v1/types.gen.ts'
+import { Deployment } from '#api/apps/v1/kinds.gen.ts'
+import type { V1DeploymentSpec, V1DeploymentStatus, V1DeploymentStrategy, V1RollingUpdateDeployment } from '#api/apps/v1/types.gen.ts'
 import { containersColumn, imagesColumn, selectorColumn } from '#api/apps/v1/workload-columns.ts'
 import { mustNotBeDecremented, mustNotExceedReplicas } from '#api/apps/v1/workload-status.ts'
 import { selectorText, validateReplicatedTemplate, warningsForPodNames } from '#api/apps/v1/workload-template.ts'
@@ -27,15 +22,7 @@ const rollbackAnnotation = 'deprecated.deployment.rollback.to'
 /** The versions from before selectors were final. */
 const selectorMayChange = ['extensions/v1beta1', 'apps/v1beta1']
 
-export const Deployment = defineResource<V1Deployment>({
-  group: 'apps',
-  version: 'v1',
-  kind: 'Deployment',
-  plural: 'deployments',
-  shortNames: ['deploy'],
-  categories: ['all'],
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.apps.v1.Deployment',
+export const deploymentResource = defineResource(Deployment, {
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
   resetFields: ['status'],

@@ -1,3 +1,4 @@
+import { ReplicaSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1ReplicaSet, V1ReplicaSetSpec, V1ReplicaSetStatus } from '#api/apps/v1/types.gen.ts'
 import { containersColumn, imagesColumn, selectorColumn } from '#api/apps/v1/workload-columns.ts'
 import { mustNotExceedReplicas } from '#api/apps/v1/workload-status.ts'
@@ -14,15 +15,7 @@ import { mustNotChange } from '#api/meta/immutable.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { defineResource } from '#api/resource.ts'
 
-export const ReplicaSet = defineResource<V1ReplicaSet>({
-  group: 'apps',
-  version: 'v1',
-  kind: 'ReplicaSet',
-  plural: 'replicasets',
-  shortNames: ['rs'],
-  categories: ['all'],
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.apps.v1.ReplicaSet',
+export const replicaSetResource = defineResource(ReplicaSet, {
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
   resetFields: ['status'],

@@ -1,4 +1,5 @@
 import { intOrPercentValue, mustBePositiveIntOrPercent, mustNotExceed100Percent } from '#api/apps/v1/int-or-percent.ts'
+import { StatefulSet } from '#api/apps/v1/kinds.gen.ts'
 import type {
   V1RollingUpdateStatefulSetStrategy,
   V1StatefulSet,
@@ -30,15 +31,7 @@ import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
 
-export const StatefulSet = defineResource<V1StatefulSet>({
-  group: 'apps',
-  version: 'v1',
-  kind: 'StatefulSet',
-  plural: 'statefulsets',
-  shortNames: ['sts'],
-  categories: ['all'],
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.apps.v1.StatefulSet',
+export const statefulSetResource = defineResource(StatefulSet, {
   nameRule: nameIsDns1123Label,
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',

@@ -1,4 +1,4 @@
-import { PetSet } from '#api/apps/v1alpha1/pet-set.ts'
+import { petSetResource } from '#api/apps/v1alpha1/pet-set.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 
-export const appsV1alpha1: readonly ResourceDefinition[] = [PetSet]
+export const appsV1alpha1: readonly ResourceDefinition[] = [petSetResource]

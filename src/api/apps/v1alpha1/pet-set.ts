@@ -1,4 +1,4 @@
-import { StatefulSet } from '#api/apps/v1/stateful-set.ts'
+import { statefulSetResource } from '#api/apps/v1/stateful-set.ts'
 import type { V1StatefulSet } from '#api/apps/v1/types.gen.ts'
 import { defaultStatefulSet } from '#api/apps/v1beta1/stateful-set.ts'
 import type { V1beta1StatefulSet } from '#api/apps/v1beta1/types.gen.ts'
@@ -19,7 +19,7 @@ PetSetStatus like apps.v1beta1.StatefulSetStatus
 })
 
 /** What stateful sets were called at first. */
-export const PetSet = legacyVersion<V1beta1StatefulSet, V1StatefulSet>(StatefulSet, {
+export const petSetResource = legacyVersion<V1beta1StatefulSet, V1StatefulSet>(statefulSetResource, {
   version: 'v1alpha1',
   kind: 'PetSet',
   plural: 'petsets',

@@ -1,11 +1,11 @@
-import { Deployment as DeploymentV1 } from '#api/apps/v1/deployment.ts'
+import { deploymentResource as deploymentV1 } from '#api/apps/v1/deployment.ts'
 import type { V1Deployment } from '#api/apps/v1/types.gen.ts'
 import { rollbackFromAnnotation, rollbackToAnnotation } from '#api/apps/v1beta1/convert-rollback.ts'
 import { defaultFromTemplateLabels } from '#api/apps/v1beta1/template-labels.ts'
 import type { V1beta1Deployment } from '#api/apps/v1beta1/types.gen.ts'
 import { legacyVersion } from '#api/meta/legacy-version.ts'
 
-export const Deployment = legacyVersion<V1beta1Deployment, V1Deployment>(DeploymentV1, {
+export const deploymentResource = legacyVersion<V1beta1Deployment, V1Deployment>(deploymentV1, {
   version: 'v1beta1',
   deprecated: { deprecatedIn: '1.8', removedIn: '1.16' },
   defaultPropagation: 'Orphan',

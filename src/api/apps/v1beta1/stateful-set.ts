@@ -1,10 +1,10 @@
-import { StatefulSet as StatefulSetV1 } from '#api/apps/v1/stateful-set.ts'
+import { statefulSetResource as statefulSetV1 } from '#api/apps/v1/stateful-set.ts'
 import type { V1StatefulSet } from '#api/apps/v1/types.gen.ts'
 import { defaultFromTemplateLabels } from '#api/apps/v1beta1/template-labels.ts'
 import type { V1beta1StatefulSet } from '#api/apps/v1beta1/types.gen.ts'
 import { legacyVersion } from '#api/meta/legacy-version.ts'
 
-export const StatefulSet = legacyVersion<V1beta1StatefulSet, V1StatefulSet>(StatefulSetV1, {
+export const statefulSetResource = legacyVersion<V1beta1StatefulSet, V1StatefulSet>(statefulSetV1, {
   version: 'v1beta1',
   deprecated: { deprecatedIn: '1.8', removedIn: '1.16' },
   defaultPropagation: 'Orphan',

@@ -1,8 +1,8 @@
-import { ControllerRevision } from '#api/apps/v1/controller-revision.ts'
-import { DaemonSet } from '#api/apps/v1/daemon-set.ts'
-import { Deployment } from '#api/apps/v1/deployment.ts'
-import { ReplicaSet } from '#api/apps/v1/replica-set.ts'
-import { StatefulSet } from '#api/apps/v1/stateful-set.ts'
+import { controllerRevisionResource } from '#api/apps/v1/controller-revision.ts'
+import { daemonSetResource } from '#api/apps/v1/daemon-set.ts'
+import { deploymentResource } from '#api/apps/v1/deployment.ts'
+import { replicaSetResource } from '#api/apps/v1/replica-set.ts'
+import { statefulSetResource } from '#api/apps/v1/stateful-set.ts'
 import { legacyVersion } from '#api/meta/legacy-version.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 
@@ -11,9 +11,9 @@ const scaleKind = { group: 'apps', version: 'v1beta2', kind: 'Scale', schema: 'i
 
 /** What became v1, but for what a delete does to dependents when it does not say. */
 export const appsV1beta2: readonly ResourceDefinition[] = [
-  legacyVersion(ControllerRevision, old),
-  legacyVersion(DaemonSet, { ...old, defaultPropagation: 'Orphan' }),
-  legacyVersion(Deployment, { ...old, defaultPropagation: 'Orphan', scaleKind }),
-  legacyVersion(ReplicaSet, { ...old, defaultPropagation: 'Orphan', scaleKind }),
-  legacyVersion(StatefulSet, { ...old, defaultPropagation: 'Orphan', scaleKind }),
+  legacyVersion(controllerRevisionResource, old),
+  legacyVersion(daemonSetResource, { ...old, defaultPropagation: 'Orphan' }),
+  legacyVersion(deploymentResource, { ...old, defaultPropagation: 'Orphan', scaleKind }),
+  legacyVersion(replicaSetResource, { ...old, defaultPropagation: 'Orphan', scaleKind }),
+  legacyVersion(statefulSetResource, { ...old, defaultPropagation: 'Orphan', scaleKind }),
 ]

@@ -1,5 +1,5 @@
-import { SelfSubjectReview } from '#api/authentication/v1/self-subject-review.ts'
-import { TokenReview } from '#api/authentication/v1/token-review.ts'
+import { selfSubjectReviewResource } from '#api/authentication/v1/self-subject-review.ts'
+import { tokenReviewResource } from '#api/authentication/v1/token-review.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 
-export const authenticationV1: readonly ResourceDefinition[] = [SelfSubjectReview, TokenReview]
+export const authenticationV1: readonly ResourceDefinition[] = [selfSubjectReviewResource, tokenReviewResource]

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultTokenRequest, validateTokenRequest } from '#api/authentication/v1/token-request.ts'
-import { LocalSubjectAccessReview } from '#api/authorization/v1/local-subject-access-review.ts'
-import { SelfSubjectAccessReview } from '#api/authorization/v1/self-subject-access-review.ts'
-import { SubjectAccessReview } from '#api/authorization/v1/subject-access-review.ts'
+import { localSubjectAccessReviewResource } from '#api/authorization/v1/local-subject-access-review.ts'
+import { selfSubjectAccessReviewResource } from '#api/authorization/v1/self-subject-access-review.ts'
+import { subjectAccessReviewResource } from '#api/authorization/v1/subject-access-review.ts'
 import type { V1SelfSubjectAccessReviewSpec, V1SubjectAccessReviewSpec } from '#api/authorization/v1/types.gen.ts'
 import { Check } from '#api/meta/check.ts'
 import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
@@ -41,12 +41,12 @@ test('a review asks about a resource or about a path', () => {
       ],
     ],
   ]
-  for (const [spec, errors] of cases) assert.deepEqual(errorsOf(SelfSubjectAccessReview, of(spec)), errors)
-  assert.deepEqual(errorsOf(SelfSubjectAccessReview, of({ resourceAttributes }, { name: 'x' })), [
+  for (const [spec, errors] of cases) assert.deepEqual(errorsOf(selfSubjectAccessReviewResource, of(spec)), errors)
+  assert.deepEqual(errorsOf(selfSubjectAccessReviewResource, of({ resourceAttributes }, { name: 'x' })), [
     'metadata: Invalid value: {"name":"x"}: must be empty',
   ])
   assert.deepEqual(
-    errorsOf(SelfSubjectAccessReview, of({ resourceAttributes: { ...resourceAttributes, labelSelector: selector } }), false),
+    errorsOf(selfSubjectAccessReviewResource, of({ resourceAttributes: { ...resourceAttributes, labelSelector: selector } }), false),
     [],
   )
 })
@@ -54,14 +54,14 @@ test('a review asks about a resource or about a path', () => {
 test('a review about others names somebody', () => {
   const of = (spec: V1SubjectAccessReviewSpec, metadata: V1ObjectMeta = {}) => ({ metadata, spec })
   const nobody = 'spec.user: Invalid value: "": at least one of user or group must be specified'
-  assert.deepEqual(errorsOf(SubjectAccessReview, of({ resourceAttributes })), [nobody])
-  assert.deepEqual(errorsOf(SubjectAccessReview, of({ resourceAttributes, groups: ['g'] })), [])
-  assert.deepEqual(errorsOf(LocalSubjectAccessReview, of({ resourceAttributes, user: 'u' }, { namespace: 'n' })), [])
-  assert.deepEqual(errorsOf(LocalSubjectAccessReview, of({ resourceAttributes, user: 'u' }, { namespace: 'm', name: 'x' })), [
+  assert.deepEqual(errorsOf(subjectAccessReviewResource, of({ resourceAttributes })), [nobody])
+  assert.deepEqual(errorsOf(subjectAccessReviewResource, of({ resourceAttributes, groups: ['g'] })), [])
+  assert.deepEqual(errorsOf(localSubjectAccessReviewResource, of({ resourceAttributes, user: 'u' }, { namespace: 'n' })), [])
+  assert.deepEqual(errorsOf(localSubjectAccessReviewResource, of({ resourceAttributes, user: 'u' }, { namespace: 'm', name: 'x' })), [
     'metadata: Invalid value: {"namespace":"m","name":"x"}: must be empty except for namespace',
     'spec.resourceAttributes.namespace: Invalid value: "n": must match metadata.namespace',
   ])
-  assert.deepEqual(errorsOf(LocalSubjectAccessReview, of({ nonResourceAttributes, user: 'u' }, { namespace: 'm' })), [
+  assert.deepEqual(errorsOf(localSubjectAccessReviewResource, of({ nonResourceAttributes, user: 'u' }, { namespace: 'm' })), [
     'spec.nonResourceAttributes: Invalid value: {"Path":"/","Verb":"get"}: disallowed on this kind of request',
   ])
 })

@@ -1,17 +1,9 @@
 import { dropDisabledSelectors, shownPath, validateAccess, validateNoMeta } from '#api/authorization/v1/access-review.ts'
-import type { V1LocalSubjectAccessReview } from '#api/authorization/v1/types.gen.ts'
+import { LocalSubjectAccessReview } from '#api/authorization/v1/kinds.gen.ts'
 import { defineResource } from '#api/resource.ts'
 
 /** Asks whether somebody may do something in one namespace: who may ask need only have a right there. */
-export const LocalSubjectAccessReview = defineResource<V1LocalSubjectAccessReview>({
-  group: 'authorization.k8s.io',
-  version: 'v1',
-  kind: 'LocalSubjectAccessReview',
-  plural: 'localsubjectaccessreviews',
-  scope: 'Namespaced',
-  verbs: ['create'],
-  schema: 'io.k8s.api.authorization.v1.LocalSubjectAccessReview',
-
+export const localSubjectAccessReviewResource = defineResource(LocalSubjectAccessReview, {
   prepareForCreate: ({ spec }, context) => dropDisabledSelectors(spec, context),
   validate({ metadata, spec }, check) {
     validateAccess(spec ?? {}, check.at('spec'), spec ?? {})

@@ -1,7 +1,7 @@
-import { LocalSubjectAccessReview } from '#api/authorization/v1/local-subject-access-review.ts'
-import { SelfSubjectAccessReview } from '#api/authorization/v1/self-subject-access-review.ts'
-import { SelfSubjectRulesReview } from '#api/authorization/v1/self-subject-rules-review.ts'
-import { SubjectAccessReview } from '#api/authorization/v1/subject-access-review.ts'
+import { localSubjectAccessReviewResource } from '#api/authorization/v1/local-subject-access-review.ts'
+import { selfSubjectAccessReviewResource } from '#api/authorization/v1/self-subject-access-review.ts'
+import { selfSubjectRulesReviewResource } from '#api/authorization/v1/self-subject-rules-review.ts'
+import { subjectAccessReviewResource } from '#api/authorization/v1/subject-access-review.ts'
 import type { V1SubjectAccessReview } from '#api/authorization/v1/types.gen.ts'
 import type { V1beta1SubjectAccessReview } from '#api/authorization/v1beta1/types.gen.ts'
 import { type LegacyVersion, legacyVersion } from '#api/meta/legacy-version.ts'
@@ -23,8 +23,8 @@ const ofSubject: LegacyVersion<V1beta1SubjectAccessReview, V1SubjectAccessReview
 }
 
 export const authorizationV1beta1: readonly ResourceDefinition[] = [
-  legacyVersion(LocalSubjectAccessReview, ofSubject),
-  legacyVersion(SelfSubjectAccessReview, old),
-  legacyVersion(SelfSubjectRulesReview, old),
-  legacyVersion(SubjectAccessReview, ofSubject),
+  legacyVersion(localSubjectAccessReviewResource, ofSubject),
+  legacyVersion(selfSubjectAccessReviewResource, old),
+  legacyVersion(selfSubjectRulesReviewResource, old),
+  legacyVersion(subjectAccessReviewResource, ofSubject),
 ]

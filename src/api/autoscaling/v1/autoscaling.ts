@@ -1,4 +1,4 @@
-import { HorizontalPodAutoscaler } from '#api/autoscaling/v1/horizontal-pod-autoscaler.ts'
+import { horizontalPodAutoscalerResource } from '#api/autoscaling/v1/horizontal-pod-autoscaler.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 
-export const autoscalingV1: readonly ResourceDefinition[] = [HorizontalPodAutoscaler]
+export const autoscalingV1: readonly ResourceDefinition[] = [horizontalPodAutoscalerResource]

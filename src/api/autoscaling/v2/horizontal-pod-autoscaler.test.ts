@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { HorizontalPodAutoscaler } from '#api/autoscaling/v2/horizontal-pod-autoscaler.ts'
+import { horizontalPodAutoscalerResource } from '#api/autoscaling/v2/horizontal-pod-autoscaler.ts'
 import type { V2HorizontalPodAutoscaler, V2HorizontalPodAutoscalerSpec, V2MetricSpec } from '#api/autoscaling/v2/types.gen.ts'
 import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
 
@@ -84,16 +84,18 @@ test('autoscalers are judged in the words clients know', () => {
       ['spec.behavior.scaleUp.policies: Required value: must specify at least one Policy'],
     ],
   ]
-  for (const [name, spec, errors] of cases) assert.deepEqual(tryCreate(HorizontalPodAutoscaler, autoscaler(spec)).errors, errors, name)
+  for (const [name, spec, errors] of cases)
+    assert.deepEqual(tryCreate(horizontalPodAutoscalerResource, autoscaler(spec)).errors, errors, name)
 })
 
 test('who says nothing gets eighty percent of the CPU', () => {
-  const { spec } = tryCreate(HorizontalPodAutoscaler, autoscaler()).object
+  const { spec } = tryCreate(horizontalPodAutoscalerResource, autoscaler()).object
   assert.deepEqual([spec.minReplicas, spec.metrics, spec.behavior], [1, [usage(80)], undefined])
 })
 
 test('a behavior is completed on both sides, once there is one', () => {
-  const { behavior } = tryCreate(HorizontalPodAutoscaler, autoscaler({ behavior: { scaleUp: { selectPolicy: 'Min' } } })).object.spec
+  const { behavior } = tryCreate(horizontalPodAutoscalerResource, autoscaler({ behavior: { scaleUp: { selectPolicy: 'Min' } } })).object
+    .spec
   assert.deepEqual(behavior, {
     scaleUp: {
       selectPolicy: 'Min',
@@ -109,23 +111,23 @@ test('a behavior is completed on both sides, once there is one', () => {
 
 test('a target that was stored without a group may stay', () => {
   const prev = autoscaler({ scaleTargetRef: { kind: 'Deployment', name: 'd' } })
-  assert.deepEqual(tryUpdate(HorizontalPodAutoscaler, prev, autoscaler({ ...prev.spec, maxReplicas: 7 })).errors, [])
+  assert.deepEqual(tryUpdate(horizontalPodAutoscalerResource, prev, autoscaler({ ...prev.spec, maxReplicas: 7 })).errors, [])
 })
 
 test('a tolerance is there with its gate only', () => {
   const given = autoscaler({ behavior: { scaleUp: { tolerance: '50m' } } })
-  assert.equal(tryCreate(HorizontalPodAutoscaler, given).object.spec.behavior?.scaleUp?.tolerance, undefined)
-  assert.equal(tryCreate(HorizontalPodAutoscaler, given, { isEnabled: () => true }).object.spec.behavior?.scaleUp?.tolerance, '50m')
+  assert.equal(tryCreate(horizontalPodAutoscalerResource, given).object.spec.behavior?.scaleUp?.tolerance, undefined)
+  assert.equal(tryCreate(horizontalPodAutoscalerResource, given, { isEnabled: () => true }).object.spec.behavior?.scaleUp?.tolerance, '50m')
 })
 
 test('a row shows two targets and counts the others', () => {
-  const { object } = tryCreate(HorizontalPodAutoscaler, autoscaler({ metrics: [usage(80), pods('10'), pods('11')] }))
+  const { object } = tryCreate(horizontalPodAutoscalerResource, autoscaler({ metrics: [usage(80), pods('10'), pods('11')] }))
   const status = {
     desiredReplicas: 1,
     currentReplicas: 3,
     currentMetrics: [{ type: 'Resource', resource: { name: 'cpu', current: { averageUtilization: 20 } } }],
   }
-  assert.deepEqual(tryRow(HorizontalPodAutoscaler, { ...object, status }), {
+  assert.deepEqual(tryRow(horizontalPodAutoscalerResource, { ...object, status }), {
     Name: 'a',
     Reference: 'Deployment/d',
     Targets: 'cpu: 20%/80%, <unknown>/10 + 1 more...',

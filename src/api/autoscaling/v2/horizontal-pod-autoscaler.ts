@@ -1,3 +1,4 @@
+import { HorizontalPodAutoscaler } from '#api/autoscaling/v2/kinds.gen.ts'
 import { targetsCell } from '#api/autoscaling/v2/targets-cell.ts'
 import type { V2HorizontalPodAutoscaler, V2HorizontalPodAutoscalerSpec, V2HPAScalingRules } from '#api/autoscaling/v2/types.gen.ts'
 import { autoscalerOptions, validateAutoscalerSpec } from '#api/autoscaling/v2/validate-autoscaler.ts'
@@ -20,15 +21,7 @@ export const roundTripAnnotations = {
   scaleUpTolerance: 'autoscaling.alpha.kubernetes.io/scale-up-tolerance',
 }
 
-export const HorizontalPodAutoscaler = defineResource<V2HorizontalPodAutoscaler>({
-  group: 'autoscaling',
-  version: 'v2',
-  kind: 'HorizontalPodAutoscaler',
-  plural: 'horizontalpodautoscalers',
-  shortNames: ['hpa'],
-  categories: ['all'],
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler',
+export const horizontalPodAutoscalerResource = defineResource(HorizontalPodAutoscaler, {
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
   resetFields: ['status'],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1MetricSpec } from '#api/autoscaling/v1/types.gen.ts'
 import type { V2HorizontalPodAutoscaler, V2MetricSpec } from '#api/autoscaling/v2/types.gen.ts'
-import { HorizontalPodAutoscaler, type V2beta1HorizontalPodAutoscaler } from '#api/autoscaling/v2beta1/horizontal-pod-autoscaler.ts'
+import { horizontalPodAutoscalerResource, type V2beta1HorizontalPodAutoscaler } from '#api/autoscaling/v2beta1/horizontal-pod-autoscaler.ts'
 import { tryCreateThrough } from '#api/try-kind.ts'
 
 const scaleTargetRef = { kind: 'Deployment', name: 'd', apiVersion: 'apps/v1' }
@@ -11,7 +11,7 @@ const autoscaler = (metrics: V1MetricSpec[], annotations?: Record<string, string
   spec: { scaleTargetRef, maxReplicas: 3, metrics },
 })
 const create = (given: V2beta1HorizontalPodAutoscaler) =>
-  tryCreateThrough<V2beta1HorizontalPodAutoscaler, V2HorizontalPodAutoscaler>(HorizontalPodAutoscaler, given)
+  tryCreateThrough<V2beta1HorizontalPodAutoscaler, V2HorizontalPodAutoscaler>(horizontalPodAutoscalerResource, given)
 
 test('what is measured and what is wanted stood beside each other', () => {
   const cases: [V1MetricSpec, V2MetricSpec][] = [

@@ -2,7 +2,7 @@ import { behaviorText, parsedBehavior } from '#api/autoscaling/v1/convert-autosc
 import { metricFromV2, metricStatusFromV2, metricStatusToV2, metricToV2 } from '#api/autoscaling/v1/convert-metric.ts'
 import type { V1MetricSpec, V1MetricStatus } from '#api/autoscaling/v1/types.gen.ts'
 import {
-  HorizontalPodAutoscaler as HorizontalPodAutoscalerV2,
+  horizontalPodAutoscalerResource as horizontalPodAutoscalerV2,
   roundTripAnnotations,
 } from '#api/autoscaling/v2/horizontal-pod-autoscaler.ts'
 import type {
@@ -40,29 +40,32 @@ ContainerResourceMetricSource like autoscaling.v1
 `,
 })
 
-export const HorizontalPodAutoscaler = legacyVersion<V2beta1HorizontalPodAutoscaler, V2HorizontalPodAutoscaler>(HorizontalPodAutoscalerV2, {
-  version: 'v2beta1',
-  schema: typeName('HorizontalPodAutoscaler'),
-  deprecated: { deprecatedIn: '1.22', removedIn: '1.25' },
+export const horizontalPodAutoscalerResource = legacyVersion<V2beta1HorizontalPodAutoscaler, V2HorizontalPodAutoscaler>(
+  horizontalPodAutoscalerV2,
+  {
+    version: 'v2beta1',
+    schema: typeName('HorizontalPodAutoscaler'),
+    deprecated: { deprecatedIn: '1.22', removedIn: '1.25' },
 
-  toStored({ spec, status, ...autoscaler }) {
-    autoscaler.metadata ??= {}
-    const behavior = parsedBehavior(takeAnnotation(autoscaler.metadata, roundTripAnnotations.behavior))
-    return {
-      ...autoscaler,
-      spec: { ...spec, ...(spec?.metrics && { metrics: spec.metrics.map(metricToV2) }), ...(behavior && { behavior }) },
-      ...(status && { status: { ...status, ...withMetrics(status.currentMetrics, metricStatusToV2) } }),
-    } as V2HorizontalPodAutoscaler
+    toStored({ spec, status, ...autoscaler }) {
+      autoscaler.metadata ??= {}
+      const behavior = parsedBehavior(takeAnnotation(autoscaler.metadata, roundTripAnnotations.behavior))
+      return {
+        ...autoscaler,
+        spec: { ...spec, ...(spec?.metrics && { metrics: spec.metrics.map(metricToV2) }), ...(behavior && { behavior }) },
+        ...(status && { status: { ...status, ...withMetrics(status.currentMetrics, metricStatusToV2) } }),
+      } as V2HorizontalPodAutoscaler
+    },
+    fromStored({ spec: { behavior, ...spec }, status, ...autoscaler }) {
+      setAnnotation(autoscaler.metadata, roundTripAnnotations.behavior, behavior && behaviorText(behavior))
+      return {
+        ...autoscaler,
+        spec: { ...spec, ...(spec.metrics && { metrics: spec.metrics.map(metricFromV2) }) },
+        ...(status && { status: { ...status, ...withMetrics(status.currentMetrics, metricStatusFromV2) } }),
+      } as V2beta1HorizontalPodAutoscaler
+    },
   },
-  fromStored({ spec: { behavior, ...spec }, status, ...autoscaler }) {
-    setAnnotation(autoscaler.metadata, roundTripAnnotations.behavior, behavior && behaviorText(behavior))
-    return {
-      ...autoscaler,
-      spec: { ...spec, ...(spec.metrics && { metrics: spec.metrics.map(metricFromV2) }) },
-      ...(status && { status: { ...status, ...withMetrics(status.currentMetrics, metricStatusFromV2) } }),
-    } as V2beta1HorizontalPodAutoscaler
-  },
-})
+)
 
 function withMetrics<From, To>(metrics: From[] | null | undefined, converted: (metric: From) => To): { currentMetrics?: To[] } {
   return metrics == null ? {} : { currentMetrics: metrics.map(converted) }

@@ -1,4 +1,4 @@
-import { HorizontalPodAutoscaler as HorizontalPodAutoscalerV2 } from '#api/autoscaling/v2/horizontal-pod-autoscaler.ts'
+import { horizontalPodAutoscalerResource as horizontalPodAutoscalerV2 } from '#api/autoscaling/v2/horizontal-pod-autoscaler.ts'
 import { legacyVersion } from '#api/meta/legacy-version.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 import { writeTypes } from '#api/schema/written-types.ts'
@@ -22,7 +22,7 @@ ContainerResourceMetricStatus,ExternalMetricStatus,ObjectMetricStatus,PodsMetric
 })
 
 export const autoscalingV2beta2: readonly ResourceDefinition[] = [
-  legacyVersion(HorizontalPodAutoscalerV2, {
+  legacyVersion(horizontalPodAutoscalerV2, {
     version: 'v2beta2',
     schema: typeName('HorizontalPodAutoscaler'),
     deprecated: { deprecatedIn: '1.23', removedIn: '1.26' },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CronJob } from '#api/batch/v1/cron-job.ts'
+import { cronJobResource } from '#api/batch/v1/cron-job.ts'
 import type { V1CronJob, V1CronJobSpec, V1JobSpec } from '#api/batch/v1/types.gen.ts'
 import { tryCreate, tryUpdate } from '#api/try-kind.ts'
 
@@ -53,24 +53,24 @@ test('cron jobs are judged in the words clients know', () => {
       ],
     ],
   ]
-  for (const [name, spec, errors] of cases) assert.deepEqual(tryCreate(CronJob, cronJob(spec)).errors, errors, name)
+  for (const [name, spec, errors] of cases) assert.deepEqual(tryCreate(cronJobResource, cronJob(spec)).errors, errors, name)
 })
 
 test('the name of a cron job leaves room for those of its jobs', () => {
-  const named = (length: number) => tryCreate(CronJob, { ...cronJob(), metadata: { ...metadata, name: 'a'.repeat(length) } }).errors
+  const named = (length: number) => tryCreate(cronJobResource, { ...cronJob(), metadata: { ...metadata, name: 'a'.repeat(length) } }).errors
   assert.deepEqual(named(52), [])
   assert.deepEqual(named(53), [`metadata.name: Invalid value: "${'a'.repeat(53)}": must be no more than 52 characters`])
 })
 
 test('a zone that a schedule has may stay, and is warned of', () => {
   const schedule = 'TZ=UTC 0 0 * * *'
-  const prev = tryCreate(CronJob, cronJob({ schedule })).object
-  const { errors, warnings } = tryUpdate(CronJob, prev, cronJob({ schedule, suspend: true }))
+  const prev = tryCreate(cronJobResource, cronJob({ schedule })).object
+  const { errors, warnings } = tryUpdate(cronJobResource, prev, cronJob({ schedule, suspend: true }))
   assert.deepEqual(errors, [])
   assert.deepEqual(warnings, [
     'cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details',
   ])
-  assert.deepEqual(tryUpdate(CronJob, prev, cronJob({ schedule, timeZone: 'Etc/UTC' })).errors, [
+  assert.deepEqual(tryUpdate(cronJobResource, prev, cronJob({ schedule, timeZone: 'Etc/UTC' })).errors, [
     `spec.schedule: Invalid value: "${schedule}": cannot use both timeZone field and TZ or CRON_TZ in schedule`,
   ])
 })

@@ -2,6 +2,7 @@ import { containersColumn, imagesColumn, selectorColumn } from '#api/apps/v1/wor
 import { warningsForPodNames } from '#api/apps/v1/workload-template.ts'
 import { parseCronSchedule } from '#api/batch/v1/cron-schedule.ts'
 import { defaultJobTemplate, jobTemplateWarnings, validateJobTemplate } from '#api/batch/v1/job-spec.ts'
+import { CronJob } from '#api/batch/v1/kinds.gen.ts'
 import { timeZoneError } from '#api/batch/v1/time-zone.ts'
 import type { V1CronJob, V1CronJobSpec, V1JobSpec, V1JobTemplateSpec } from '#api/batch/v1/types.gen.ts'
 import { dropDisabledFields } from '#api/core/v1/pod-spec/drop-disabled.ts'
@@ -19,15 +20,7 @@ import { defineResource } from '#api/resource.ts'
 /** Jobs get eleven characters more than their cron job has. */
 const nameMaxBytes = 52
 
-export const CronJob = defineResource<V1CronJob>({
-  group: 'batch',
-  version: 'v1',
-  kind: 'CronJob',
-  plural: 'cronjobs',
-  shortNames: ['cj'],
-  categories: ['all'],
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.batch.v1.CronJob',
+export const cronJobResource = defineResource(CronJob, {
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
   resetFields: ['status'],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Job } from '#api/batch/v1/job.ts'
+import { jobResource } from '#api/batch/v1/job.ts'
 import type { V1Job, V1JobCondition, V1JobSpec, V1JobStatus } from '#api/batch/v1/types.gen.ts'
 import type { V1PodSpec } from '#api/core/v1/types.gen.ts'
 import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
@@ -10,7 +10,7 @@ const podSpec: V1PodSpec = { restartPolicy: 'Never', containers: [{ name: 'c', i
 const job = (spec: Partial<V1JobSpec> = {}): V1Job => ({ metadata, spec: { template: { spec: podSpec }, ...spec } })
 const on = { isEnabled: () => true }
 const stored = (spec: Partial<V1JobSpec> = {}): V1Job => {
-  const { object, errors } = tryCreate(Job, job(spec), on)
+  const { object, errors } = tryCreate(jobResource, job(spec), on)
   assert.deepEqual(errors, [])
   return object
 }
@@ -27,7 +27,7 @@ test('a job selects the pods that carry its uid, and labels them with its name',
   assert.deepEqual(spec.template.metadata?.labels, labels)
   assert.equal(meta.labels, undefined)
   const object = stored()
-  Job.settle?.(object)
+  jobResource.settle?.(object)
   assert.deepEqual(object.metadata.labels, labels)
 })
 
@@ -142,12 +142,12 @@ test('jobs are judged in the words clients know', () => {
       ],
     ],
   ]
-  for (const [name, spec, errors] of cases) assert.deepEqual(tryCreate(Job, job(spec), on).errors, errors, name)
+  for (const [name, spec, errors] of cases) assert.deepEqual(tryCreate(jobResource, job(spec), on).errors, errors, name)
 })
 
 test('what a job does never changes, how much of it at once does', () => {
   const prev = stored()
-  const change = (spec: Partial<V1JobSpec>) => tryUpdate(Job, prev, { ...prev, spec: { ...prev.spec, ...spec } }, on).errors
+  const change = (spec: Partial<V1JobSpec>) => tryUpdate(jobResource, prev, { ...prev, spec: { ...prev.spec, ...spec } }, on).errors
   assert.deepEqual(change({ parallelism: 5, suspend: true, activeDeadlineSeconds: 9 }), [])
   assert.deepEqual(change({ completions: 2 }), ['spec.completions: Invalid value: 2: field is immutable'])
   assert.deepEqual(change({ managedBy: 'a/b' }), ['spec.managedBy: Invalid value: "a/b": field is immutable'])
@@ -158,7 +158,7 @@ test('what a job does never changes, how much of it at once does', () => {
 test('an indexed job grows and shrinks if both its numbers do', () => {
   const prev = stored({ completionMode: 'Indexed', completions: 3, parallelism: 3 })
   const resize = (completions: number, parallelism: number) =>
-    tryUpdate(Job, prev, { ...prev, spec: { ...prev.spec, completions, parallelism } }, on).errors
+    tryUpdate(jobResource, prev, { ...prev, spec: { ...prev.spec, completions, parallelism } }, on).errors
   assert.deepEqual(resize(5, 5), [])
   assert.deepEqual(resize(5, 3), ['spec.completions: Invalid value: 5: can only be modified in tandem with spec.parallelism'])
 })
@@ -171,11 +171,11 @@ test('a suspended job may still be sent elsewhere, and given more', () => {
     containers: [{ name: 'c', image: 'busybox', resources: { requests: { cpu: '1' } } }],
   }
   const next = { ...prev, spec: { ...prev.spec, template: { ...prev.spec.template, spec: moved } } }
-  assert.deepEqual(tryUpdate(Job, prev, next, on).errors, [])
+  assert.deepEqual(tryUpdate(jobResource, prev, next, on).errors, [])
   const gates = (gate: string) => gate !== 'MutablePodResourcesForSuspendedJobs'
-  assert.equal(tryUpdate(Job, prev, next, { isEnabled: gates }).errors.length, 1)
+  assert.equal(tryUpdate(jobResource, prev, next, { isEnabled: gates }).errors.length, 1)
   const running = { ...prev, status: { active: 1 } }
-  assert.equal(tryUpdate(Job, running, { ...next, status: running.status }, on).errors.length, 1)
+  assert.equal(tryUpdate(jobResource, running, { ...next, status: running.status }, on).errors.length, 1)
 })
 
 const condition = (type: string, status = 'True'): V1JobCondition => ({ type, status })
@@ -259,7 +259,7 @@ test('the status of a job tells one story, and never takes it back', () => {
   const base = stored({ completions: 3 })
   for (const [name, before, status, errors] of cases) {
     assert.deepEqual(
-      tryUpdate(Job, { ...base, status: before }, { ...base, status }, { ...on, subresource: 'status' }).errors,
+      tryUpdate(jobResource, { ...base, status: before }, { ...base, status }, { ...on, subresource: 'status' }).errors,
       errors,
       name,
     )
@@ -268,7 +268,7 @@ test('the status of a job tells one story, and never takes it back', () => {
 
 test('an index is either completed or failed', () => {
   const base = stored({ completionMode: 'Indexed', completions: 9, backoffLimitPerIndex: 1 })
-  const write = (status: V1JobStatus) => tryUpdate(Job, base, { ...base, status }, { ...on, subresource: 'status' }).errors
+  const write = (status: V1JobStatus) => tryUpdate(jobResource, base, { ...base, status }, { ...on, subresource: 'status' }).errors
   assert.deepEqual(write({ completedIndexes: '0-3,5', failedIndexes: '4,6-8' }), [])
   assert.deepEqual(write({ completedIndexes: '0-3,5', failedIndexes: '3-4' }), [
     'status.failedIndexes: Invalid value: "3-4": failedIndexes and completedIndexes overlap at index: 3',
@@ -279,7 +279,8 @@ test('an index is either completed or failed', () => {
 })
 
 test('a row tells how a job is doing', () => {
-  const row = (status: V1JobStatus, spec: Partial<V1JobSpec> = {}) => tryRow(Job, { ...stored(spec), status }, Date.parse(completionTime))
+  const row = (status: V1JobStatus, spec: Partial<V1JobSpec> = {}) =>
+    tryRow(jobResource, { ...stored(spec), status }, Date.parse(completionTime))
   assert.deepEqual([row(done)['Status'], row(done)['Duration'], row({ succeeded: 1 })['Completions']], ['Complete', '60m', '1/1'])
   assert.equal(row({ conditions: [condition('Suspended')] })['Status'], 'Suspended')
   assert.equal(row({}, { parallelism: 4 })['Completions'], '0/1 of 4')

@@ -3,6 +3,7 @@ import { mustSelectTemplate, selectorOf, warningsForPodNames } from '#api/apps/v
 import { defaultJobTemplate, jobTemplateWarnings, validateJobTemplate } from '#api/batch/v1/job-spec.ts'
 import { hasCondition, validateJobStatusUpdate } from '#api/batch/v1/job-status.ts'
 import { validateJobUpdate } from '#api/batch/v1/job-update.ts'
+import { Job } from '#api/batch/v1/kinds.gen.ts'
 import type { V1Job, V1JobSpec, V1JobStatus } from '#api/batch/v1/types.gen.ts'
 import { dropDisabledFields } from '#api/core/v1/pod-spec/drop-disabled.ts'
 import { type PodValidationOptions, podValidationOptions } from '#api/core/v1/pod-spec/validate-pod-template.ts'
@@ -21,14 +22,7 @@ const jobNameLabel = 'batch.kubernetes.io/job-name'
 const oldControllerUidLabel = 'controller-uid'
 const oldJobNameLabel = 'job-name'
 
-export const Job = defineResource<V1Job>({
-  group: 'batch',
-  version: 'v1',
-  kind: 'Job',
-  plural: 'jobs',
-  categories: ['all'],
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.batch.v1.Job',
+export const jobResource = defineResource(Job, {
   allowUnconditionalUpdate: true,
   // Jobs came before garbage collection, and clients that know nothing of it rely on finding the pods afterwards.
   defaultPropagation: 'Orphan',

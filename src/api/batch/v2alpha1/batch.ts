@@ -1,4 +1,4 @@
-import { CronJob as CronJobV1 } from '#api/batch/v1/cron-job.ts'
+import { cronJobResource as cronJobV1 } from '#api/batch/v1/cron-job.ts'
 import { legacyVersion } from '#api/meta/legacy-version.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 import { writeTypes } from '#api/schema/written-types.ts'
@@ -14,7 +14,7 @@ CronJobSpec,CronJobStatus,JobTemplateSpec like batch.v1beta1
 `,
 })
 
-const CronJob = legacyVersion(CronJobV1, {
+const cronJobResource = legacyVersion(cronJobV1, {
   version: 'v2alpha1',
   schema: typeName('CronJob'),
   deprecated: { deprecatedIn: '1.8', removedIn: '1.21' },
@@ -22,7 +22,7 @@ const CronJob = legacyVersion(CronJobV1, {
 })
 
 /** What cron jobs were called at first. */
-const ScheduledJob = legacyVersion(CronJobV1, {
+const scheduledJobResource = legacyVersion(cronJobV1, {
   version: 'v2alpha1',
   kind: 'ScheduledJob',
   plural: 'scheduledjobs',
@@ -33,4 +33,4 @@ const ScheduledJob = legacyVersion(CronJobV1, {
   defaultPropagation: 'Orphan',
 })
 
-export const batchV2alpha1: readonly ResourceDefinition[] = [CronJob, ScheduledJob]
+export const batchV2alpha1: readonly ResourceDefinition[] = [cronJobResource, scheduledJobResource]

@@ -1,3 +1,4 @@
+import { CertificateSigningRequest } from '#api/certificates/v1/kinds.gen.ts'
 import type {
   V1CertificateSigningRequest,
   V1CertificateSigningRequestCondition,
@@ -22,14 +23,7 @@ const signerDescription = [
 ].join('\n')
 
 /** Asks a signer for a certificate. What is asked, and who asks, never changes; approval and issuing have endpoints of their own. */
-export const CertificateSigningRequest = defineResource<V1CertificateSigningRequest>({
-  group: 'certificates.k8s.io',
-  version: 'v1',
-  kind: 'CertificateSigningRequest',
-  plural: 'certificatesigningrequests',
-  shortNames: ['csr'],
-  scope: 'Cluster',
-  schema: 'io.k8s.api.certificates.v1.CertificateSigningRequest',
+export const certificateSigningRequestResource = defineResource(CertificateSigningRequest, {
   nameRule: nameIsPathSegment,
   generation: false,
   rejudgesMetadata: false,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CertificateSigningRequest } from '#api/certificates/v1/certificate-signing-request.ts'
+import { certificateSigningRequestResource } from '#api/certificates/v1/certificate-signing-request.ts'
 import type { V1CertificateSigningRequest } from '#api/certificates/v1/types.gen.ts'
 import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
 
@@ -31,7 +31,7 @@ test('the server says who asks, and nobody asks with a status', () => {
     { status: { conditions: [{ type: 'Approved', status: 'True' }] } },
   )
   const user = { name: 'jane', uid: '7', groups: ['dev'], extra: { scope: ['a'] } }
-  const { object, errors } = tryCreate(CertificateSigningRequest, forged, { user })
+  const { object, errors } = tryCreate(certificateSigningRequestResource, forged, { user })
   assert.deepEqual(errors, [])
   const { username, uid, groups, extra } = object.spec
   assert.deepEqual(
@@ -70,9 +70,9 @@ test('requests are judged in the words clients know', () => {
       ['spec.expirationSeconds: Invalid value: 10: may not specify a duration less than 600 seconds (10 minutes)'],
     ],
   ]
-  for (const [spec, errors] of cases) assert.deepEqual(tryCreate(CertificateSigningRequest, request(spec)).errors, errors)
+  for (const [spec, errors] of cases) assert.deepEqual(tryCreate(certificateSigningRequestResource, request(spec)).errors, errors)
   assert.match(
-    tryCreate(CertificateSigningRequest, request({ usages: ['fly'] })).errors[0] ?? '',
+    tryCreate(certificateSigningRequestResource, request({ usages: ['fly'] })).errors[0] ?? '',
     /^spec\.usages\[0\]: Unsupported value: "fly": supported values: "any", "cert sign"/,
   )
 })
@@ -83,26 +83,26 @@ test('only approval approves, and an approval is final', () => {
   const approved = { type: 'Approved', status: 'True', reason: 'r' }
   const denied = { type: 'Denied', status: 'True' }
 
-  const done = tryUpdate(CertificateSigningRequest, pending, with_(approved), { subresource: 'approval' })
+  const done = tryUpdate(certificateSigningRequestResource, pending, with_(approved), { subresource: 'approval' })
   assert.deepEqual(done.errors, [])
   const [condition] = done.object.status?.conditions ?? []
   assert.deepEqual([condition?.lastUpdateTime, condition?.lastTransitionTime], ['2026-01-02T03:04:05Z', '2026-01-02T03:04:05Z'])
 
-  assert.deepEqual(tryUpdate(CertificateSigningRequest, pending, with_(approved), { subresource: 'status' }).errors, [
+  assert.deepEqual(tryUpdate(certificateSigningRequestResource, pending, with_(approved), { subresource: 'status' }).errors, [
     'status.conditions: Forbidden: updates may not add a condition of type "Approved"',
   ])
-  assert.deepEqual(tryUpdate(CertificateSigningRequest, done.object, with_(), { subresource: 'approval' }).errors, [
+  assert.deepEqual(tryUpdate(certificateSigningRequestResource, done.object, with_(), { subresource: 'approval' }).errors, [
     'status.conditions: Forbidden: updates may not remove a condition of type "Approved"',
   ])
-  assert.deepEqual(tryUpdate(CertificateSigningRequest, pending, with_(approved, denied), { subresource: 'approval' }).errors, [
+  assert.deepEqual(tryUpdate(certificateSigningRequestResource, pending, with_(approved, denied), { subresource: 'approval' }).errors, [
     'status.conditions: Invalid value: "Denied": Approved and Denied conditions are mutually exclusive',
   ])
   assert.deepEqual(
-    tryUpdate(CertificateSigningRequest, pending, with_({ ...approved, status: 'False' }), { subresource: 'approval' }).errors,
+    tryUpdate(certificateSigningRequestResource, pending, with_({ ...approved, status: 'False' }), { subresource: 'approval' }).errors,
     ['status.conditions[0].status: Unsupported value: "False": supported values: "True"'],
   )
   const renamed = { ...pending, spec: { ...pending.spec, usages: ['server auth'] } }
-  assert.deepEqual(tryUpdate(CertificateSigningRequest, pending, renamed).object.spec.usages, ['client auth'])
+  assert.deepEqual(tryUpdate(certificateSigningRequestResource, pending, renamed).object.spec.usages, ['client auth'])
 })
 
 test('a certificate is set once, through the status', () => {
@@ -119,7 +119,7 @@ test('a certificate is set once, through the status', () => {
     [issued('eA=='), certificate, ['status.certificate: Forbidden: updates may not modify existing certificate content']],
   ]
   for (const [prev, text, errors] of cases) {
-    assert.deepEqual(tryUpdate(CertificateSigningRequest, prev, issued(text), { subresource: 'status' }).errors, errors)
+    assert.deepEqual(tryUpdate(certificateSigningRequestResource, prev, issued(text), { subresource: 'status' }).errors, errors)
   }
 })
 
@@ -129,9 +129,9 @@ test('a row tells how far a request has come', () => {
     { type: 'Failed', status: 'True' },
   ]
   const row = tryRow(
-    CertificateSigningRequest,
+    certificateSigningRequestResource,
     request({ expirationSeconds: 3600, username: 'u' }, { status: { conditions, certificate: 'eA==' } }),
   )
   assert.deepEqual([row['Requestor'], row['RequestedDuration'], row['Condition']], ['u', '60m', 'Approved,Failed,Issued'])
-  assert.equal(tryRow(CertificateSigningRequest, request())['Condition'], 'Pending')
+  assert.equal(tryRow(certificateSigningRequestResource, request())['Condition'], 'Pending')
 })

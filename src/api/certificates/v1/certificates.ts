@@ -1,4 +1,4 @@
-import { CertificateSigningRequest } from '#api/certificates/v1/certificate-signing-request.ts'
+import { certificateSigningRequestResource } from '#api/certificates/v1/certificate-signing-request.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 
-export const certificatesV1: readonly ResourceDefinition[] = [CertificateSigningRequest]
+export const certificatesV1: readonly ResourceDefinition[] = [certificateSigningRequestResource]

@@ -1,4 +1,4 @@
-import { ClusterTrustBundle } from '#api/certificates/v1alpha1/cluster-trust-bundle.ts'
+import { clusterTrustBundleResource } from '#api/certificates/v1alpha1/cluster-trust-bundle.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 
-export const certificatesV1alpha1: readonly ResourceDefinition[] = [ClusterTrustBundle]
+export const certificatesV1alpha1: readonly ResourceDefinition[] = [clusterTrustBundleResource]

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CertificateSigningRequest } from '#api/certificates/v1beta1/certificate-signing-request.ts'
+import { certificateSigningRequestResource } from '#api/certificates/v1beta1/certificate-signing-request.ts'
 import type { V1beta1CertificateSigningRequestSpec } from '#api/certificates/v1beta1/types.gen.ts'
 import { tryCreateThrough } from '#api/try-kind.ts'
 
@@ -32,7 +32,7 @@ test('the signer follows from what is asked for', () => {
     [{ request: ofNode, usages: client, signerName: 'example.com/own' }, 'example.com/own'],
   ]
   for (const [spec, signerName] of cases) {
-    const { shown, errors } = tryCreateThrough(CertificateSigningRequest, { metadata: { name: 'a' }, spec })
+    const { shown, errors } = tryCreateThrough(certificateSigningRequestResource, { metadata: { name: 'a' }, spec })
     assert.deepEqual([errors, shown.spec.signerName], [[], signerName])
     assert.deepEqual(shown.spec.usages, spec.usages ?? ['digital signature', 'key encipherment'])
   }
@@ -40,5 +40,5 @@ test('the signer follows from what is asked for', () => {
 
 test('usages were not looked at', () => {
   const spec = { request: ofJane, usages: ['fly', 'fly'] }
-  assert.deepEqual(tryCreateThrough(CertificateSigningRequest, { metadata: { name: 'a' }, spec }).errors, [])
+  assert.deepEqual(tryCreateThrough(certificateSigningRequestResource, { metadata: { name: 'a' }, spec }).errors, [])
 })

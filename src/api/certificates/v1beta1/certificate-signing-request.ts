@@ -1,4 +1,4 @@
-import { CertificateSigningRequest as CertificateSigningRequestV1 } from '#api/certificates/v1/certificate-signing-request.ts'
+import { certificateSigningRequestResource as certificateSigningRequestV1 } from '#api/certificates/v1/certificate-signing-request.ts'
 import { parseSigningRequest } from '#api/certificates/v1/pem-errors.ts'
 import type { V1CertificateSigningRequest } from '#api/certificates/v1/types.gen.ts'
 import type { V1beta1CertificateSigningRequest, V1beta1CertificateSigningRequestSpec } from '#api/certificates/v1beta1/types.gen.ts'
@@ -6,8 +6,8 @@ import { legacyVersion } from '#api/meta/legacy-version.ts'
 import type { CertificateRequest } from '#wire/certificate-request.ts'
 
 /** Who signs could be left to the server, which told it from the request. */
-export const CertificateSigningRequest = legacyVersion<V1beta1CertificateSigningRequest, V1CertificateSigningRequest>(
-  CertificateSigningRequestV1,
+export const certificateSigningRequestResource = legacyVersion<V1beta1CertificateSigningRequest, V1CertificateSigningRequest>(
+  certificateSigningRequestV1,
   {
     version: 'v1beta1',
     deprecated: { deprecatedIn: '1.19', removedIn: '1.22' },

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { test } from 'node:test'
-import { ClusterTrustBundle } from '#api/certificates/v1beta1/cluster-trust-bundle.ts'
-import { PodCertificateRequest } from '#api/certificates/v1beta1/pod-certificate-request.ts'
+import { clusterTrustBundleResource } from '#api/certificates/v1beta1/cluster-trust-bundle.ts'
+import { podCertificateRequestResource } from '#api/certificates/v1beta1/pod-certificate-request.ts'
 import type { V1beta1PodCertificateRequest, V1beta1PodCertificateRequestStatus } from '#api/certificates/v1beta1/types.gen.ts'
 import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
 import { encodePem } from '#wire/pem.ts'
@@ -55,9 +55,10 @@ test('a trust bundle holds authorities, each once, under a name its signer owns'
     [bundle(encodePem('CERTIFICATE', Uint8Array.of(1))), [`${at} entry 0 does not parse as X.509`]],
     [bundle(encodePem('KEY', Uint8Array.of(1))), [`${at} entry 0 has bad block type: KEY`]],
   ]
-  for (const [object, errors] of cases) assert.deepEqual(tryCreate(ClusterTrustBundle, object as ReturnType<typeof bundle>).errors, errors)
+  for (const [object, errors] of cases)
+    assert.deepEqual(tryCreate(clusterTrustBundleResource, object as ReturnType<typeof bundle>).errors, errors)
   const stored = bundle('not read any more')
-  assert.deepEqual(tryUpdate(ClusterTrustBundle, stored, stored).errors, [])
+  assert.deepEqual(tryUpdate(clusterTrustBundleResource, stored, stored).errors, [])
 })
 
 const pod = ed25519()
@@ -113,7 +114,7 @@ test('a pod proves that it holds the key it asks a certificate for', () => {
     ],
     [{ pkixPublicKey: 'eA==' }, ['spec.pkixPublicKey: Invalid value: "eA==": must be a valid PKIX-serialized public key']],
   ]
-  for (const [change, errors] of cases) assert.deepEqual(tryCreate(PodCertificateRequest, request(change)).errors, errors)
+  for (const [change, errors] of cases) assert.deepEqual(tryCreate(podCertificateRequestResource, request(change)).errors, errors)
 })
 
 const condition = (type: string, status = 'True') => ({ type, status, reason: 'R', message: '', lastTransitionTime: now })
@@ -180,10 +181,10 @@ test('a request is issued, denied or failed, once', () => {
     ],
   ]
   for (const [name, prev, next, errors] of cases) {
-    const found = tryUpdate(PodCertificateRequest, request({}, prev), request({}, next), { subresource: 'status', now }).errors
+    const found = tryUpdate(podCertificateRequestResource, request({}, prev), request({}, next), { subresource: 'status', now }).errors
     assert.equal(found.length, errors.length, `${name}: ${found}`)
     for (const [index, error] of errors.entries()) assert.ok(found[index]?.startsWith(error), `${name}: ${found[index]}`)
   }
-  assert.equal(tryRow(PodCertificateRequest, request({}, issued()))['State'], 'Issued')
-  assert.equal(tryRow(PodCertificateRequest, request())['State'], 'Pending')
+  assert.equal(tryRow(podCertificateRequestResource, request({}, issued()))['State'], 'Issued')
+  assert.equal(tryRow(podCertificateRequestResource, request())['State'], 'Pending')
 })

@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto'
+import { ClusterTrustBundle } from '#api/certificates/v1beta1/kinds.gen.ts'
 import type { V1beta1ClusterTrustBundle } from '#api/certificates/v1beta1/types.gen.ts'
 import { trustBundleNameErrorsFor, validateSignerName } from '#api/core/v1/signer-names.ts'
 import type { Check } from '#api/meta/check.ts'
@@ -12,14 +13,7 @@ import { decodePemBlocks } from '#wire/pem.ts'
 const maxBundleBytes = 1024 * 1024
 
 /** Root certificates that pods may trust: those of one signer, or of nobody in particular. */
-export const ClusterTrustBundle = defineResource<V1beta1ClusterTrustBundle>({
-  group: 'certificates.k8s.io',
-  version: 'v1beta1',
-  kind: 'ClusterTrustBundle',
-  plural: 'clustertrustbundles',
-  scope: 'Cluster',
-  schema: 'io.k8s.api.certificates.v1beta1.ClusterTrustBundle',
-  stability: 'beta',
+export const clusterTrustBundleResource = defineResource(ClusterTrustBundle, {
   featureGate: 'ClusterTrustBundle',
   nameRule: nameIsPathSegment,
   generation: false,

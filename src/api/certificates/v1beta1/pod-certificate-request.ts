@@ -1,3 +1,4 @@
+import { PodCertificateRequest } from '#api/certificates/v1beta1/kinds.gen.ts'
 import type { V1beta1PodCertificateRequest, V1beta1PodCertificateRequestSpec } from '#api/certificates/v1beta1/types.gen.ts'
 import { validateIssue } from '#api/certificates/v1beta1/validate-issue.ts'
 import { validateKey } from '#api/certificates/v1beta1/validate-key.ts'
@@ -13,14 +14,7 @@ import { labelsText } from '#api/meta/selector.ts'
 import { defineResource } from '#api/resource.ts'
 
 /** A node asks a signer for a certificate of one of its pods. */
-export const PodCertificateRequest = defineResource<V1beta1PodCertificateRequest>({
-  group: 'certificates.k8s.io',
-  version: 'v1beta1',
-  kind: 'PodCertificateRequest',
-  plural: 'podcertificaterequests',
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.certificates.v1beta1.PodCertificateRequest',
-  stability: 'beta',
+export const podCertificateRequestResource = defineResource(PodCertificateRequest, {
   featureGate: 'PodCertificateRequest',
   generation: false,
 

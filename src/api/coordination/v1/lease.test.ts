@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Lease } from '#api/coordination/v1/lease.ts'
+import { leaseResource } from '#api/coordination/v1/lease.ts'
 import type { V1LeaseSpec } from '#api/coordination/v1/types.gen.ts'
-import { LeaseCandidate } from '#api/coordination/v1beta1/lease-candidate.ts'
+import { leaseCandidateResource } from '#api/coordination/v1beta1/lease-candidate.ts'
 import type { V1beta1LeaseCandidateSpec } from '#api/coordination/v1beta1/types.gen.ts'
 import { tryCreate, tryUpdate } from '#api/try-kind.ts'
 
@@ -18,13 +18,14 @@ test('leases are judged in the words clients know', () => {
     [{ strategy: 'Nope' }, ['spec.strategy.strategy: Unsupported value: "Nope": supported values: "OldestEmulationVersion"']],
     [{ preferredHolder: 'x' }, ['spec.preferredHolder: Forbidden: may only be specified if `strategy` is defined']],
   ]
-  for (const [spec, errors] of cases) assert.deepEqual(tryCreate(Lease, { metadata, spec }, on).errors, errors, JSON.stringify(spec))
+  for (const [spec, errors] of cases)
+    assert.deepEqual(tryCreate(leaseResource, { metadata, spec }, on).errors, errors, JSON.stringify(spec))
 })
 
 test('a lease has a strategy with its gate only, unless it had one', () => {
   const spec = { strategy: 'OldestEmulationVersion' }
-  assert.deepEqual(tryCreate(Lease, { metadata, spec }).object.spec, {})
-  assert.deepEqual(tryUpdate(Lease, { metadata, spec }, { metadata, spec }).object.spec, spec)
+  assert.deepEqual(tryCreate(leaseResource, { metadata, spec }).object.spec, {})
+  assert.deepEqual(tryUpdate(leaseResource, { metadata, spec }, { metadata, spec }).object.spec, spec)
 })
 
 test('candidates have versions that make sense', () => {
@@ -43,10 +44,10 @@ test('candidates have versions that make sense', () => {
     [{ emulationVersion: '' }, ["spec.emulationVersion: Required value: must be specified when `strategy` is 'OldestEmulationVersion'"]],
   ]
   for (const [spec, errors] of cases) {
-    assert.deepEqual(tryCreate(LeaseCandidate, { metadata, spec: { ...given, ...spec } }).errors, errors, JSON.stringify(spec))
+    assert.deepEqual(tryCreate(leaseCandidateResource, { metadata, spec: { ...given, ...spec } }).errors, errors, JSON.stringify(spec))
   }
   const other = { metadata, spec: { ...given, leaseName: 'm' } }
-  assert.deepEqual(tryUpdate(LeaseCandidate, { metadata, spec: given }, other).errors, [
+  assert.deepEqual(tryUpdate(leaseCandidateResource, { metadata, spec: given }, other).errors, [
     'spec.leaseName: Invalid value: "m": field is immutable',
   ])
 })

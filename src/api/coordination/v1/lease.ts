@@ -1,17 +1,12 @@
 import { validateCoordinatedStrategy } from '#api/coordination/v1/coordinated-strategy.ts'
+import { Lease } from '#api/coordination/v1/kinds.gen.ts'
 import type { V1Lease, V1LeaseSpec } from '#api/coordination/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { nonNegative } from '#api/meta/formats.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
 
-export const Lease = defineResource<V1Lease>({
-  group: 'coordination.k8s.io',
-  version: 'v1',
-  kind: 'Lease',
-  plural: 'leases',
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.coordination.v1.Lease',
+export const leaseResource = defineResource(Lease, {
   finalizers: 'any',
   allowCreateOnUpdate: true,
   defaultPropagation: 'Background',

@@ -1,5 +1,6 @@
 import { validateCoordinatedStrategy } from '#api/coordination/v1/coordinated-strategy.ts'
-import type { V1beta1LeaseCandidate, V1beta1LeaseCandidateSpec } from '#api/coordination/v1beta1/types.gen.ts'
+import { LeaseCandidate } from '#api/coordination/v1beta1/kinds.gen.ts'
+import type { V1beta1LeaseCandidateSpec } from '#api/coordination/v1beta1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { configMapKey } from '#api/meta/formats.ts'
@@ -7,14 +8,7 @@ import { mustNotChange } from '#api/meta/immutable.ts'
 import { compareSemver, parseSemver, type Semver } from '#api/meta/semver.ts'
 import { defineResource } from '#api/resource.ts'
 
-export const LeaseCandidate = defineResource<V1beta1LeaseCandidate>({
-  group: 'coordination.k8s.io',
-  version: 'v1beta1',
-  kind: 'LeaseCandidate',
-  plural: 'leasecandidates',
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.coordination.v1beta1.LeaseCandidate',
-  stability: 'beta',
+export const leaseCandidateResource = defineResource(LeaseCandidate, {
   featureGate: 'CoordinatedLeaderElection',
   nameRule: configMapKey,
   finalizers: 'any',

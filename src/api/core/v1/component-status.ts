@@ -1,17 +1,10 @@
+import { ComponentStatus } from '#api/core/v1/kinds.gen.ts'
 import type { V1ComponentCondition, V1ComponentStatus } from '#api/core/v1/types.gen.ts'
 import { nameColumn } from '#api/meta/columns.ts'
 import { defineResource } from '#api/resource.ts'
 
 /** What the server finds when it looks at its companions: never stored. */
-export const ComponentStatus = defineResource<V1ComponentStatus>({
-  group: '',
-  version: 'v1',
-  kind: 'ComponentStatus',
-  plural: 'componentstatuses',
-  shortNames: ['cs'],
-  scope: 'Cluster',
-  verbs: ['get', 'list'],
-  schema: 'io.k8s.api.core.v1.ComponentStatus',
+export const componentStatusResource = defineResource(ComponentStatus, {
   deprecated: { deprecatedIn: '1.19' },
 
   columns: [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigMap } from '#api/core/v1/config-map.ts'
+import { configMapResource } from '#api/core/v1/config-map.ts'
 import type { V1ConfigMap } from '#api/core/v1/types.gen.ts'
 import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
 
@@ -24,14 +24,14 @@ test('config maps are judged in the words clients know', () => {
     ],
     ['more than a megabyte', { data: { a: 'é'.repeat(600_000) } }, ['[]: Too long: may not be more than 1048576 bytes']],
   ]
-  for (const [name, given, errors] of cases) assert.deepEqual(tryCreate(ConfigMap, configMap(given)).errors, errors, name)
+  for (const [name, given, errors] of cases) assert.deepEqual(tryCreate(configMapResource, configMap(given)).errors, errors, name)
 })
 
 test('what is immutable stays', () => {
   const prev = configMap({ immutable: true, data: { a: 'x' } })
   const message = 'Forbidden: field is immutable when `immutable` is set'
-  assert.deepEqual(tryUpdate(ConfigMap, prev, configMap({ immutable: true, data: { a: 'y' } })).errors, [`data: ${message}`])
-  assert.deepEqual(tryUpdate(ConfigMap, prev, configMap({ data: { a: 'x' } })).errors, [`immutable: ${message}`])
-  assert.deepEqual(tryUpdate(ConfigMap, configMap({ data: { a: 'x' } }), configMap({ data: { a: 'y' } })).errors, [])
-  assert.equal(tryRow(ConfigMap, configMap({ data: { a: '', b: '' }, binaryData: { c: '' } }))['Data'], 3)
+  assert.deepEqual(tryUpdate(configMapResource, prev, configMap({ immutable: true, data: { a: 'y' } })).errors, [`data: ${message}`])
+  assert.deepEqual(tryUpdate(configMapResource, prev, configMap({ data: { a: 'x' } })).errors, [`immutable: ${message}`])
+  assert.deepEqual(tryUpdate(configMapResource, configMap({ data: { a: 'x' } }), configMap({ data: { a: 'y' } })).errors, [])
+  assert.equal(tryRow(configMapResource, configMap({ data: { a: '', b: '' }, binaryData: { c: '' } }))['Data'], 3)
 })

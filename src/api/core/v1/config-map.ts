@@ -1,4 +1,5 @@
 import { base64Bytes } from '#api/core/v1/base64-bytes.ts'
+import { ConfigMap } from '#api/core/v1/kinds.gen.ts'
 import { tooLongNowhere } from '#api/core/v1/odd-errors.ts'
 import type { V1ConfigMap } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
@@ -11,14 +12,7 @@ import { defineResource } from '#api/resource.ts'
 /** Also of secrets. */
 export const dataMaxBytes = 1024 * 1024
 
-export const ConfigMap = defineResource<V1ConfigMap>({
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  shortNames: ['cm'],
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.core.v1.ConfigMap',
+export const configMapResource = defineResource(ConfigMap, {
   allowUnconditionalUpdate: true,
 
   validate: validateConfigMap,

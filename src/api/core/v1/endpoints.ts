@@ -1,4 +1,5 @@
 import { validateEndpointIp } from '#api/core/v1/endpoint-ip.ts'
+import { Endpoints } from '#api/core/v1/kinds.gen.ts'
 import { validatePortNumber, validateProtocol } from '#api/core/v1/pod-spec/validate-ports.ts'
 import type { V1EndpointAddress, V1EndpointPort, V1EndpointSubset, V1Endpoints } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
@@ -9,15 +10,7 @@ import { dns1123Label, dns1123Subdomain, mustBe, nameIsDns1123Subdomain, qualifi
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { defineResource } from '#api/resource.ts'
 
-export const Endpoints = defineResource<V1Endpoints>({
-  group: '',
-  version: 'v1',
-  kind: 'Endpoints',
-  plural: 'endpoints',
-  singular: 'endpoints',
-  shortNames: ['ep'],
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.core.v1.Endpoints',
+export const endpointsResource = defineResource(Endpoints, {
   storagePath: 'services/endpoints',
   deprecated: { deprecatedIn: '1.33', replacement: 'discovery.k8s.io/v1 EndpointSlice' },
   allowCreateOnUpdate: true,

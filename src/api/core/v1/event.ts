@@ -1,3 +1,4 @@
+import { Event } from '#api/core/v1/kinds.gen.ts'
 import type { V1Event } from '#api/core/v1/types.gen.ts'
 import { validateEvent, validateEventUpdate } from '#api/events/v1/validate-event.ts'
 import { nameColumn } from '#api/meta/columns.ts'
@@ -5,14 +6,7 @@ import { ageOf } from '#api/meta/human-duration.ts'
 import { nameIsPathSegment } from '#api/meta/names.ts'
 import { defineResource } from '#api/resource.ts'
 
-export const Event = defineResource<V1Event>({
-  group: '',
-  version: 'v1',
-  kind: 'Event',
-  plural: 'events',
-  shortNames: ['ev'],
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.core.v1.Event',
+export const eventResource = defineResource(Event, {
   nameRule: nameIsPathSegment,
   finalizers: 'any',
   allowCreateOnUpdate: true,

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { LimitRange } from '#api/core/v1/kinds.gen.ts'
 import { type ResourceList, roundUpToMillis } from '#api/core/v1/quantities.ts'
 import { isOvercommitAllowed, validateAnyResourceName, validateContainerResourceName } from '#api/core/v1/resource-names.ts'
 import type { V1LimitRange, V1LimitRangeItem } from '#api/core/v1/types.gen.ts'
@@ -9,14 +10,7 @@ import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { parseQuantity, type Quantity } from '#api/meta/quantity.ts'
 import { defineResource } from '#api/resource.ts'
 
-export const LimitRange = defineResource<V1LimitRange>({
-  group: '',
-  version: 'v1',
-  kind: 'LimitRange',
-  plural: 'limitranges',
-  shortNames: ['limits'],
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.core.v1.LimitRange',
+export const limitRangeResource = defineResource(LimitRange, {
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: true,
 

@@ -1,3 +1,4 @@
+import { Namespace } from '#api/core/v1/kinds.gen.ts'
 import type { V1Namespace } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
@@ -10,16 +11,7 @@ import { defineResource } from '#api/resource.ts'
 const nameLabel = 'kubernetes.io/metadata.name'
 const kubeFinalizer = 'kubernetes'
 
-export const Namespace = defineResource<V1Namespace>({
-  group: '',
-  version: 'v1',
-  kind: 'Namespace',
-  plural: 'namespaces',
-  shortNames: ['ns'],
-  scope: 'Cluster',
-  // There is no deleting them all at once.
-  verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
-  schema: 'io.k8s.api.core.v1.Namespace',
+export const namespaceResource = defineResource(Namespace, {
   nameRule: nameIsDns1123Label,
   allowUnconditionalUpdate: true,
   returnsDeletedObject: true,

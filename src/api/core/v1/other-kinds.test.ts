@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Binding } from '#api/core/v1/binding.ts'
-import { ComponentStatus } from '#api/core/v1/component-status.ts'
+import { bindingResource } from '#api/core/v1/binding.ts'
+import { componentStatusResource } from '#api/core/v1/component-status.ts'
 import { coreV1 } from '#api/core/v1/core.ts'
-import { Endpoints } from '#api/core/v1/endpoints.ts'
-import { Event } from '#api/core/v1/event.ts'
-import { PodTemplate } from '#api/core/v1/pod-template.ts'
-import { ReplicationController } from '#api/core/v1/replication-controller.ts'
-import { ServiceAccount } from '#api/core/v1/service-account.ts'
+import { endpointsResource } from '#api/core/v1/endpoints.ts'
+import { eventResource } from '#api/core/v1/event.ts'
+import { podTemplateResource } from '#api/core/v1/pod-template.ts'
+import { replicationControllerResource } from '#api/core/v1/replication-controller.ts'
+import { serviceAccountResource } from '#api/core/v1/service-account.ts'
 import type { V1EndpointSubset, V1PodTemplateSpec } from '#api/core/v1/types.gen.ts'
 import { FeatureGates } from '#api/meta/feature-gates.ts'
 import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
@@ -22,7 +22,7 @@ test('the group has its seventeen kinds, each under a name of its own', () => {
 })
 
 test('replication controllers', () => {
-  const create = (spec: object) => tryCreate(ReplicationController, { metadata, spec }, { isEnabled })
+  const create = (spec: object) => tryCreate(replicationControllerResource, { metadata, spec }, { isEnabled })
   const { object, errors } = create({ template })
   assert.deepEqual([errors, object.spec.replicas, object.spec.selector, object.metadata.labels], [[], 1, { app: 'web' }, { app: 'web' }])
   assert.deepEqual(create({ selector: { app: 'x' } }).errors, ['spec.template: Required value'])
@@ -35,22 +35,22 @@ test('replication controllers', () => {
     'spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"',
   ])
   const status = { replicas: 1, readyReplicas: 2 }
-  assert.deepEqual(tryUpdate(ReplicationController, object, { ...object, status }, { isEnabled, subresource: 'status' }).errors, [
+  assert.deepEqual(tryUpdate(replicationControllerResource, object, { ...object, status }, { isEnabled, subresource: 'status' }).errors, [
     'status.readyReplicas: Invalid value: 2: cannot be greater than status.replicas',
   ])
-  assert.equal(tryRow(ReplicationController, object)['Selector'], 'app=web')
+  assert.equal(tryRow(replicationControllerResource, object)['Selector'], 'app=web')
 })
 
 test('pod templates', () => {
-  const { object, errors } = tryCreate(PodTemplate, { metadata, template }, { isEnabled })
+  const { object, errors } = tryCreate(podTemplateResource, { metadata, template }, { isEnabled })
   assert.deepEqual([errors, object.template?.spec?.restartPolicy], [[], 'Always'])
-  const row = tryRow(PodTemplate, object)
+  const row = tryRow(podTemplateResource, object)
   assert.deepEqual([row['Containers'], row['Images'], row['Pod Labels']], ['c', 'i', 'app=web'])
-  assert.deepEqual(tryCreate(PodTemplate, { metadata }, { isEnabled }).errors, ['template.spec.containers: Required value'])
+  assert.deepEqual(tryCreate(podTemplateResource, { metadata }, { isEnabled }).errors, ['template.spec.containers: Required value'])
 })
 
 test('endpoints', () => {
-  const create = (subset: object) => tryCreate(Endpoints, { metadata, subsets: [subset as V1EndpointSubset] })
+  const create = (subset: object) => tryCreate(endpointsResource, { metadata, subsets: [subset as V1EndpointSubset] })
   const cases: [object, string[]][] = [
     [{ addresses: [{ ip: '10.0.0.1' }], ports: [{ port: 80 }] }, []],
     [{}, ['subsets[0]: Required value: must specify `addresses` or `notReadyAddresses`']],
@@ -63,15 +63,15 @@ test('endpoints', () => {
   for (const [subset, errors] of cases) assert.deepEqual(create(subset).errors, errors)
   const addresses = ['1', '2', '3', '4'].map((last) => ({ ip: `10.0.0.${last}` }))
   assert.equal(
-    tryRow(Endpoints, create({ addresses, ports: [{ port: 80 }] }).object)['Endpoints'],
+    tryRow(endpointsResource, create({ addresses, ports: [{ port: 80 }] }).object)['Endpoints'],
     '10.0.0.1:80,10.0.0.2:80,10.0.0.3:80 + 1 more...',
   )
   const old = { metadata, subsets: [{ addresses: [{ ip: '127.0.0.1' }] }] }
-  assert.deepEqual(tryUpdate(Endpoints, old, structuredClone(old)).errors, [], 'what was stored may stay')
+  assert.deepEqual(tryUpdate(endpointsResource, old, structuredClone(old)).errors, [], 'what was stored may stay')
 })
 
 test('service accounts keep names of secrets alone', () => {
-  const { object, warnings } = tryCreate(ServiceAccount, {
+  const { object, warnings } = tryCreate(serviceAccountResource, {
     metadata: { ...metadata, annotations: { 'kubernetes.io/enforce-mountable-secrets': 'true' } },
     secrets: [{ name: 's', namespace: 'n' }],
   })
@@ -88,19 +88,19 @@ test('events', () => {
     firstTimestamp: '2026-01-01T00:00:00Z',
     lastTimestamp: '2026-01-01T00:01:00Z',
   }
-  assert.deepEqual(tryCreate(Event, event).errors, [])
-  assert.deepEqual(tryCreate(Event, { ...event, involvedObject: { namespace: 'other' } }).errors, [
+  assert.deepEqual(tryCreate(eventResource, event).errors, [])
+  assert.deepEqual(tryCreate(eventResource, { ...event, involvedObject: { namespace: 'other' } }).errors, [
     'involvedObject.namespace: Invalid value: "other": does not match event.namespace',
   ])
-  const row = tryRow(Event, event, Date.parse('2026-01-01T00:02:00Z'))
+  const row = tryRow(eventResource, event, Date.parse('2026-01-01T00:02:00Z'))
   assert.deepEqual([row['Last Seen'], row['First Seen'], row['Object'], row['Count']], ['60s', '2m', 'pod/p', 1])
 })
 
 test('bindings name a node, and components are healthy or not', () => {
-  assert.deepEqual(tryCreate(Binding, { metadata, target: { kind: 'Pod', name: 'x' } }).errors, [
+  assert.deepEqual(tryCreate(bindingResource, { metadata, target: { kind: 'Pod', name: 'x' } }).errors, [
     'target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"',
   ])
-  assert.deepEqual(tryCreate(Binding, { metadata, target: {} }).errors, ['target.name: Required value'])
-  const row = tryRow(ComponentStatus, { metadata, conditions: [{ type: 'Healthy', status: 'False', message: 'm' }] })
+  assert.deepEqual(tryCreate(bindingResource, { metadata, target: {} }).errors, ['target.name: Required value'])
+  const row = tryRow(componentStatusResource, { metadata, conditions: [{ type: 'Healthy', status: 'False', message: 'm' }] })
   assert.deepEqual([row['Status'], row['Message'], row['Error']], ['Unhealthy', 'm', ''])
 })

@@ -1,21 +1,15 @@
+import { PodTemplate } from '#api/core/v1/kinds.gen.ts'
 import { selectorLabelsText } from '#api/core/v1/labels-text.ts'
 import { containerImagesCell, containerNamesCell } from '#api/core/v1/pod-spec/columns.ts'
 import { defaultPodTemplate } from '#api/core/v1/pod-spec/defaults.ts'
 import { dropDisabledFields } from '#api/core/v1/pod-spec/drop-disabled.ts'
 import { podValidationOptions, validatePodTemplate } from '#api/core/v1/pod-spec/validate-pod-template.ts'
 import { podTemplateWarnings } from '#api/core/v1/pod-spec/warnings.ts'
-import type { V1PodTemplate } from '#api/core/v1/types.gen.ts'
 import { nameColumn } from '#api/meta/columns.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { defineResource } from '#api/resource.ts'
 
-export const PodTemplate = defineResource<V1PodTemplate>({
-  group: '',
-  version: 'v1',
-  kind: 'PodTemplate',
-  plural: 'podtemplates',
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.core.v1.PodTemplate',
+export const podTemplateResource = defineResource(PodTemplate, {
   allowUnconditionalUpdate: true,
   returnsDeletedObject: true,
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LimitRange } from '#api/core/v1/limit-range.ts'
-import { ResourceQuota } from '#api/core/v1/resource-quota.ts'
+import { limitRangeResource } from '#api/core/v1/limit-range.ts'
+import { resourceQuotaResource } from '#api/core/v1/resource-quota.ts'
 import type { V1LimitRangeItem, V1ResourceQuotaSpec } from '#api/core/v1/types.gen.ts'
 import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
 
@@ -44,7 +44,7 @@ test('limits are judged in the words clients know', () => {
   for (const [name, limit, errors] of cases) {
     const given = { metadata, spec: { limits: [limit as V1LimitRangeItem] } }
     assert.deepEqual(
-      tryCreate(LimitRange, given).errors,
+      tryCreate(limitRangeResource, given).errors,
       errors.map((error) => `spec.limits[0].${error}`),
       name,
     )
@@ -52,7 +52,7 @@ test('limits are judged in the words clients know', () => {
 })
 
 test('what a container may have at most is what it gets, and asks for', () => {
-  const { object } = tryCreate(LimitRange, {
+  const { object } = tryCreate(limitRangeResource, {
     metadata,
     spec: { limits: [{ type: 'Container', max: { cpu: '2' }, min: { cpu: '1', memory: '1Gi' } }] },
   })
@@ -94,23 +94,23 @@ test('quotas are judged in the words clients know', () => {
   ]
   for (const [name, spec, errors] of cases)
     assert.deepEqual(
-      tryCreate(ResourceQuota, quota(spec)).errors,
+      tryCreate(resourceQuotaResource, quota(spec)).errors,
       errors.map((error) => `spec.${error}`),
       name,
     )
 })
 
 test('scopes stay, and a request above its limit is warned of', () => {
-  assert.deepEqual(tryUpdate(ResourceQuota, quota({ scopes: ['BestEffort'] }), quota({})).errors, [
+  assert.deepEqual(tryUpdate(resourceQuotaResource, quota({ scopes: ['BestEffort'] }), quota({})).errors, [
     'spec.scopes: Invalid value: null: field is immutable',
   ])
-  assert.deepEqual(tryCreate(ResourceQuota, quota({ hard: { cpu: '2', 'limits.cpu': '1' } })).warnings, [
+  assert.deepEqual(tryCreate(resourceQuotaResource, quota({ hard: { cpu: '2', 'limits.cpu': '1' } })).warnings, [
     'ResourceQuota cpu (2) should be less than limits.cpu (1)',
   ])
 })
 
 test('the table shows what is used of what there is', () => {
   const status = { hard: { 'requests.cpu': '2', pods: '10', 'limits.cpu': '4' }, used: { 'requests.cpu': '500m', 'limits.cpu': '1' } }
-  const row = tryRow(ResourceQuota, { ...quota({}), status })
+  const row = tryRow(resourceQuotaResource, { ...quota({}), status })
   assert.deepEqual([row['Request'], row['Limit']], ['pods: 0/10, requests.cpu: 500m/2', 'limits.cpu: 1/4'])
 })

@@ -1,3 +1,4 @@
+import { ReplicationController } from '#api/core/v1/kinds.gen.ts'
 import { selectorLabelsText } from '#api/core/v1/labels-text.ts'
 import { containerImagesCell, containerNamesCell } from '#api/core/v1/pod-spec/columns.ts'
 import { defaultPodTemplate } from '#api/core/v1/pod-spec/defaults.ts'
@@ -14,15 +15,7 @@ import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { defineResource } from '#api/resource.ts'
 
-export const ReplicationController = defineResource<V1ReplicationController>({
-  group: '',
-  version: 'v1',
-  kind: 'ReplicationController',
-  plural: 'replicationcontrollers',
-  shortNames: ['rc'],
-  categories: ['all'],
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.core.v1.ReplicationController',
+export const replicationControllerResource = defineResource(ReplicationController, {
   storagePath: 'controllers',
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Orphan',

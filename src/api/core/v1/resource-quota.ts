@@ -1,3 +1,4 @@
+import { ResourceQuota } from '#api/core/v1/kinds.gen.ts'
 import { type ResourceList, roundUpToMillis, validateResourceQuantity } from '#api/core/v1/quantities.ts'
 import { isStandardQuotaResource, validateQuotaResourceName } from '#api/core/v1/resource-names.ts'
 import type { V1ResourceQuota, V1ResourceQuotaSpec, V1ResourceQuotaStatus } from '#api/core/v1/types.gen.ts'
@@ -8,14 +9,7 @@ import { canonicalQuantity, compareQuantities } from '#api/meta/quantity.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { defineResource } from '#api/resource.ts'
 
-export const ResourceQuota = defineResource<V1ResourceQuota>({
-  group: '',
-  version: 'v1',
-  kind: 'ResourceQuota',
-  plural: 'resourcequotas',
-  shortNames: ['quota'],
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.core.v1.ResourceQuota',
+export const resourceQuotaResource = defineResource(ResourceQuota, {
   allowUnconditionalUpdate: true,
   returnsDeletedObject: true,
   resetFields: ['status'],

@@ -1,3 +1,4 @@
+import { ServiceAccount } from '#api/core/v1/kinds.gen.ts'
 import type { V1ServiceAccount } from '#api/core/v1/types.gen.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
@@ -6,14 +7,7 @@ import { defineResource } from '#api/resource.ts'
 
 const mountableSecretsAnnotation = 'kubernetes.io/enforce-mountable-secrets'
 
-export const ServiceAccount = defineResource<V1ServiceAccount>({
-  group: '',
-  version: 'v1',
-  kind: 'ServiceAccount',
-  plural: 'serviceaccounts',
-  shortNames: ['sa'],
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.core.v1.ServiceAccount',
+export const serviceAccountResource = defineResource(ServiceAccount, {
   allowUnconditionalUpdate: true,
   returnsDeletedObject: true,
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EndpointSlice } from '#api/discovery/v1/endpoint-slice.ts'
+import { endpointSliceResource } from '#api/discovery/v1/endpoint-slice.ts'
 import type { V1Endpoint, V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
 import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
 
@@ -39,39 +39,44 @@ test('slices are judged in the words clients know', () => {
       ['endpoints[0].hints.forZones[1].name: Duplicate value: "z"'],
     ],
   ]
-  for (const [name, fields, errors] of cases) assert.deepEqual(tryCreate(EndpointSlice, slice(fields), on).errors, errors, name)
+  for (const [name, fields, errors] of cases) assert.deepEqual(tryCreate(endpointSliceResource, slice(fields), on).errors, errors, name)
 })
 
 test('a port has a name, if an empty one, and a protocol', () => {
-  assert.deepEqual(tryCreate(EndpointSlice, slice({ ports: [{ port: 80 }] })).object.ports, [{ port: 80, name: '', protocol: 'TCP' }])
+  assert.deepEqual(tryCreate(endpointSliceResource, slice({ ports: [{ port: 80 }] })).object.ports, [
+    { port: 80, name: '', protocol: 'TCP' },
+  ])
 })
 
 test('endpoints that are wrong by newer rules may stay as they are', () => {
   const prev = slice(at('010.0.0.1'))
-  assert.deepEqual(tryUpdate(EndpointSlice, prev, slice({ ...at('010.0.0.1'), ports: [{ port: 1 }] }), on).errors, [])
-  assert.deepEqual(tryUpdate(EndpointSlice, prev, slice(at('010.0.0.2')), on).errors, [
+  assert.deepEqual(tryUpdate(endpointSliceResource, prev, slice({ ...at('010.0.0.1'), ports: [{ port: 1 }] }), on).errors, [])
+  assert.deepEqual(tryUpdate(endpointSliceResource, prev, slice(at('010.0.0.2')), on).errors, [
     'endpoints[0].addresses[0]: Invalid value: "010.0.0.2": must not have leading 0s',
   ])
-  assert.deepEqual(tryUpdate(EndpointSlice, slice(), slice({ addressType: 'IPv6' })).errors, [
+  assert.deepEqual(tryUpdate(endpointSliceResource, slice(), slice({ addressType: 'IPv6' })).errors, [
     'addressType: Invalid value: "IPv6": field is immutable',
   ])
 })
 
 test('topology is dropped, but the node that was in it stays', () => {
   const old: V1Endpoint = { addresses: ['10.0.0.1'], deprecatedTopology: { 'kubernetes.io/hostname': 'n' } }
-  assert.deepEqual(tryCreate(EndpointSlice, slice({ endpoints: [old] })).object.endpoints, [{ addresses: ['10.0.0.1'] }])
+  assert.deepEqual(tryCreate(endpointSliceResource, slice({ endpoints: [old] })).object.endpoints, [{ addresses: ['10.0.0.1'] }])
   const changed = { ...old, addresses: ['10.0.0.2'] }
-  const { object } = tryUpdate(EndpointSlice, slice({ endpoints: [old] }), slice({ endpoints: [changed] }))
+  const { object } = tryUpdate(endpointSliceResource, slice({ endpoints: [old] }), slice({ endpoints: [changed] }))
   assert.deepEqual(object.endpoints, [{ addresses: ['10.0.0.2'], nodeName: 'n' }])
 })
 
 test('names instead of addresses are warned of', () => {
-  const { warnings } = tryCreate(EndpointSlice, slice({ addressType: 'FQDN', ...at('example.com') }))
+  const { warnings } = tryCreate(endpointSliceResource, slice({ addressType: 'FQDN', ...at('example.com') }))
   assert.deepEqual(warnings, ['spec.addressType: FQDN endpoints are deprecated'])
 })
 
 test('a row shows three of each', () => {
-  const row = tryRow(EndpointSlice, slice({ ...at('10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4'), ports: [{ port: 80 }, { name: 'x' }] }))
+  const row = tryRow(
+    endpointSliceResource,
+    slice({ ...at('10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4'), ports: [{ port: 80 }, { name: 'x' }] }),
+  )
   assert.deepEqual([row['Ports'], row['Endpoints']], ['80,x', '10.0.0.1,10.0.0.2,10.0.0.3 + 1 more...'])
-  assert.equal(tryRow(EndpointSlice, slice())['Endpoints'], '<unset>')
+  assert.equal(tryRow(endpointSliceResource, slice())['Endpoints'], '<unset>')
 })

@@ -1,3 +1,4 @@
+import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import type { V1Endpoint, V1EndpointPort, V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
 import { validateEndpoints, validatePorts } from '#api/discovery/v1/validate-endpoints.ts'
 import { Check } from '#api/meta/check.ts'
@@ -15,13 +16,7 @@ const managedByLabel = 'endpointslice.kubernetes.io/managed-by'
 /** Controllers copy what users wrote elsewhere, where they were warned already. */
 const unwarnedManagers = ['endpointslice-controller.k8s.io', 'endpointslicemirroring-controller.k8s.io']
 
-export const EndpointSlice = defineResource<V1EndpointSlice>({
-  group: 'discovery.k8s.io',
-  version: 'v1',
-  kind: 'EndpointSlice',
-  plural: 'endpointslices',
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.discovery.v1.EndpointSlice',
+export const endpointSliceResource = defineResource(EndpointSlice, {
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
 

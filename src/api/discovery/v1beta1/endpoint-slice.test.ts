@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Endpoint, V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
-import { EndpointSlice } from '#api/discovery/v1beta1/endpoint-slice.ts'
+import { endpointSliceResource } from '#api/discovery/v1beta1/endpoint-slice.ts'
 import type { V1beta1Endpoint, V1beta1EndpointSlice } from '#api/discovery/v1beta1/types.gen.ts'
 import { tryCreateThrough } from '#api/try-kind.ts'
 
@@ -24,7 +24,7 @@ test('the zone and the node of an endpoint leave its topology', () => {
   ]
   for (const [said, kept] of cases) {
     const slice = { metadata: { name: 'a', namespace: 'n' }, addressType: 'IPv4', endpoints: [{ addresses, conditions: {}, ...said }] }
-    const { object, shown, errors } = tryCreateThrough<V1beta1EndpointSlice, V1EndpointSlice>(EndpointSlice, slice)
+    const { object, shown, errors } = tryCreateThrough<V1beta1EndpointSlice, V1EndpointSlice>(endpointSliceResource, slice)
     assert.deepEqual([errors, object.endpoints], [[], [{ addresses, conditions: {}, ...kept }]])
     assert.deepEqual(shown.endpoints, slice.endpoints)
     assert.equal(object.metadata.annotations, undefined)

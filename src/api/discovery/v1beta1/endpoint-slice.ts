@@ -1,4 +1,4 @@
-import { EndpointSlice as EndpointSliceV1 } from '#api/discovery/v1/endpoint-slice.ts'
+import { endpointSliceResource as endpointSliceV1 } from '#api/discovery/v1/endpoint-slice.ts'
 import type { V1Endpoint, V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
 import type { V1beta1Endpoint, V1beta1EndpointSlice } from '#api/discovery/v1beta1/types.gen.ts'
 import { legacyVersion } from '#api/meta/legacy-version.ts'
@@ -7,7 +7,7 @@ const zoneLabel = 'topology.kubernetes.io/zone'
 const hostnameLabel = 'kubernetes.io/hostname'
 
 /** Where an endpoint is was a map of labels; the zone and the node have fields of their own since. */
-export const EndpointSlice = legacyVersion<V1beta1EndpointSlice, V1EndpointSlice>(EndpointSliceV1, {
+export const endpointSliceResource = legacyVersion<V1beta1EndpointSlice, V1EndpointSlice>(endpointSliceV1, {
   version: 'v1beta1',
   deprecated: { deprecatedIn: '1.21', removedIn: '1.25' },
   toStored: ({ endpoints, ...slice }) => ({ ...slice, endpoints: endpoints?.map(endpointToV1) ?? null }),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Event as CoreEvent } from '#api/core/v1/types.gen.ts'
 import { fromCoreEvent, toCoreEvent } from '#api/events/v1/convert-event.ts'
-import { Event } from '#api/events/v1/event.ts'
+import { eventResource } from '#api/events/v1/event.ts'
 import type { V1Event } from '#api/events/v1/types.gen.ts'
 import { tryCreate, tryUpdate } from '#api/try-kind.ts'
 import { seededRandom } from '#base/random.ts'
@@ -19,7 +19,7 @@ const given: V1Event = {
   type: 'Normal',
   regarding: { kind: 'Pod', name: 'p', namespace: 'default' },
 }
-const definition = Event.storedAs?.definition
+const definition = eventResource.storedAs?.definition
 assert.ok(definition)
 const modern = { requestVersion: 'events.k8s.io/v1' }
 const judged = (fields: object, options = modern) => tryCreate(definition, toCoreEvent({ ...given, ...fields }), options).errors

@@ -1,9 +1,10 @@
-import { Event as CoreEvent } from '#api/core/v1/event.ts'
+import { eventResource as coreEvent } from '#api/core/v1/event.ts'
 import { fromCoreEvent, toCoreEvent } from '#api/events/v1/convert-event.ts'
+import { Event } from '#api/events/v1/kinds.gen.ts'
 import type { V1Event } from '#api/events/v1/types.gen.ts'
 import { defineResource } from '#api/resource.ts'
 
-const { source: _source, ...coreSelectors } = CoreEvent.fieldSelectors ?? {}
+const { source: _source, ...coreSelectors } = coreEvent.fieldSelectors ?? {}
 const newName = (field: string): string =>
   field.replace('involvedObject.', 'regarding.').replace('reportingComponent', 'reportingController')
 
@@ -13,18 +14,11 @@ export const eventSelectors = Object.fromEntries(
 )
 
 /** Shares one place in the store with the events of the core group, whose rules are stricter with what comes this way. */
-export const Event = defineResource<V1Event>({
-  group: 'events.k8s.io',
-  version: 'v1',
-  kind: 'Event',
-  plural: 'events',
-  shortNames: ['ev'],
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.events.v1.Event',
+export const eventResource = defineResource(Event, {
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Unsupported',
-  storedAs: { definition: CoreEvent, toStored: toCoreEvent, fromStored: fromCoreEvent },
+  storedAs: { definition: coreEvent, toStored: toCoreEvent, fromStored: fromCoreEvent },
 
   fieldSelectors: eventSelectors,
 })

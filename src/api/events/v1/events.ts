@@ -1,4 +1,4 @@
-import { Event } from '#api/events/v1/event.ts'
+import { eventResource } from '#api/events/v1/event.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 
-export const eventsV1: readonly ResourceDefinition[] = [Event]
+export const eventsV1: readonly ResourceDefinition[] = [eventResource]

@@ -1,11 +1,11 @@
-import { DaemonSet as DaemonSetV1, templateGenerationAnnotation } from '#api/apps/v1/daemon-set.ts'
+import { daemonSetResource as daemonSetV1, templateGenerationAnnotation } from '#api/apps/v1/daemon-set.ts'
 import type { V1DaemonSet } from '#api/apps/v1/types.gen.ts'
 import { defaultFromTemplateLabels } from '#api/apps/v1beta1/template-labels.ts'
 import type { V1beta1DaemonSet } from '#api/extensions/v1beta1/types.gen.ts'
 import { setAnnotation, takeInteger } from '#api/meta/annotations.ts'
 import { legacyVersion } from '#api/meta/legacy-version.ts'
 
-export const DaemonSet = legacyVersion<V1beta1DaemonSet, V1DaemonSet>(DaemonSetV1, {
+export const daemonSetResource = legacyVersion<V1beta1DaemonSet, V1DaemonSet>(daemonSetV1, {
   group: 'extensions',
   version: 'v1beta1',
   schema: 'io.k8s.api.extensions.v1beta1.DaemonSet',

@@ -1,4 +1,4 @@
-import { Deployment as DeploymentV1 } from '#api/apps/v1/deployment.ts'
+import { deploymentResource as deploymentV1 } from '#api/apps/v1/deployment.ts'
 import type { V1Deployment } from '#api/apps/v1/types.gen.ts'
 import { rollbackFromAnnotation, rollbackToAnnotation } from '#api/apps/v1beta1/convert-rollback.ts'
 import { defaultFromTemplateLabels } from '#api/apps/v1beta1/template-labels.ts'
@@ -8,7 +8,7 @@ import { legacyVersion } from '#api/meta/legacy-version.ts'
 /** As long as there is one: what had no limit has the largest. */
 const unlimited = 2 ** 31 - 1
 
-export const Deployment = legacyVersion<V1beta1Deployment, V1Deployment>(DeploymentV1, {
+export const deploymentResource = legacyVersion<V1beta1Deployment, V1Deployment>(deploymentV1, {
   group: 'extensions',
   version: 'v1beta1',
   schema: 'io.k8s.api.extensions.v1beta1.Deployment',

@@ -1,10 +1,10 @@
 import { defaultFromTemplateLabels } from '#api/apps/v1beta1/template-labels.ts'
-import { Job as JobV1 } from '#api/batch/v1/job.ts'
+import { jobResource as jobV1 } from '#api/batch/v1/job.ts'
 import type { V1Job } from '#api/batch/v1/types.gen.ts'
 import { typeName, type V1beta1Job } from '#api/extensions/v1beta1/older-types.ts'
 import { legacyVersion } from '#api/meta/legacy-version.ts'
 
-export const Job = legacyVersion<V1beta1Job, V1Job>(JobV1, {
+export const jobResource = legacyVersion<V1beta1Job, V1Job>(jobV1, {
   group: 'extensions',
   version: 'v1beta1',
   schema: typeName('Job'),

@@ -1,4 +1,5 @@
 import { validateFlowConditions } from '#api/flowcontrol/v1/flow-conditions.ts'
+import { FlowSchema } from '#api/flowcontrol/v1/kinds.gen.ts'
 import { mandatoryFlowSchemas } from '#api/flowcontrol/v1/mandatory-configuration.ts'
 import { putBackMetadata } from '#api/flowcontrol/v1/put-back-metadata.ts'
 import type { V1FlowSchema, V1FlowSchemaSpec } from '#api/flowcontrol/v1/types.gen.ts'
@@ -16,13 +17,7 @@ import { defineResource } from '#api/resource.ts'
 const maxMatchingPrecedence = 10_000
 const distinguisherMethods = ['ByNamespace', 'ByUser']
 
-export const FlowSchema = defineResource<V1FlowSchema>({
-  group: 'flowcontrol.apiserver.k8s.io',
-  version: 'v1',
-  kind: 'FlowSchema',
-  plural: 'flowschemas',
-  scope: 'Cluster',
-  schema: 'io.k8s.api.flowcontrol.v1.FlowSchema',
+export const flowSchemaResource = defineResource(FlowSchema, {
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
   resetFields: ['status'],

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FlowSchema } from '#api/flowcontrol/v1/flow-schema.ts'
+import { flowSchemaResource } from '#api/flowcontrol/v1/flow-schema.ts'
 import { mandatoryFlowSchemas, mandatoryPriorityLevels } from '#api/flowcontrol/v1/mandatory-configuration.ts'
-import { PriorityLevelConfiguration } from '#api/flowcontrol/v1/priority-level-configuration.ts'
+import { priorityLevelConfigurationResource } from '#api/flowcontrol/v1/priority-level-configuration.ts'
 import type { V1FlowSchema, V1FlowSchemaSpec, V1PriorityLevelConfiguration, V1QueuingConfiguration } from '#api/flowcontrol/v1/types.gen.ts'
 import { tryCreate, tryUpdate } from '#api/try-kind.ts'
 
@@ -72,18 +72,19 @@ test('flow schemas are judged in the words clients know', () => {
       ],
     ],
   ]
-  for (const [name, spec, errors] of cases) assert.deepEqual(tryCreate(FlowSchema, flowSchema(spec)).errors, errors, name)
+  for (const [name, spec, errors] of cases) assert.deepEqual(tryCreate(flowSchemaResource, flowSchema(spec)).errors, errors, name)
 })
 
 test('what every server has always says the same', () => {
   for (const [name, spec] of mandatoryFlowSchemas) {
-    assert.deepEqual(tryCreate(FlowSchema, flowSchema(spec, name)).errors, [])
-    const [error = ''] = tryCreate(FlowSchema, flowSchema({ ...spec, matchingPrecedence: 2 }, name)).errors
+    assert.deepEqual(tryCreate(flowSchemaResource, flowSchema(spec, name)).errors, [])
+    const [error = ''] = tryCreate(flowSchemaResource, flowSchema({ ...spec, matchingPrecedence: 2 }, name)).errors
     assert.match(error, new RegExp(`^spec: Invalid value: \\{.*\\}: spec of '${name}' must equal the fixed value$`))
   }
-  for (const [name, spec] of mandatoryPriorityLevels) assert.deepEqual(tryCreate(PriorityLevelConfiguration, level(spec, name)).errors, [])
+  for (const [name, spec] of mandatoryPriorityLevels)
+    assert.deepEqual(tryCreate(priorityLevelConfigurationResource, level(spec, name)).errors, [])
   const lending = level({ type: 'Exempt', exempt: { nominalConcurrencyShares: 5, lendablePercent: 50 } }, 'exempt')
-  assert.deepEqual(tryCreate(PriorityLevelConfiguration, lending).errors, [])
+  assert.deepEqual(tryCreate(priorityLevelConfigurationResource, lending).errors, [])
 })
 
 test('priority levels are judged in the words clients know', () => {
@@ -119,12 +120,13 @@ test('priority levels are judged in the words clients know', () => {
       ],
     ],
   ]
-  for (const [name, spec, errors] of cases) assert.deepEqual(tryCreate(PriorityLevelConfiguration, level(spec)).errors, errors, name)
+  for (const [name, spec, errors] of cases)
+    assert.deepEqual(tryCreate(priorityLevelConfigurationResource, level(spec)).errors, errors, name)
 })
 
 test('a level queues in 64 queues of 50, eight to a hand', () => {
   const { limited } = tryCreate(
-    PriorityLevelConfiguration,
+    priorityLevelConfigurationResource,
     level({ type: 'Limited', limited: { limitResponse: { type: 'Queue', queuing: {} } } }),
   ).object.spec
   assert.deepEqual(limited, {
@@ -141,7 +143,7 @@ test('a write to a status leaves the metadata alone', () => {
     metadata: { ...metadata, labels: { a: 'b' } },
     status: { conditions: [{ type: 'X' }, { type: 'X' }] },
   }
-  const { object, errors } = tryUpdate(FlowSchema, prev, next, { subresource: 'status' })
+  const { object, errors } = tryUpdate(flowSchemaResource, prev, next, { subresource: 'status' })
   assert.deepEqual([object.metadata.labels, object.spec.matchingPrecedence], [undefined, undefined])
   assert.deepEqual(errors, ['status.conditions[1].type: Duplicate value: "X"'])
 })

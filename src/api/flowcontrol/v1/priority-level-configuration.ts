@@ -1,4 +1,5 @@
 import { validateFlowConditions } from '#api/flowcontrol/v1/flow-conditions.ts'
+import { PriorityLevelConfiguration } from '#api/flowcontrol/v1/kinds.gen.ts'
 import { mandatoryPriorityLevels } from '#api/flowcontrol/v1/mandatory-configuration.ts'
 import { putBackMetadata } from '#api/flowcontrol/v1/put-back-metadata.ts'
 import type {
@@ -23,13 +24,7 @@ const maxQueues = 10_000_000
 /** A request's flow is hashed once; every card dealt from the deck of queues uses up bits of that hash. */
 const hashBits = 60
 
-export const PriorityLevelConfiguration = defineResource<V1PriorityLevelConfiguration>({
-  group: 'flowcontrol.apiserver.k8s.io',
-  version: 'v1',
-  kind: 'PriorityLevelConfiguration',
-  plural: 'prioritylevelconfigurations',
-  scope: 'Cluster',
-  schema: 'io.k8s.api.flowcontrol.v1.PriorityLevelConfiguration',
+export const priorityLevelConfigurationResource = defineResource(PriorityLevelConfiguration, {
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
   resetFields: ['status'],

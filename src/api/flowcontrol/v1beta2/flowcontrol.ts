@@ -1,5 +1,5 @@
-import { FlowSchema } from '#api/flowcontrol/v1/flow-schema.ts'
-import { PriorityLevelConfiguration } from '#api/flowcontrol/v1/priority-level-configuration.ts'
+import { flowSchemaResource } from '#api/flowcontrol/v1/flow-schema.ts'
+import { priorityLevelConfigurationResource } from '#api/flowcontrol/v1/priority-level-configuration.ts'
 import type { V1PriorityLevelConfiguration } from '#api/flowcontrol/v1/types.gen.ts'
 import { withAssuredShares } from '#api/flowcontrol/v1beta2/assured-shares.ts'
 import type { V1beta2PriorityLevelConfiguration } from '#api/flowcontrol/v1beta2/types.gen.ts'
@@ -9,8 +9,8 @@ import type { ResourceDefinition } from '#api/resource.ts'
 const old = { version: 'v1beta2', deprecated: { deprecatedIn: '1.26', removedIn: '1.29' } } as const
 
 export const flowcontrolV1beta2: readonly ResourceDefinition[] = [
-  legacyVersion(FlowSchema, old),
-  legacyVersion<V1beta2PriorityLevelConfiguration, V1PriorityLevelConfiguration>(PriorityLevelConfiguration, {
+  legacyVersion(flowSchemaResource, old),
+  legacyVersion<V1beta2PriorityLevelConfiguration, V1PriorityLevelConfiguration>(priorityLevelConfigurationResource, {
     ...old,
     ...withAssuredShares,
   }),

@@ -1,7 +1,7 @@
-import { FlowSchema } from '#api/flowcontrol/v1/flow-schema.ts'
+import { flowSchemaResource } from '#api/flowcontrol/v1/flow-schema.ts'
 import {
-  PriorityLevelConfiguration as PriorityLevelConfigurationV1,
   preserveZeroSharesAnnotation,
+  priorityLevelConfigurationResource as priorityLevelConfigurationV1,
 } from '#api/flowcontrol/v1/priority-level-configuration.ts'
 import type { V1PriorityLevelConfiguration } from '#api/flowcontrol/v1/types.gen.ts'
 import type { V1beta3PriorityLevelConfiguration } from '#api/flowcontrol/v1beta3/types.gen.ts'
@@ -12,8 +12,8 @@ import type { ResourceDefinition } from '#api/resource.ts'
 const old = { version: 'v1beta3', deprecated: { deprecatedIn: '1.29', removedIn: '1.32' } } as const
 
 /** Zero shares meant that nobody said; who means zero says so in an annotation. */
-const PriorityLevelConfiguration = legacyVersion<V1beta3PriorityLevelConfiguration, V1PriorityLevelConfiguration>(
-  PriorityLevelConfigurationV1,
+const priorityLevelConfigurationResource = legacyVersion<V1beta3PriorityLevelConfiguration, V1PriorityLevelConfiguration>(
+  priorityLevelConfigurationV1,
   {
     ...old,
     defaults({ metadata, spec }) {
@@ -33,4 +33,7 @@ const PriorityLevelConfiguration = legacyVersion<V1beta3PriorityLevelConfigurati
   },
 )
 
-export const flowcontrolV1beta3: readonly ResourceDefinition[] = [legacyVersion(FlowSchema, old), PriorityLevelConfiguration]
+export const flowcontrolV1beta3: readonly ResourceDefinition[] = [
+  legacyVersion(flowSchemaResource, old),
+  priorityLevelConfigurationResource,
+]

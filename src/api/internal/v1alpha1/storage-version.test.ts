@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { StorageVersion } from '#api/internal/v1alpha1/storage-version.ts'
+import { storageVersionResource } from '#api/internal/v1alpha1/storage-version.ts'
 import type { V1alpha1StorageVersionStatus } from '#api/internal/v1alpha1/types.gen.ts'
 import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
 
@@ -8,8 +8,8 @@ const named = (name: string) => ({ metadata: { name, resourceVersion: '1' }, spe
 const server = { apiServerID: 's', encodingVersion: 'apps/v1', decodableVersions: ['apps/v1'] }
 
 test('the name is that of a resource', () => {
-  assert.deepEqual(tryCreate(StorageVersion, named('apps.deployments')).errors, [])
-  assert.deepEqual(tryCreate(StorageVersion, named('deployments')).errors, [
+  assert.deepEqual(tryCreate(storageVersionResource, named('apps.deployments')).errors, [])
+  assert.deepEqual(tryCreate(storageVersionResource, named('deployments')).errors, [
     'metadata.name: Invalid value: "deployments": name must be in the form of <group>.<resource>',
   ])
 })
@@ -34,7 +34,7 @@ test('servers agree on a version, or there is none', () => {
   ]
   const prev = named('apps.deployments')
   for (const [status, errors] of cases) {
-    assert.deepEqual(tryUpdate(StorageVersion, prev, { ...prev, status }, { subresource: 'status' }).errors, errors)
+    assert.deepEqual(tryUpdate(storageVersionResource, prev, { ...prev, status }, { subresource: 'status' }).errors, errors)
   }
-  assert.equal(tryRow(StorageVersion, { ...prev, status: { storageVersions: [server] } })['StorageVersions'], 's=apps/v1')
+  assert.equal(tryRow(storageVersionResource, { ...prev, status: { storageVersions: [server] } })['StorageVersions'], 's=apps/v1')
 })

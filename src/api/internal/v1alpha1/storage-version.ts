@@ -1,6 +1,6 @@
+import { StorageVersion } from '#api/internal/v1alpha1/kinds.gen.ts'
 import type {
   V1alpha1ServerStorageVersion,
-  V1alpha1StorageVersion,
   V1alpha1StorageVersionCondition,
   V1alpha1StorageVersionStatus,
 } from '#api/internal/v1alpha1/types.gen.ts'
@@ -12,14 +12,7 @@ import { putBack } from '#api/meta/put-back.ts'
 import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
 import { defineResource } from '#api/resource.ts'
 
-export const StorageVersion = defineResource<V1alpha1StorageVersion>({
-  group: 'internal.apiserver.k8s.io',
-  version: 'v1alpha1',
-  kind: 'StorageVersion',
-  plural: 'storageversions',
-  scope: 'Cluster',
-  schema: 'io.k8s.api.apiserverinternal.v1alpha1.StorageVersion',
-  stability: 'alpha',
+export const storageVersionResource = defineResource(StorageVersion, {
   featureGate: 'StorageVersionAPI',
   nameRule: nameProblems,
   defaultPropagation: 'Background',

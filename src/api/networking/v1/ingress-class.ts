@@ -4,19 +4,14 @@ import { domainPrefixedPath } from '#api/meta/formats.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { byteLength, dns1123Label, dns1123Subdomain, mustBe, nameIsDns1123Subdomain, pathSegmentName } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
+import { IngressClass } from '#api/networking/v1/kinds.gen.ts'
 import type { V1IngressClass, V1IngressClassParametersReference } from '#api/networking/v1/types.gen.ts'
 import { defineResource } from '#api/resource.ts'
 
 const maxControllerLength = 250
 
 /** Names the controller that implements the ingresses of this class. */
-export const IngressClass = defineResource<V1IngressClass>({
-  group: 'networking.k8s.io',
-  version: 'v1',
-  kind: 'IngressClass',
-  plural: 'ingressclasses',
-  scope: 'Cluster',
-  schema: 'io.k8s.api.networking.v1.IngressClass',
+export const ingressClassResource = defineResource(IngressClass, {
   generation: 'spec',
   allowUnconditionalUpdate: true,
 

@@ -16,6 +16,7 @@ import {
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
+import { Ingress } from '#api/networking/v1/kinds.gen.ts'
 import type {
   V1HTTPIngressPath,
   V1Ingress,
@@ -29,14 +30,7 @@ import { defineResource, type RuleContext } from '#api/resource.ts'
 const classAnnotation = 'kubernetes.io/ingress.class'
 
 /** Routes HTTP from outside of the cluster to services. */
-export const Ingress = defineResource<V1Ingress>({
-  group: 'networking.k8s.io',
-  version: 'v1',
-  kind: 'Ingress',
-  plural: 'ingresses',
-  shortNames: ['ing'],
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.networking.v1.Ingress',
+export const ingressResource = defineResource(Ingress, {
   storagePath: 'ingress',
   generation: 'spec',
   allowUnconditionalUpdate: true,

@@ -4,6 +4,7 @@ import { mustNotChange } from '#api/meta/immutable.ts'
 import { validIp } from '#api/meta/ip.ts'
 import { dns1123Subdomain, mustBe, type NameRule, pathSegmentName } from '#api/meta/names.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import { IPAddress } from '#api/networking/v1/kinds.gen.ts'
 import type { V1IPAddress, V1ParentReference } from '#api/networking/v1/types.gen.ts'
 import { defineResource } from '#api/resource.ts'
 
@@ -14,14 +15,7 @@ const nameIsIp: NameRule = (name) => {
 }
 
 /** Marks one address of a service range as taken, and by whom. */
-export const IPAddress = defineResource<V1IPAddress>({
-  group: 'networking.k8s.io',
-  version: 'v1',
-  kind: 'IPAddress',
-  plural: 'ipaddresses',
-  shortNames: ['ip'],
-  scope: 'Cluster',
-  schema: 'io.k8s.api.networking.v1.IPAddress',
+export const ipAddressResource = defineResource(IPAddress, {
   nameRule: nameIsIp,
   generation: false,
   rejudgesMetadata: false,

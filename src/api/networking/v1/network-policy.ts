@@ -7,18 +7,12 @@ import { validateLabelSelector } from '#api/meta/labels.ts'
 import { mustBe } from '#api/meta/names.ts'
 import { labelSelectorText } from '#api/meta/selector.ts'
 import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
+import { NetworkPolicy } from '#api/networking/v1/kinds.gen.ts'
 import type { V1IPBlock, V1NetworkPolicy, V1NetworkPolicyPeer, V1NetworkPolicyPort } from '#api/networking/v1/types.gen.ts'
 import { defineResource } from '#api/resource.ts'
 
 /** Says which traffic pods may get and send; what no policy selects is open. */
-export const NetworkPolicy = defineResource<V1NetworkPolicy>({
-  group: 'networking.k8s.io',
-  version: 'v1',
-  kind: 'NetworkPolicy',
-  plural: 'networkpolicies',
-  shortNames: ['netpol'],
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.networking.v1.NetworkPolicy',
+export const networkPolicyResource = defineResource(NetworkPolicy, {
   generation: 'spec',
   allowUnconditionalUpdate: true,
 

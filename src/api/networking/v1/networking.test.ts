@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Ingress } from '#api/networking/v1/ingress.ts'
-import { IngressClass } from '#api/networking/v1/ingress-class.ts'
-import { IPAddress } from '#api/networking/v1/ip-address.ts'
-import { NetworkPolicy } from '#api/networking/v1/network-policy.ts'
-import { ServiceCIDR } from '#api/networking/v1/service-cidr.ts'
+import { ingressResource } from '#api/networking/v1/ingress.ts'
+import { ingressClassResource } from '#api/networking/v1/ingress-class.ts'
+import { ipAddressResource } from '#api/networking/v1/ip-address.ts'
+import { networkPolicyResource } from '#api/networking/v1/network-policy.ts'
+import { serviceCIDRResource } from '#api/networking/v1/service-cidr.ts'
 import type {
   V1HTTPIngressPath,
   V1Ingress,
@@ -87,22 +87,22 @@ test('ingresses are judged in the words clients know', () => {
     ['a bad secret', { rules: [{}], tls: [{ secretName: 'A' }] }, [`spec.tls[0].secretName: Invalid value: "A": ${subdomain}`]],
     ['a bad class', { rules: [{}], ingressClassName: 'A' }, [`spec.ingressClassName: Invalid value: "A": ${subdomain}`]],
   ]
-  for (const [name, spec, errors] of cases) assert.deepEqual(tryCreate(Ingress, ingress(spec)).errors, errors, name)
+  for (const [name, spec, errors] of cases) assert.deepEqual(tryCreate(ingressResource, ingress(spec)).errors, errors, name)
 })
 
 test('service names of ingresses may start with a digit once the gate is on, or an older one does', () => {
   const digit = ingress({ defaultBackend: { service: { ...service, name: '1s' } } })
-  assert.deepEqual(tryCreate(Ingress, digit).errors, [`spec.defaultBackend.service.name: Invalid value: "1s": ${dns1035}`])
-  assert.deepEqual(tryCreate(Ingress, digit, everythingOn).errors, [])
-  assert.deepEqual(tryUpdate(Ingress, digit, digit).errors, [])
+  assert.deepEqual(tryCreate(ingressResource, digit).errors, [`spec.defaultBackend.service.name: Invalid value: "1s": ${dns1035}`])
+  assert.deepEqual(tryCreate(ingressResource, digit, everythingOn).errors, [])
+  assert.deepEqual(tryUpdate(ingressResource, digit, digit).errors, [])
 })
 
 test('the old class annotation is warned of, and must agree with the class', () => {
   const annotated = (spec: V1IngressSpec) => ({ metadata: { ...metadata, annotations: { 'kubernetes.io/ingress.class': 'x' } }, spec })
-  assert.deepEqual(tryCreate(Ingress, annotated({ rules: [{}] })).warnings, [
+  assert.deepEqual(tryCreate(ingressResource, annotated({ rules: [{}] })).warnings, [
     'annotation "kubernetes.io/ingress.class" is deprecated, please use \'spec.ingressClassName\' instead',
   ])
-  assert.deepEqual(tryCreate(Ingress, annotated({ rules: [{}], ingressClassName: 'y' })).errors, [
+  assert.deepEqual(tryCreate(ingressResource, annotated({ rules: [{}], ingressClassName: 'y' })).errors, [
     'annotations.kubernetes.io/ingress.class: Invalid value: "x": must match `ingressClassName` when both are specified',
   ])
 })
@@ -111,12 +111,12 @@ test('the status of an ingress takes addresses and names, and keeps old bad addr
   const prev = ingress({ rules: [{}] })
   const next = (list: { ip?: string; hostname?: string }[]) => ({ ...prev, status: { loadBalancer: { ingress: list } } })
   const status = { subresource: 'status', ...everythingOn }
-  assert.deepEqual(tryUpdate(Ingress, prev, next([{ ip: '1.2.3.4' }, { hostname: 'h.example.com' }]), status).errors, [])
-  assert.deepEqual(tryUpdate(Ingress, prev, next([{ ip: '01.2.3.4' }, { hostname: '1.2.3.4' }]), status).errors, [
+  assert.deepEqual(tryUpdate(ingressResource, prev, next([{ ip: '1.2.3.4' }, { hostname: 'h.example.com' }]), status).errors, [])
+  assert.deepEqual(tryUpdate(ingressResource, prev, next([{ ip: '01.2.3.4' }, { hostname: '1.2.3.4' }]), status).errors, [
     'status.loadBalancer.ingress[0].ip: Invalid value: "01.2.3.4": must not have leading 0s',
     'status.loadBalancer.ingress[1].hostname: Invalid value: "1.2.3.4": must be a DNS name, not an IP address',
   ])
-  const kept = tryUpdate(Ingress, next([{ ip: '01.2.3.4' }]), next([{ ip: '01.2.3.4' }]), status)
+  const kept = tryUpdate(ingressResource, next([{ ip: '01.2.3.4' }]), next([{ ip: '01.2.3.4' }]), status)
   assert.deepEqual(
     [kept.errors, kept.warnings],
     [[], ['status.loadBalancer.ingress[0]: non-standard IP address "01.2.3.4" is invalid: use "1.2.3.4"']],
@@ -126,7 +126,7 @@ test('the status of an ingress takes addresses and names, and keeps old bad addr
 test('a row of an ingress shows three hosts and every address', () => {
   const hosts = ['a', 'b', 'c', 'd', 'e'].map((host) => ({ host }))
   const status = { loadBalancer: { ingress: [{ hostname: 'x.example.com' }, { ip: '1.1.1.1' }] } }
-  assert.deepEqual(tryRow(Ingress, { metadata, spec: { rules: hosts, tls: [{}], ingressClassName: 'nginx' }, status }), {
+  assert.deepEqual(tryRow(ingressResource, { metadata, spec: { rules: hosts, tls: [{}], ingressClassName: 'nginx' }, status }), {
     Name: 'a',
     Class: 'nginx',
     Hosts: 'a,b,c + 2 more...',
@@ -134,7 +134,7 @@ test('a row of an ingress shows three hosts and every address', () => {
     Ports: '80, 443',
     Age: '<unknown>',
   })
-  const bare = tryRow(Ingress, ingress({ rules: [{}] }))
+  const bare = tryRow(ingressResource, ingress({ rules: [{}] }))
   assert.deepEqual([bare['Class'], bare['Hosts'], bare['Address'], bare['Ports']], ['<none>', '*', '', '80'])
 })
 
@@ -158,11 +158,11 @@ test('ingress classes need a controller under a domain, and parameters that say 
       ['spec.parameters.scope: Unsupported value: "Moon": supported values: "Cluster", "Namespace"'],
     ],
   ]
-  for (const [spec, errors] of cases) assert.deepEqual(tryCreate(IngressClass, of(spec)).errors, errors)
-  const changed = tryUpdate(IngressClass, of({ controller: 'example.com/a' }), of({ controller: 'example.com/b' }))
+  for (const [spec, errors] of cases) assert.deepEqual(tryCreate(ingressClassResource, of(spec)).errors, errors)
+  const changed = tryUpdate(ingressClassResource, of({ controller: 'example.com/a' }), of({ controller: 'example.com/b' }))
   assert.deepEqual(changed.errors, ['spec.controller: Invalid value: "example.com/b": field is immutable'])
   const annotations = { 'ingressclass.kubernetes.io/is-default-class': 'true' }
-  const row = tryRow(IngressClass, {
+  const row = tryRow(ingressClassResource, {
     metadata: { name: 'a', annotations },
     spec: { controller: 'e.com/c', parameters: { ...parameters, apiGroup: 'g' } },
   })
@@ -174,9 +174,9 @@ const withPort = (port: V1NetworkPolicyPort) => policy({ ingress: [{ ports: [por
 const withPeer = (peer: V1NetworkPolicyPeer) => policy({ egress: [{ to: [peer] }] })
 
 test('network policies are about ingress unless they have egress rules', () => {
-  assert.deepEqual(tryCreate(NetworkPolicy, policy({})).object.spec.policyTypes, ['Ingress'])
-  assert.deepEqual(tryCreate(NetworkPolicy, policy({ egress: [{}] })).object.spec.policyTypes, ['Ingress', 'Egress'])
-  assert.equal(tryCreate(NetworkPolicy, withPort({ port: 80 })).object.spec.ingress?.[0]?.ports?.[0]?.protocol, 'TCP')
+  assert.deepEqual(tryCreate(networkPolicyResource, policy({})).object.spec.policyTypes, ['Ingress'])
+  assert.deepEqual(tryCreate(networkPolicyResource, policy({ egress: [{}] })).object.spec.policyTypes, ['Ingress', 'Egress'])
+  assert.equal(tryCreate(networkPolicyResource, withPort({ port: 80 })).object.spec.ingress?.[0]?.ports?.[0]?.protocol, 'TCP')
 })
 
 test('network policies are judged in the words clients know', () => {
@@ -225,16 +225,16 @@ test('network policies are judged in the words clients know', () => {
       ['spec.policyTypes: Invalid value: ["Ingress","Egress","Ingress"]: may not specify more than two policyTypes'],
     ],
   ]
-  for (const [name, object, errors] of cases) assert.deepEqual(tryCreate(NetworkPolicy, object, everythingOn).errors, errors, name)
+  for (const [name, object, errors] of cases) assert.deepEqual(tryCreate(networkPolicyResource, object, everythingOn).errors, errors, name)
 })
 
 test('a range that a stored policy already has may stay, wherever it moves', () => {
   const old = withPeer({ ipBlock: { cidr: '10.0.0.1/8' } })
   const moved = policy({ ingress: [{ from: [{ ipBlock: { cidr: '10.0.0.1/8' } }] }] })
-  assert.deepEqual(tryCreate(NetworkPolicy, old, everythingOn).errors, [
+  assert.deepEqual(tryCreate(networkPolicyResource, old, everythingOn).errors, [
     'spec.egress[0].to[0].ipBlock.cidr: Invalid value: "10.0.0.1/8": must not have bits set beyond the prefix length',
   ])
-  const { errors, warnings } = tryUpdate(NetworkPolicy, old, moved, everythingOn)
+  const { errors, warnings } = tryUpdate(networkPolicyResource, old, moved, everythingOn)
   assert.deepEqual(errors, [])
   assert.deepEqual(warnings, [
     'spec.ingress[0].from[0].ipBlock.cidr: CIDR value "10.0.0.1/8" is ambiguous in this context (should be "10.0.0.0/8" or "10.0.0.1/32"?)',
@@ -245,21 +245,21 @@ test('an IPAddress is named by itself and belongs to somebody for ever', () => {
   const of = (name: string, parentRef?: V1IPAddress['spec']['parentRef']): V1IPAddress =>
     ({ metadata: { name }, spec: { parentRef } }) as V1IPAddress
   const parent = { group: '', resource: 'services', namespace: 'n', name: 's' }
-  assert.deepEqual(tryCreate(IPAddress, of('10.0.0.1', parent)).errors, [])
-  assert.deepEqual(tryCreate(IPAddress, of('10.0.0.1')).errors, ['spec.parentRef: Required value'])
-  assert.deepEqual(tryCreate(IPAddress, of('fe80::0', parent)).errors, [
+  assert.deepEqual(tryCreate(ipAddressResource, of('10.0.0.1', parent)).errors, [])
+  assert.deepEqual(tryCreate(ipAddressResource, of('10.0.0.1')).errors, ['spec.parentRef: Required value'])
+  assert.deepEqual(tryCreate(ipAddressResource, of('fe80::0', parent)).errors, [
     'metadata.name: Invalid value: "fe80::0": must be in canonical form ("fe80::")',
   ])
-  assert.deepEqual(tryCreate(IPAddress, of('10.0.0.1', { resource: '', name: '' })).errors, [
+  assert.deepEqual(tryCreate(ipAddressResource, of('10.0.0.1', { resource: '', name: '' })).errors, [
     'spec.parentRef.resource: Required value',
     'spec.parentRef.name: Required value',
   ])
   assert.deepEqual(
-    tryUpdate(IPAddress, { ...of('10.0.0.1', parent) }, of('10.0.0.1', { ...parent, name: 't' })).errors.at(-1),
+    tryUpdate(ipAddressResource, { ...of('10.0.0.1', parent) }, of('10.0.0.1', { ...parent, name: 't' })).errors.at(-1),
     ['spec.parentRef: Invalid value: {"Group":"","Resource":"services","Namespace":"n","Name":"t"}: field is immutable'][0],
   )
-  assert.equal(tryRow(IPAddress, of('10.0.0.1', parent))['ParentRef'], 'services/n/s')
-  assert.equal(tryRow(IPAddress, of('10.0.0.1', { ...parent, group: 'X.io' }))['ParentRef'], 'services.x.io/n/s')
+  assert.equal(tryRow(ipAddressResource, of('10.0.0.1', parent))['ParentRef'], 'services/n/s')
+  assert.equal(tryRow(ipAddressResource, of('10.0.0.1', { ...parent, group: 'X.io' }))['ParentRef'], 'services.x.io/n/s')
 })
 
 test('a ServiceCIDR holds one range a family, and may only grow a second family', () => {
@@ -279,11 +279,11 @@ test('a ServiceCIDR holds one range a family, and may only grow a second family'
     ],
     [of('10.0.0.0'), ['spec.cidrs[0]: Invalid value: "10.0.0.0": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)']],
   ]
-  for (const [object, errors] of cases) assert.deepEqual(tryCreate(ServiceCIDR, object).errors, errors)
+  for (const [object, errors] of cases) assert.deepEqual(tryCreate(serviceCIDRResource, object).errors, errors)
   const updates: [V1ServiceCIDR, V1ServiceCIDR, string[]][] = [
     [of('10.0.0.0/16'), of('10.0.0.0/16', 'fd00::/64'), []],
     [of('10.0.0.0/16'), of('10.1.0.0/16'), ['spec.cidrs[0]: Invalid value: "10.1.0.0/16": field is immutable']],
     [of('10.0.0.0/16', 'fd00::/64'), of('10.0.0.0/16'), ['spec.cidrs: Invalid value: ["10.0.0.0/16"]: field is immutable']],
   ]
-  for (const [prev, next, errors] of updates) assert.deepEqual(tryUpdate(ServiceCIDR, prev, next).errors, errors)
+  for (const [prev, next, errors] of updates) assert.deepEqual(tryUpdate(serviceCIDRResource, prev, next).errors, errors)
 })

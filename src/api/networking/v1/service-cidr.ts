@@ -5,17 +5,12 @@ import { isIpv4, parseCidr, validCidr } from '#api/meta/ip.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
+import { ServiceCIDR } from '#api/networking/v1/kinds.gen.ts'
 import type { V1ServiceCIDR } from '#api/networking/v1/types.gen.ts'
 import { defineResource } from '#api/resource.ts'
 
 /** A range that services get their cluster addresses from; two make it dual-stack. */
-export const ServiceCIDR = defineResource<V1ServiceCIDR>({
-  group: 'networking.k8s.io',
-  version: 'v1',
-  kind: 'ServiceCIDR',
-  plural: 'servicecidrs',
-  scope: 'Cluster',
-  schema: 'io.k8s.api.networking.v1.ServiceCIDR',
+export const serviceCIDRResource = defineResource(ServiceCIDR, {
   generation: false,
   allowUnconditionalUpdate: true,
   resetFields: ['status'],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Ingress } from '#api/networking/v1/types.gen.ts'
-import { Ingress } from '#api/networking/v1beta1/ingress.ts'
+import { ingressResource } from '#api/networking/v1beta1/ingress.ts'
 import type { V1beta1Ingress, V1beta1IngressBackend } from '#api/networking/v1beta1/types.gen.ts'
 import { tryCreateThrough } from '#api/try-kind.ts'
 
@@ -9,7 +9,7 @@ const ingress = (backend: V1beta1IngressBackend | undefined, more: object = {}):
   metadata: { name: 'a', namespace: 'default' },
   spec: { ...(backend && { backend }), ...more },
 })
-const create = (given: V1beta1Ingress) => tryCreateThrough<V1beta1Ingress, V1Ingress>(Ingress, given)
+const create = (given: V1beta1Ingress) => tryCreateThrough<V1beta1Ingress, V1Ingress>(ingressResource, given)
 const resource = { apiGroup: 'example.com', kind: 'Bucket', name: 'b' }
 
 test('the port of a backend is a number or a name', () => {

@@ -1,4 +1,4 @@
-import { RuntimeClass } from '#api/node/v1/runtime-class.ts'
+import { runtimeClassResource } from '#api/node/v1/runtime-class.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 
-export const nodeV1: readonly ResourceDefinition[] = [RuntimeClass]
+export const nodeV1: readonly ResourceDefinition[] = [runtimeClassResource]

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { RuntimeClass } from '#api/node/v1/runtime-class.ts'
+import { runtimeClassResource } from '#api/node/v1/runtime-class.ts'
 import type { V1RuntimeClass } from '#api/node/v1/types.gen.ts'
 import { tryCreate, tryUpdate } from '#api/try-kind.ts'
 
@@ -23,16 +23,16 @@ test('runtime classes are judged in the words clients know', () => {
       ['scheduling.tolerations[1]: Duplicate value: {"Key":"a","Operator":"Exists","Value":"","Effect":"","TolerationSeconds":null}'],
     ],
   ]
-  for (const [name, fields, errors] of cases) assert.deepEqual(tryCreate(RuntimeClass, classOf(fields)).errors, errors, name)
+  for (const [name, fields, errors] of cases) assert.deepEqual(tryCreate(runtimeClassResource, classOf(fields)).errors, errors, name)
 })
 
 test('a handler never changes', () => {
-  assert.deepEqual(tryUpdate(RuntimeClass, classOf(), classOf({ handler: 'kata' })).errors, [
+  assert.deepEqual(tryUpdate(runtimeClassResource, classOf(), classOf({ handler: 'kata' })).errors, [
     'handler: Invalid value: "kata": field is immutable',
   ])
 })
 
 test('labels of nodes that have a successor are warned of', () => {
-  const { warnings } = tryCreate(RuntimeClass, classOf({ scheduling: { nodeSelector: { 'beta.kubernetes.io/os': 'linux' } } }))
+  const { warnings } = tryCreate(runtimeClassResource, classOf({ scheduling: { nodeSelector: { 'beta.kubernetes.io/os': 'linux' } } }))
   assert.deepEqual(warnings, ['scheduling.nodeSelector: deprecated since v1.14; use "kubernetes.io/os" instead'])
 })

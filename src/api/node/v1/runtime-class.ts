@@ -10,16 +10,11 @@ import { validateLabels } from '#api/meta/labels.ts'
 import { dns1123Label, mustBe, nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
+import { RuntimeClass } from '#api/node/v1/kinds.gen.ts'
 import type { V1RuntimeClass } from '#api/node/v1/types.gen.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
 
-export const RuntimeClass = defineResource<V1RuntimeClass>({
-  group: 'node.k8s.io',
-  version: 'v1',
-  kind: 'RuntimeClass',
-  plural: 'runtimeclasses',
-  scope: 'Cluster',
-  schema: 'io.k8s.api.node.v1.RuntimeClass',
+export const runtimeClassResource = defineResource(RuntimeClass, {
   finalizers: 'any',
   allowCreateOnUpdate: true,
   defaultPropagation: 'Background',

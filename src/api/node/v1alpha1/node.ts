@@ -1,11 +1,11 @@
 import { legacyVersion } from '#api/meta/legacy-version.ts'
-import { RuntimeClass as RuntimeClassV1 } from '#api/node/v1/runtime-class.ts'
+import { runtimeClassResource as runtimeClassV1 } from '#api/node/v1/runtime-class.ts'
 import type { V1RuntimeClass } from '#api/node/v1/types.gen.ts'
 import type { V1alpha1RuntimeClass } from '#api/node/v1alpha1/types.gen.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 
 /** Had a spec, as other kinds have. */
-const RuntimeClass = legacyVersion<V1alpha1RuntimeClass, V1RuntimeClass>(RuntimeClassV1, {
+const runtimeClassResource = legacyVersion<V1alpha1RuntimeClass, V1RuntimeClass>(runtimeClassV1, {
   version: 'v1alpha1',
   deprecated: { deprecatedIn: '1.20', removedIn: '1.24' },
   toStored({ spec, ...shared }) {
@@ -18,4 +18,4 @@ const RuntimeClass = legacyVersion<V1alpha1RuntimeClass, V1RuntimeClass>(Runtime
   }),
 })
 
-export const nodeV1alpha1: readonly ResourceDefinition[] = [RuntimeClass]
+export const nodeV1alpha1: readonly ResourceDefinition[] = [runtimeClassResource]

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PodDisruptionBudget } from '#api/policy/v1/pod-disruption-budget.ts'
+import { podDisruptionBudgetResource } from '#api/policy/v1/pod-disruption-budget.ts'
 import type { V1PodDisruptionBudget, V1PodDisruptionBudgetSpec } from '#api/policy/v1/types.gen.ts'
 import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
 
@@ -33,39 +33,39 @@ test('budgets are judged in the words clients know', () => {
       ['spec.selector.matchExpressions[0].operator: Invalid value: "Nope": not a valid selector operator'],
     ],
   ]
-  for (const [name, spec, errors] of cases) assert.deepEqual(tryCreate(PodDisruptionBudget, budget(spec)).errors, errors, name)
+  for (const [name, spec, errors] of cases) assert.deepEqual(tryCreate(podDisruptionBudgetResource, budget(spec)).errors, errors, name)
 })
 
 test('any name that fits into a path is fine', () => {
-  assert.deepEqual(tryCreate(PodDisruptionBudget, { metadata: { ...metadata, name: 'Under_score' }, spec: {} }).errors, [])
+  assert.deepEqual(tryCreate(podDisruptionBudgetResource, { metadata: { ...metadata, name: 'Under_score' }, spec: {} }).errors, [])
 })
 
 test('a selector of values that are refused today may stay', () => {
   const selectorOf = (value: string) => ({ matchExpressions: [{ key: 'a', operator: 'In', values: [value] }] })
   const prev = budget({ minAvailable: 1, selector: selectorOf('b c') })
-  assert.deepEqual(tryUpdate(PodDisruptionBudget, prev, budget({ minAvailable: 2, selector: selectorOf('b c') })).errors, [])
-  assert.equal(tryUpdate(PodDisruptionBudget, budget({ selector }), budget({ selector: selectorOf('b c') })).errors.length, 1)
+  assert.deepEqual(tryUpdate(podDisruptionBudgetResource, prev, budget({ minAvailable: 2, selector: selectorOf('b c') })).errors, [])
+  assert.equal(tryUpdate(podDisruptionBudgetResource, budget({ selector }), budget({ selector: selectorOf('b c') })).errors.length, 1)
 })
 
 test('the mark of an old empty selector means nothing beside other requirements', () => {
   const mark = { key: 'pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match', operator: 'Exists' }
-  const kept = tryCreate(PodDisruptionBudget, budget({ selector: { matchExpressions: [mark] } })).object.spec.selector
+  const kept = tryCreate(podDisruptionBudgetResource, budget({ selector: { matchExpressions: [mark] } })).object.spec.selector
   assert.deepEqual(kept, { matchExpressions: [mark] })
   const other = { key: 'a', operator: 'Exists' }
-  const stripped = tryCreate(PodDisruptionBudget, budget({ selector: { matchExpressions: [mark, other] } })).object.spec.selector
+  const stripped = tryCreate(podDisruptionBudgetResource, budget({ selector: { matchExpressions: [mark, other] } })).object.spec.selector
   assert.deepEqual(stripped, { matchExpressions: [other] })
 })
 
 test('a status counts from zero', () => {
   const status = { disruptionsAllowed: -1, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 }
   const next = { ...budget({ minAvailable: 5 }), status }
-  const { object, errors } = tryUpdate(PodDisruptionBudget, budget({ minAvailable: 1 }), next, { subresource: 'status' })
+  const { object, errors } = tryUpdate(podDisruptionBudgetResource, budget({ minAvailable: 1 }), next, { subresource: 'status' })
   assert.equal(object.spec.minAvailable, 1)
   assert.deepEqual(errors, ['status.disruptionsAllowed: Invalid value: -1: must be greater than or equal to 0'])
 })
 
 test('a row shows both limits', () => {
-  assert.deepEqual(tryRow(PodDisruptionBudget, { ...budget({ maxUnavailable: '50%' }), status: { disruptionsAllowed: 2 } }), {
+  assert.deepEqual(tryRow(podDisruptionBudgetResource, { ...budget({ maxUnavailable: '50%' }), status: { disruptionsAllowed: 2 } }), {
     Name: 'a',
     'Min Available': 'N/A',
     'Max Unavailable': '50%',

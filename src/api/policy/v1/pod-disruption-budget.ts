@@ -8,20 +8,14 @@ import { nameIsPathSegment } from '#api/meta/names.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
-import type { V1PodDisruptionBudget, V1PodDisruptionBudgetSpec, V1PodDisruptionBudgetStatus } from '#api/policy/v1/types.gen.ts'
+import { PodDisruptionBudget } from '#api/policy/v1/kinds.gen.ts'
+import type { V1PodDisruptionBudgetSpec, V1PodDisruptionBudgetStatus } from '#api/policy/v1/types.gen.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
 
 /** Stands in selectors for what v1beta1 meant by an empty one: nothing, where this version means everything. */
 export const v1beta1EmptySelectorLabel = 'pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match'
 
-export const PodDisruptionBudget = defineResource<V1PodDisruptionBudget>({
-  group: 'policy',
-  version: 'v1',
-  kind: 'PodDisruptionBudget',
-  plural: 'poddisruptionbudgets',
-  shortNames: ['pdb'],
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.policy.v1.PodDisruptionBudget',
+export const podDisruptionBudgetResource = defineResource(PodDisruptionBudget, {
   nameRule: nameIsPathSegment,
   finalizers: 'any',
   defaultPropagation: 'Background',

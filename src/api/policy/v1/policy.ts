@@ -1,4 +1,4 @@
-import { PodDisruptionBudget } from '#api/policy/v1/pod-disruption-budget.ts'
+import { podDisruptionBudgetResource } from '#api/policy/v1/pod-disruption-budget.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 
-export const policyV1: readonly ResourceDefinition[] = [PodDisruptionBudget]
+export const policyV1: readonly ResourceDefinition[] = [podDisruptionBudgetResource]

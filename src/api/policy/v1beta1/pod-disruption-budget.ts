@@ -1,11 +1,11 @@
 import { legacyVersion } from '#api/meta/legacy-version.ts'
 import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
-import { PodDisruptionBudget as PodDisruptionBudgetV1, v1beta1EmptySelectorLabel } from '#api/policy/v1/pod-disruption-budget.ts'
+import { podDisruptionBudgetResource as podDisruptionBudgetV1, v1beta1EmptySelectorLabel } from '#api/policy/v1/pod-disruption-budget.ts'
 import type { V1PodDisruptionBudget } from '#api/policy/v1/types.gen.ts'
 import type { V1beta1PodDisruptionBudget } from '#api/policy/v1beta1/types.gen.ts'
 
 /** An empty selector selects nothing here, and everything in v1: each says in its own words what the other means. */
-export const PodDisruptionBudget = legacyVersion<V1beta1PodDisruptionBudget, V1PodDisruptionBudget>(PodDisruptionBudgetV1, {
+export const podDisruptionBudgetResource = legacyVersion<V1beta1PodDisruptionBudget, V1PodDisruptionBudget>(podDisruptionBudgetV1, {
   version: 'v1beta1',
   deprecated: { deprecatedIn: '1.21', removedIn: '1.25' },
   toStored(budget) {

@@ -1,3 +1,4 @@
+import type { ClusterKind } from '#api/kind.ts'
 import { nameColumn } from '#api/meta/columns.ts'
 import {
   typeName,
@@ -8,7 +9,7 @@ import { validatePolicy } from '#api/policy/v1beta1/validate-pod-security-policy
 import { type Column, defineResource } from '#api/resource.ts'
 
 /** Says what pods may ask of their nodes. Upstream has given it up for the PodSecurity admission plugin, so nothing replaces it. */
-export const PodSecurityPolicy = defineResource<V1beta1PodSecurityPolicy>({
+export const PodSecurityPolicy: ClusterKind<V1beta1PodSecurityPolicy> = {
   group: 'policy',
   version: 'v1beta1',
   kind: 'PodSecurityPolicy',
@@ -16,8 +17,11 @@ export const PodSecurityPolicy = defineResource<V1beta1PodSecurityPolicy>({
   shortNames: ['psp'],
   scope: 'Cluster',
   schema: typeName('PodSecurityPolicy'),
-  storagePath: 'podsecuritypolicy',
   stability: 'legacy',
+}
+
+export const podSecurityPolicyResource = defineResource(PodSecurityPolicy, {
+  storagePath: 'podsecuritypolicy',
   deprecated: { deprecatedIn: '1.21', removedIn: '1.25' },
   allowUnconditionalUpdate: true,
   returnsDeletedObject: true,

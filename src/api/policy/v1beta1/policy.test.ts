@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
 import type { V1PodDisruptionBudget } from '#api/policy/v1/types.gen.ts'
-import { PodDisruptionBudget } from '#api/policy/v1beta1/pod-disruption-budget.ts'
-import { PodSecurityPolicy } from '#api/policy/v1beta1/pod-security-policy.ts'
+import { podDisruptionBudgetResource } from '#api/policy/v1beta1/pod-disruption-budget.ts'
+import { podSecurityPolicyResource } from '#api/policy/v1beta1/pod-security-policy.ts'
 import type { V1beta1PodSecurityPolicy, V1beta1PodSecurityPolicySpec } from '#api/policy/v1beta1/pod-security-policy-types.ts'
 import type { V1beta1PodDisruptionBudget } from '#api/policy/v1beta1/types.gen.ts'
 import { fromStored } from '#api/scheme.ts'
@@ -21,11 +21,11 @@ test('an empty selector of a budget selects nothing, and everything in v1', () =
   ]
   for (const [said, kept, shown] of cases) {
     const budget = { metadata: { name: 'a', namespace: 'n' }, spec: said ? { selector: said } : {} }
-    const tried = tryCreateThrough<V1beta1PodDisruptionBudget, V1PodDisruptionBudget>(PodDisruptionBudget, budget)
+    const tried = tryCreateThrough<V1beta1PodDisruptionBudget, V1PodDisruptionBudget>(podDisruptionBudgetResource, budget)
     assert.deepEqual([tried.errors, tried.object.spec.selector, tried.shown.spec.selector], [[], kept, shown])
   }
   const everything = { metadata: { name: 'a' }, spec: { selector: {} } }
-  const seen = fromStored(everything, PodDisruptionBudget as Parameters<typeof fromStored>[1]) as V1beta1PodDisruptionBudget
+  const seen = fromStored(everything, podDisruptionBudgetResource as Parameters<typeof fromStored>[1]) as V1beta1PodDisruptionBudget
   assert.deepEqual(seen.spec.selector, withLabel('DoesNotExist'))
 })
 
@@ -36,8 +36,11 @@ const policy = (spec: Partial<V1beta1PodSecurityPolicySpec> = {}, annotations: R
 })
 
 test('a security policy that says nothing of privileges stays permissive', () => {
-  assert.equal(tryCreate(PodSecurityPolicy, policy()).object.spec.allowPrivilegeEscalation, true)
-  assert.equal(tryCreate(PodSecurityPolicy, policy({ allowPrivilegeEscalation: false })).object.spec.allowPrivilegeEscalation, false)
+  assert.equal(tryCreate(podSecurityPolicyResource, policy()).object.spec.allowPrivilegeEscalation, true)
+  assert.equal(
+    tryCreate(podSecurityPolicyResource, policy({ allowPrivilegeEscalation: false })).object.spec.allowPrivilegeEscalation,
+    false,
+  )
 })
 
 test('security policies are judged in the words clients know', () => {
@@ -112,17 +115,17 @@ test('security policies are judged in the words clients know', () => {
     ],
     [policy({}, { 'seccomp.security.alpha.kubernetes.io/allowedProfileNames': '*,runtime/default' }), []],
   ]
-  for (const [given, errors] of cases) assert.deepEqual(tryCreate(PodSecurityPolicy, given).errors, errors)
+  for (const [given, errors] of cases) assert.deepEqual(tryCreate(podSecurityPolicyResource, given).errors, errors)
   const [broken] = cases[1] ?? []
-  assert.equal(tryUpdate(PodSecurityPolicy, policy(), broken ?? policy()).errors.length, 3)
+  assert.equal(tryUpdate(podSecurityPolicyResource, policy(), broken ?? policy()).errors.length, 3)
   assert.match(
-    tryCreate(PodSecurityPolicy, policy({ volumes: ['disk'] })).errors[0] ?? '',
+    tryCreate(podSecurityPolicyResource, policy({ volumes: ['disk'] })).errors[0] ?? '',
     /^spec\.volumes: Unsupported value: "disk": supported values: "\*", "awsElasticBlockStore"/,
   )
 })
 
 test('a row of a security policy tells what it allows', () => {
-  const row = tryRow(PodSecurityPolicy, policy({ privileged: true, allowedCapabilities: ['A', 'B'], volumes: ['*'] }))
+  const row = tryRow(podSecurityPolicyResource, policy({ privileged: true, allowedCapabilities: ['A', 'B'], volumes: ['*'] }))
   assert.deepEqual(
     [row['Priv'], row['Caps'], row['SELinux'], row['ReadOnlyRootFs'], row['Volumes']],
     ['true', 'A,B', 'RunAsAny', false, '*'],

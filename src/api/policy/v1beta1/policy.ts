@@ -1,5 +1,5 @@
-import { PodDisruptionBudget } from '#api/policy/v1beta1/pod-disruption-budget.ts'
-import { PodSecurityPolicy } from '#api/policy/v1beta1/pod-security-policy.ts'
+import { podDisruptionBudgetResource } from '#api/policy/v1beta1/pod-disruption-budget.ts'
+import { podSecurityPolicyResource } from '#api/policy/v1beta1/pod-security-policy.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 
-export const policyV1beta1: readonly ResourceDefinition[] = [PodDisruptionBudget, PodSecurityPolicy]
+export const policyV1beta1: readonly ResourceDefinition[] = [podDisruptionBudgetResource, podSecurityPolicyResource]

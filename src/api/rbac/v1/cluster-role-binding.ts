@@ -1,17 +1,11 @@
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { bindingColumns, defaultBinding, validateBinding, validateRoleRefUpdate } from '#api/rbac/v1/binding.ts'
+import { ClusterRoleBinding } from '#api/rbac/v1/kinds.gen.ts'
 import { rbacName } from '#api/rbac/v1/role.ts'
-import type { V1ClusterRoleBinding } from '#api/rbac/v1/types.gen.ts'
 import { defineResource } from '#api/resource.ts'
 
 /** Grants a cluster role everywhere. */
-export const ClusterRoleBinding = defineResource<V1ClusterRoleBinding>({
-  group: 'rbac.authorization.k8s.io',
-  version: 'v1',
-  kind: 'ClusterRoleBinding',
-  plural: 'clusterrolebindings',
-  scope: 'Cluster',
-  schema: 'io.k8s.api.rbac.v1.ClusterRoleBinding',
+export const clusterRoleBindingResource = defineResource(ClusterRoleBinding, {
   nameRule: rbacName,
   generation: false,
   rejudgesMetadata: false,

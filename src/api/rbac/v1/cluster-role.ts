@@ -4,19 +4,14 @@ import { each } from '#api/meta/each.ts'
 import { type LabelSelectorOptions, validateLabelSelector } from '#api/meta/labels.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
+import { ClusterRole } from '#api/rbac/v1/kinds.gen.ts'
 import { validatePolicyRule } from '#api/rbac/v1/policy-rule.ts'
 import { rbacName } from '#api/rbac/v1/role.ts'
 import type { V1ClusterRole } from '#api/rbac/v1/types.gen.ts'
 import { defineResource } from '#api/resource.ts'
 
 /** Permissions on cluster-scoped resources, in all namespaces, or in the namespace of the binding that refers to them. */
-export const ClusterRole = defineResource<V1ClusterRole>({
-  group: 'rbac.authorization.k8s.io',
-  version: 'v1',
-  kind: 'ClusterRole',
-  plural: 'clusterroles',
-  scope: 'Cluster',
-  schema: 'io.k8s.api.rbac.v1.ClusterRole',
+export const clusterRoleResource = defineResource(ClusterRole, {
   nameRule: rbacName,
   generation: false,
   rejudgesMetadata: false,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ClusterRole } from '#api/rbac/v1/cluster-role.ts'
-import { ClusterRoleBinding } from '#api/rbac/v1/cluster-role-binding.ts'
-import { Role } from '#api/rbac/v1/role.ts'
-import { RoleBinding } from '#api/rbac/v1/role-binding.ts'
+import { clusterRoleResource } from '#api/rbac/v1/cluster-role.ts'
+import { clusterRoleBindingResource } from '#api/rbac/v1/cluster-role-binding.ts'
+import { roleResource } from '#api/rbac/v1/role.ts'
+import { roleBindingResource } from '#api/rbac/v1/role-binding.ts'
 import type { V1PolicyRule, V1RoleBinding } from '#api/rbac/v1/types.gen.ts'
 import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
 
@@ -42,19 +42,19 @@ test('a rule is about resources or about paths, and paths belong to cluster role
     ],
   ]
   for (const [rule, role, clusterRole] of cases) {
-    assert.deepEqual(tryCreate(Role, { metadata, rules: [rule] }).errors, role)
-    assert.deepEqual(tryCreate(ClusterRole, { metadata: clusterMetadata, rules: [rule] }).errors, clusterRole)
+    assert.deepEqual(tryCreate(roleResource, { metadata, rules: [rule] }).errors, role)
+    assert.deepEqual(tryCreate(clusterRoleResource, { metadata: clusterMetadata, rules: [rule] }).errors, clusterRole)
   }
-  assert.deepEqual(tryCreate(Role, { metadata, rules: null }).errors, [])
+  assert.deepEqual(tryCreate(roleResource, { metadata, rules: null }).errors, [])
 })
 
 test('an aggregating role selects others', () => {
   const of = (clusterRoleSelectors: object[]) => ({ metadata: clusterMetadata, aggregationRule: { clusterRoleSelectors } })
-  assert.deepEqual(tryCreate(ClusterRole, of([{ matchLabels: { a: 'b' } }])).errors, [])
-  assert.deepEqual(tryCreate(ClusterRole, of([])).errors, [
+  assert.deepEqual(tryCreate(clusterRoleResource, of([{ matchLabels: { a: 'b' } }])).errors, [])
+  assert.deepEqual(tryCreate(clusterRoleResource, of([])).errors, [
     'aggregationRule.clusterRoleSelectors: Required value: at least one clusterRoleSelector required if aggregationRule is non-nil',
   ])
-  assert.deepEqual(tryCreate(ClusterRole, of([{ matchExpressions: [{ key: 'a', operator: 'Nope' }] }])).errors, [
+  assert.deepEqual(tryCreate(clusterRoleResource, of([{ matchExpressions: [{ key: 'a', operator: 'Nope' }] }])).errors, [
     'aggregationRule.clusterRoleSelectors[0].matchExpressions[0].operator: Invalid value: "Nope": not a valid selector operator',
     'aggregationRule.clusterRoleSelectors[0]: Invalid value: null: invalid label selector.',
   ])
@@ -65,7 +65,7 @@ const binding = (change: Partial<V1RoleBinding> = {}): V1RoleBinding =>
 
 test('groups of the role and of subjects are filled in', () => {
   const { object } = tryCreate(
-    RoleBinding,
+    roleBindingResource,
     binding({
       subjects: [
         { kind: 'User', name: 'u' },
@@ -109,7 +109,7 @@ test('bindings are judged in the words clients know', () => {
       [`subjects[0].apiGroup: Unsupported value: "x": supported values: "${group}"`],
     ],
   ]
-  for (const [change, errors] of cases) assert.deepEqual(tryCreate(RoleBinding, binding(change)).errors, errors)
+  for (const [change, errors] of cases) assert.deepEqual(tryCreate(roleBindingResource, binding(change)).errors, errors)
 })
 
 test('a cluster binding takes cluster roles, and service accounts with their namespace', () => {
@@ -118,19 +118,19 @@ test('a cluster binding takes cluster roles, and service accounts with their nam
     roleRef: { apiGroup: group, kind, name: 'r' },
     subjects: [{ kind: 'ServiceAccount', name: 's' }],
   })
-  assert.deepEqual(tryCreate(ClusterRoleBinding, of('Role')).errors, [
+  assert.deepEqual(tryCreate(clusterRoleBindingResource, of('Role')).errors, [
     'roleRef.kind: Unsupported value: "Role": supported values: "ClusterRole"',
     'subjects[0].namespace: Required value',
   ])
 })
 
 test('a binding keeps its role', () => {
-  const prev = tryCreate(RoleBinding, binding()).object
+  const prev = tryCreate(roleBindingResource, binding()).object
   const next = { ...prev, roleRef: { ...prev.roleRef, name: 'other' } }
-  assert.deepEqual(tryUpdate(RoleBinding, prev, next).errors, [
+  assert.deepEqual(tryUpdate(roleBindingResource, prev, next).errors, [
     'roleRef: Invalid value: {"APIGroup":"rbac.authorization.k8s.io","Kind":"Role","Name":"other"}: cannot change roleRef',
   ])
-  assert.deepEqual(tryUpdate(RoleBinding, prev, { ...prev, subjects: [] }).errors, [])
+  assert.deepEqual(tryUpdate(roleBindingResource, prev, { ...prev, subjects: [] }).errors, [])
 })
 
 test('a row of a binding lists its subjects by kind', () => {
@@ -139,6 +139,6 @@ test('a row of a binding lists its subjects by kind', () => {
     { kind: 'User', name: 'v' },
     { kind: 'ServiceAccount', name: 's', namespace: 'n' },
   ]
-  const row = tryRow(RoleBinding, binding({ subjects }))
+  const row = tryRow(roleBindingResource, binding({ subjects }))
   assert.deepEqual(row, { Name: 'a', Role: 'Role/r', Age: '<unknown>', Users: 'u, v', Groups: '', ServiceAccounts: 'n/s' })
 })

@@ -3,6 +3,7 @@ import { defaultColumns } from '#api/meta/columns.ts'
 import { each } from '#api/meta/each.ts'
 import { type NameRule, pathSegmentName } from '#api/meta/names.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import { Role } from '#api/rbac/v1/kinds.gen.ts'
 import { validatePolicyRule } from '#api/rbac/v1/policy-rule.ts'
 import type { V1Role } from '#api/rbac/v1/types.gen.ts'
 import { defineResource } from '#api/resource.ts'
@@ -11,13 +12,7 @@ import { defineResource } from '#api/resource.ts'
 export const rbacName: NameRule = (name) => pathSegmentName(name)
 
 /** Permissions within one namespace. */
-export const Role = defineResource<V1Role>({
-  group: 'rbac.authorization.k8s.io',
-  version: 'v1',
-  kind: 'Role',
-  plural: 'roles',
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.rbac.v1.Role',
+export const roleResource = defineResource(Role, {
   nameRule: rbacName,
   generation: false,
   rejudgesMetadata: false,

@@ -1,8 +1,8 @@
 import { type LegacyVersion, legacyVersion } from '#api/meta/legacy-version.ts'
-import { ClusterRole } from '#api/rbac/v1/cluster-role.ts'
-import { ClusterRoleBinding } from '#api/rbac/v1/cluster-role-binding.ts'
-import { Role } from '#api/rbac/v1/role.ts'
-import { RoleBinding } from '#api/rbac/v1/role-binding.ts'
+import { clusterRoleResource } from '#api/rbac/v1/cluster-role.ts'
+import { clusterRoleBindingResource } from '#api/rbac/v1/cluster-role-binding.ts'
+import { roleResource } from '#api/rbac/v1/role.ts'
+import { roleBindingResource } from '#api/rbac/v1/role-binding.ts'
 import type { V1RoleBinding } from '#api/rbac/v1/types.gen.ts'
 import { defaultSubject, subjectFromV1, subjectToV1 } from '#api/rbac/v1alpha1/subjects.ts'
 import type { V1alpha1RoleBinding } from '#api/rbac/v1alpha1/types.gen.ts'
@@ -21,8 +21,8 @@ const binding: LegacyVersion<V1alpha1RoleBinding, V1RoleBinding> = {
 }
 
 export const rbacV1alpha1: readonly ResourceDefinition[] = [
-  legacyVersion(ClusterRoleBinding, binding),
-  legacyVersion(ClusterRole, old),
-  legacyVersion(RoleBinding, binding),
-  legacyVersion(Role, old),
+  legacyVersion(clusterRoleBindingResource, binding),
+  legacyVersion(clusterRoleResource, old),
+  legacyVersion(roleBindingResource, binding),
+  legacyVersion(roleResource, old),
 ]

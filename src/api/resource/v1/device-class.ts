@@ -7,6 +7,7 @@ import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-m
 import { boundedList } from '#api/resource/v1/bounded.ts'
 import { validateDeviceConfiguration } from '#api/resource/v1/device-configuration.ts'
 import { validateDeviceSelectors } from '#api/resource/v1/device-selectors.ts'
+import { DeviceClass } from '#api/resource/v1/kinds.gen.ts'
 import type { V1DeviceClass, V1DeviceClassSpec } from '#api/resource/v1/types.gen.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
 
@@ -14,13 +15,7 @@ const maxConfigurations = 32
 
 const nameRule: NameRule = (name, isPrefix) => longName(isPrefix && name.endsWith('-') ? `${name.slice(0, -1)}a` : name)
 
-export const DeviceClass = defineResource<V1DeviceClass>({
-  group: 'resource.k8s.io',
-  version: 'v1',
-  kind: 'DeviceClass',
-  plural: 'deviceclasses',
-  scope: 'Cluster',
-  schema: 'io.k8s.api.resource.v1.DeviceClass',
+export const deviceClassResource = defineResource(DeviceClass, {
   nameRule,
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',

@@ -5,16 +5,11 @@ import { mustNotChange } from '#api/meta/immutable.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { defaultClaimSpec, dropDisabledClaimFields, validateAdminAccess, validateClaimSpec } from '#api/resource/v1/claim-spec.ts'
+import { ResourceClaimTemplate } from '#api/resource/v1/kinds.gen.ts'
 import type { V1ResourceClaimTemplate, V1ResourceClaimTemplateSpec } from '#api/resource/v1/types.gen.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
 
-export const ResourceClaimTemplate = defineResource<V1ResourceClaimTemplate>({
-  group: 'resource.k8s.io',
-  version: 'v1',
-  kind: 'ResourceClaimTemplate',
-  plural: 'resourceclaimtemplates',
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.resource.v1.ResourceClaimTemplate',
+export const resourceClaimTemplateResource = defineResource(ResourceClaimTemplate, {
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
   returnsDeletedObject: true,

@@ -13,16 +13,11 @@ import {
   validateGrantedAdminAccess,
 } from '#api/resource/v1/claim-spec.ts'
 import { deviceKey, validateClaimStatus } from '#api/resource/v1/claim-status.ts'
+import { ResourceClaim } from '#api/resource/v1/kinds.gen.ts'
 import type { V1ResourceClaim } from '#api/resource/v1/types.gen.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
 
-export const ResourceClaim = defineResource<V1ResourceClaim>({
-  group: 'resource.k8s.io',
-  version: 'v1',
-  kind: 'ResourceClaim',
-  plural: 'resourceclaims',
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.resource.v1.ResourceClaim',
+export const resourceClaimResource = defineResource(ResourceClaim, {
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
   returnsDeletedObject: true,

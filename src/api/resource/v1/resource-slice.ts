@@ -8,6 +8,7 @@ import { boundedMap, boundedSet } from '#api/resource/v1/bounded.ts'
 import { validateDriverName, validatePoolName } from '#api/resource/v1/device-names.ts'
 import { stampTaints } from '#api/resource/v1/device-taints.ts'
 import { dropDisabledSliceFields } from '#api/resource/v1/drop-disabled-slice-fields.ts'
+import { ResourceSlice } from '#api/resource/v1/kinds.gen.ts'
 import type { V1CounterSet, V1ResourcePool, V1ResourceSlice, V1ResourceSliceSpec } from '#api/resource/v1/types.gen.ts'
 import { maxCounterNameBytes, maxCounters, mustBeCounterName, validateDevice } from '#api/resource/v1/validate-device.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
@@ -16,13 +17,7 @@ const maxDevices = 128
 const maxAdvancedDevices = 64
 const maxCounterSets = 8
 
-export const ResourceSlice = defineResource<V1ResourceSlice>({
-  group: 'resource.k8s.io',
-  version: 'v1',
-  kind: 'ResourceSlice',
-  plural: 'resourceslices',
-  scope: 'Cluster',
-  schema: 'io.k8s.api.resource.v1.ResourceSlice',
+export const resourceSliceResource = defineResource(ResourceSlice, {
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
   returnsDeletedObject: true,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { DeviceClass } from '#api/resource/v1/device-class.ts'
-import { ResourceClaim } from '#api/resource/v1/resource-claim.ts'
-import { ResourceClaimTemplate } from '#api/resource/v1/resource-claim-template.ts'
-import { ResourceSlice } from '#api/resource/v1/resource-slice.ts'
+import { deviceClassResource } from '#api/resource/v1/device-class.ts'
+import { resourceClaimResource } from '#api/resource/v1/resource-claim.ts'
+import { resourceClaimTemplateResource } from '#api/resource/v1/resource-claim-template.ts'
+import { resourceSliceResource } from '#api/resource/v1/resource-slice.ts'
 import type {
   V1Device,
   V1DeviceClaim,
@@ -79,33 +79,38 @@ test('claims are judged in the words clients know', () => {
       ['spec.devices.requests: Too many: 33: must have at most 32 items'],
     ],
   ]
-  for (const [name, devices, errors] of cases) assert.deepEqual(tryCreate(ResourceClaim, claim(devices), on).errors, errors, name)
+  for (const [name, devices, errors] of cases) assert.deepEqual(tryCreate(resourceClaimResource, claim(devices), on).errors, errors, name)
 })
 
 test('a request is for exactly one device', () => {
-  const [first] = tryCreate(ResourceClaim, claim(), on).object.spec.devices?.requests ?? []
+  const [first] = tryCreate(resourceClaimResource, claim(), on).object.spec.devices?.requests ?? []
   assert.deepEqual(first?.exactly, { deviceClassName: 'c', allocationMode: 'ExactCount', count: 1 })
 })
 
 test('only namespaces of administrators get access to devices in use', () => {
   const devices = { requests: [request({ exactly: { deviceClassName: 'c', adminAccess: true } })] }
   const detail = 'admin access to devices requires the `resource.kubernetes.io/admin-access: true` label on the containing namespace'
-  assert.deepEqual(tryCreate(ResourceClaim, claim(devices), on).errors, [`spec.devices.requests[0].adminAccess: Forbidden: ${detail}`])
+  assert.deepEqual(tryCreate(resourceClaimResource, claim(devices), on).errors, [
+    `spec.devices.requests[0].adminAccess: Forbidden: ${detail}`,
+  ])
   const labelsOfNamespace = () => ({ 'resource.kubernetes.io/admin-access': 'true' })
-  assert.deepEqual(tryCreate(ResourceClaim, claim(devices), { ...on, labelsOfNamespace }).errors, [])
+  assert.deepEqual(tryCreate(resourceClaimResource, claim(devices), { ...on, labelsOfNamespace }).errors, [])
 })
 
 test('what a claim asks for never changes', () => {
-  const prev = tryCreate(ResourceClaim, claim(), on).object
-  const [error = ''] = tryUpdate(ResourceClaim, prev, claim({ requests: [request({ name: 's' })] }), on).errors
+  const prev = tryCreate(resourceClaimResource, claim(), on).object
+  const [error = ''] = tryUpdate(resourceClaimResource, prev, claim({ requests: [request({ name: 's' })] }), on).errors
   assert.match(error, /^spec: Invalid value: \{"Devices":\{"Requests":\[\{"Name":"s",.*\}\}: field is immutable$/)
   const template = { metadata, spec: { spec: { devices: { requests: [request()] } } } }
   const other = { metadata, spec: { spec: { devices: { requests: [request({ name: 's' })] } } } }
-  assert.equal(tryUpdate(ResourceClaimTemplate, tryCreate(ResourceClaimTemplate, template, on).object, other, on).errors.length, 1)
+  assert.equal(
+    tryUpdate(resourceClaimTemplateResource, tryCreate(resourceClaimTemplateResource, template, on).object, other, on).errors.length,
+    1,
+  )
 })
 
 test('a claim is reserved once it is allocated, and its devices report', () => {
-  const prev = tryCreate(ResourceClaim, claim(), on).object
+  const prev = tryCreate(resourceClaimResource, claim(), on).object
   const result = { request: 'r', driver: 'd.example.com', pool: 'p', device: 'x' }
   const allocation = { devices: { results: [result] } }
   const pod = { resource: 'pods', name: 'p', uid: 'u' }
@@ -128,13 +133,21 @@ test('a claim is reserved once it is allocated, and its devices report', () => {
     ],
   ]
   for (const [name, status, errors] of cases) {
-    assert.deepEqual(tryUpdate(ResourceClaim, prev, { ...prev, status }, { ...on, subresource: 'status' }).errors, errors, name)
+    assert.deepEqual(tryUpdate(resourceClaimResource, prev, { ...prev, status }, { ...on, subresource: 'status' }).errors, errors, name)
   }
   const allocated = { ...prev, status: { allocation, devices: [device] } }
-  const { object } = tryUpdate(ResourceClaim, allocated, { ...allocated, status: { devices: [device] } }, { ...on, subresource: 'status' })
+  const { object } = tryUpdate(
+    resourceClaimResource,
+    allocated,
+    { ...allocated, status: { devices: [device] } },
+    { ...on, subresource: 'status' },
+  )
   assert.equal(object.status?.devices, undefined)
   assert.deepEqual(
-    [tryRow(ResourceClaim, prev)['State'], tryRow(ResourceClaim, { ...prev, status: { allocation, reservedFor: [pod] } })['State']],
+    [
+      tryRow(resourceClaimResource, prev)['State'],
+      tryRow(resourceClaimResource, { ...prev, status: { allocation, reservedFor: [pod] } })['State'],
+    ],
     ['pending', 'allocated,reserved'],
   )
 })
@@ -150,7 +163,8 @@ test('device classes are judged in the words clients know', () => {
     [{ selectors: [{}] }, ['spec.selectors[0].cel: Required value']],
     [{ extendedResourceName: 'cpu' }, ['spec.extendedResourceName: Invalid value: "cpu": must be a valid extended resource name']],
   ]
-  for (const [spec, errors] of cases) assert.deepEqual(tryCreate(DeviceClass, { metadata: clusterMetadata, spec }, on).errors, errors)
+  for (const [spec, errors] of cases)
+    assert.deepEqual(tryCreate(deviceClassResource, { metadata: clusterMetadata, spec }, on).errors, errors)
 })
 
 const slice = (spec: Partial<V1ResourceSliceSpec> = {}): V1ResourceSlice => ({
@@ -208,14 +222,14 @@ test('slices are judged in the words clients know', () => {
       [`${at}.bindingFailureConditions: Invalid value: null: bindingFailureConditions are required to use bindingConditions`],
     ],
   ]
-  for (const [name, spec, errors] of cases) assert.deepEqual(tryCreate(ResourceSlice, slice(spec), on).errors, errors, name)
+  for (const [name, spec, errors] of cases) assert.deepEqual(tryCreate(resourceSliceResource, slice(spec), on).errors, errors, name)
 })
 
 test('a slice stays with its node and driver, and stamps its taints', () => {
   const prev = slice({ devices: [{ name: 'x', taints: [{ key: 'k', effect: 'NoSchedule' }] }] })
-  assert.equal(tryCreate(ResourceSlice, prev, on).object.spec.devices?.[0]?.taints?.[0]?.timeAdded, '2026-01-02T03:04:05Z')
-  assert.deepEqual(tryUpdate(ResourceSlice, prev, slice({ nodeName: 'm', driver: 'E.example.com' }), on), {
-    ...tryUpdate(ResourceSlice, prev, slice({ nodeName: 'm', driver: 'E.example.com' }), on),
+  assert.equal(tryCreate(resourceSliceResource, prev, on).object.spec.devices?.[0]?.taints?.[0]?.timeAdded, '2026-01-02T03:04:05Z')
+  assert.deepEqual(tryUpdate(resourceSliceResource, prev, slice({ nodeName: 'm', driver: 'E.example.com' }), on), {
+    ...tryUpdate(resourceSliceResource, prev, slice({ nodeName: 'm', driver: 'E.example.com' }), on),
     errors: ['spec.driver: Invalid value: "E.example.com": field is immutable', 'spec.nodeName: Invalid value: "m": field is immutable'],
     warnings: ['spec.driver: driver names should be lowercase; "E.example.com" contains uppercase characters'],
   })
@@ -223,7 +237,7 @@ test('a slice stays with its node and driver, and stamps its taints', () => {
 
 test('fields whose gate is off are dropped', () => {
   const { spec } = tryCreate(
-    ResourceSlice,
+    resourceSliceResource,
     slice({ devices: [{ name: 'x', taints: [{ key: 'k', effect: 'None' }], allowMultipleAllocations: true }] }),
   ).object
   assert.deepEqual(spec.devices, [{ name: 'x' }])

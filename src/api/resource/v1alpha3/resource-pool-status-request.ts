@@ -9,10 +9,10 @@ import { mustNotChange } from '#api/meta/immutable.ts'
 import { byteLength, longName, longNameCaseless, mustBe } from '#api/meta/names.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
+import { ResourcePoolStatusRequest } from '#api/resource/v1alpha3/kinds.gen.ts'
 import { poolColumns, poolStatusCell } from '#api/resource/v1alpha3/pool-columns.ts'
 import type {
   V1alpha3PoolStatus,
-  V1alpha3ResourcePoolStatusRequest,
   V1alpha3ResourcePoolStatusRequestSpec,
   V1alpha3ResourcePoolStatusRequestStatus,
 } from '#api/resource/v1alpha3/types.gen.ts'
@@ -25,14 +25,7 @@ const maxConditions = 10
 const maxErrorBytes = 256
 
 /** A question that is answered once, in its status. */
-export const ResourcePoolStatusRequest = defineResource<V1alpha3ResourcePoolStatusRequest>({
-  group: 'resource.k8s.io',
-  version: 'v1alpha3',
-  kind: 'ResourcePoolStatusRequest',
-  plural: 'resourcepoolstatusrequests',
-  scope: 'Cluster',
-  schema: 'io.k8s.api.resource.v1alpha3.ResourcePoolStatusRequest',
-  stability: 'alpha',
+export const resourcePoolStatusRequestResource = defineResource(ResourcePoolStatusRequest, {
   featureGate: 'DRAResourcePoolStatus',
   defaultPropagation: 'Background',
   returnsDeletedObject: true,

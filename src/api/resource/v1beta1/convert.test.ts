@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ResourceClaim, ResourceClaimTemplate, ResourceSlice } from '#api/resource/v1beta1/resource.ts'
+import { resourceClaimResource, resourceClaimTemplateResource, resourceSliceResource } from '#api/resource/v1beta1/resource.ts'
 import type { V1beta1DeviceRequest } from '#api/resource/v1beta1/types.gen.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 import { type Random, seededRandom } from '#base/random.ts'
@@ -32,9 +32,9 @@ test('claims, templates and slices come back from v1 unchanged', () => {
     const apiVersion = 'resource.k8s.io/v1beta1'
     const spec = random.int(5) ? { devices: { requests: Array.from({ length: random.int(3) }, () => randomRequest(random)) } } : {}
     const claim = { apiVersion, metadata: { name: 'a' }, spec }
-    assert.deepEqual(thereAndBack(ResourceClaim, claim), claim, message)
+    assert.deepEqual(thereAndBack(resourceClaimResource, claim), claim, message)
     const template = { apiVersion, metadata: { name: 'a' }, spec: { metadata: { labels: { a: 'b' } }, spec } }
-    assert.deepEqual(thereAndBack(ResourceClaimTemplate, template), template, message)
+    assert.deepEqual(thereAndBack(resourceClaimTemplateResource, template), template, message)
     const device = {
       name: 'x',
       basic: { ...(random.int(2) && { attributes: { m: { int: random.int(9) } } }), ...(random.int(2) && { allNodes: true }) },
@@ -45,18 +45,18 @@ test('claims, templates and slices come back from v1 unchanged', () => {
       metadata: { name: 'a' },
       spec: { driver: 'd', pool: { name: 'p' }, ...where, ...(random.int(2) && { devices: [device] }) },
     }
-    assert.deepEqual(thereAndBack(ResourceSlice, slice), slice, message)
+    assert.deepEqual(thereAndBack(resourceSliceResource, slice), slice, message)
   }
 })
 
 test('a request’s wishes move under `exactly`, a device’s facts out of `basic`', () => {
-  const toStored = ResourceClaim.storedAs?.toStored
+  const toStored = resourceClaimResource.storedAs?.toStored
   assert.deepEqual(toStored?.({ metadata: {}, spec: { devices: { requests: [{ name: 'r', deviceClassName: 'c' }] } } }), {
     apiVersion: 'resource.k8s.io/v1',
     metadata: {},
     spec: { devices: { requests: [{ name: 'r', exactly: { deviceClassName: 'c' } }] } },
   })
-  const sliceToStored = ResourceSlice.storedAs?.toStored
+  const sliceToStored = resourceSliceResource.storedAs?.toStored
   assert.deepEqual(
     sliceToStored?.({ metadata: {}, spec: { nodeName: '', allNodes: false, devices: [{ name: 'x', basic: { capacity: {} } }] } }),
     {

@@ -1,16 +1,12 @@
 import { sameShape } from '#api/meta/same-shape.ts'
-import { DeviceClass as DeviceClassV1 } from '#api/resource/v1/device-class.ts'
-import { ResourceClaim as ResourceClaimV1 } from '#api/resource/v1/resource-claim.ts'
-import { ResourceClaimTemplate as ResourceClaimTemplateV1 } from '#api/resource/v1/resource-claim-template.ts'
-import { ResourceSlice as ResourceSliceV1 } from '#api/resource/v1/resource-slice.ts'
+import { deviceClassResource as deviceClassV1 } from '#api/resource/v1/device-class.ts'
+import { resourceClaimResource as resourceClaimV1 } from '#api/resource/v1/resource-claim.ts'
+import { resourceClaimTemplateResource as resourceClaimTemplateV1 } from '#api/resource/v1/resource-claim-template.ts'
+import { resourceSliceResource as resourceSliceV1 } from '#api/resource/v1/resource-slice.ts'
 import type { V1ResourceClaim, V1ResourceClaimTemplate, V1ResourceSlice } from '#api/resource/v1/types.gen.ts'
 import { claimSpecFromV1, claimSpecToV1, sliceSpecFromV1, sliceSpecToV1 } from '#api/resource/v1beta1/convert.ts'
-import type {
-  V1beta1DeviceClass,
-  V1beta1ResourceClaim,
-  V1beta1ResourceClaimTemplate,
-  V1beta1ResourceSlice,
-} from '#api/resource/v1beta1/types.gen.ts'
+import { DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice } from '#api/resource/v1beta1/kinds.gen.ts'
+import type { V1beta1ResourceClaim, V1beta1ResourceClaimTemplate, V1beta1ResourceSlice } from '#api/resource/v1beta1/types.gen.ts'
 import { defineResource, type ResourceDefinition } from '#api/resource.ts'
 
 const group = 'resource.k8s.io'
@@ -27,37 +23,26 @@ const shared = {
   returnsDeletedObject: true,
 } as const
 
-export const DeviceClass = defineResource<V1beta1DeviceClass>({
-  ...DeviceClassV1,
-  version,
-  stability,
-  schema: 'io.k8s.api.resource.v1beta1.DeviceClass',
-  storedAs: sameShape(DeviceClassV1, version),
+export const deviceClassResource = defineResource(DeviceClass, {
+  ...deviceClassV1,
+  storedAs: sameShape(deviceClassV1, version),
 })
 
-export const ResourceClaim = defineResource<V1beta1ResourceClaim>({
+export const resourceClaimResource = defineResource(ResourceClaim, {
   ...shared,
-  kind: 'ResourceClaim',
-  plural: 'resourceclaims',
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.resource.v1beta1.ResourceClaim',
   resetFields: ['status'],
   subresources: { status: { resetFields: ['metadata', 'spec'] } },
   storedAs: {
-    definition: ResourceClaimV1,
+    definition: resourceClaimV1,
     toStored: (claim: V1beta1ResourceClaim) => ({ ...claim, apiVersion: storedApiVersion, spec: claimSpecToV1(claim.spec ?? {}) }),
     fromStored: (claim: V1ResourceClaim) => ({ ...claim, apiVersion, spec: claimSpecFromV1(claim.spec) }),
   },
 })
 
-export const ResourceClaimTemplate = defineResource<V1beta1ResourceClaimTemplate>({
+export const resourceClaimTemplateResource = defineResource(ResourceClaimTemplate, {
   ...shared,
-  kind: 'ResourceClaimTemplate',
-  plural: 'resourceclaimtemplates',
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.resource.v1beta1.ResourceClaimTemplate',
   storedAs: {
-    definition: ResourceClaimTemplateV1,
+    definition: resourceClaimTemplateV1,
     toStored: (template: V1beta1ResourceClaimTemplate) => ({
       ...template,
       apiVersion: storedApiVersion,
@@ -71,21 +56,22 @@ export const ResourceClaimTemplate = defineResource<V1beta1ResourceClaimTemplate
   },
 })
 
-export const ResourceSlice = defineResource<V1beta1ResourceSlice>({
+export const resourceSliceResource = defineResource(ResourceSlice, {
   ...shared,
-  kind: 'ResourceSlice',
-  plural: 'resourceslices',
-  scope: 'Cluster',
-  schema: 'io.k8s.api.resource.v1beta1.ResourceSlice',
   fieldSelectors: {
     'spec.nodeName': ({ spec }) => spec.nodeName ?? '',
     'spec.driver': ({ spec }) => spec.driver,
   },
   storedAs: {
-    definition: ResourceSliceV1,
+    definition: resourceSliceV1,
     toStored: (slice: V1beta1ResourceSlice) => ({ ...slice, apiVersion: storedApiVersion, spec: sliceSpecToV1(slice.spec ?? {}) }),
     fromStored: (slice: V1ResourceSlice) => ({ ...slice, apiVersion, spec: sliceSpecFromV1(slice.spec) }),
   },
 })
 
-export const resourceV1beta1: readonly ResourceDefinition[] = [DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice]
+export const resourceV1beta1: readonly ResourceDefinition[] = [
+  deviceClassResource,
+  resourceClaimResource,
+  resourceClaimTemplateResource,
+  resourceSliceResource,
+]

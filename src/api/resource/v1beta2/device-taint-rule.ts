@@ -7,19 +7,13 @@ import { putBack } from '#api/meta/put-back.ts'
 import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
 import { validateDriverName, validatePoolName } from '#api/resource/v1/device-names.ts'
 import { stampTaints, validateDeviceTaint } from '#api/resource/v1/device-taints.ts'
-import type { V1beta2DeviceTaint, V1beta2DeviceTaintRule, V1beta2DeviceTaintRuleSpec } from '#api/resource/v1beta2/types.gen.ts'
+import { DeviceTaintRule } from '#api/resource/v1beta2/kinds.gen.ts'
+import type { V1beta2DeviceTaint, V1beta2DeviceTaintRuleSpec } from '#api/resource/v1beta2/types.gen.ts'
 import { defineResource } from '#api/resource.ts'
 
 const maxConditions = 8
 
-export const DeviceTaintRule = defineResource<V1beta2DeviceTaintRule>({
-  group: 'resource.k8s.io',
-  version: 'v1beta2',
-  kind: 'DeviceTaintRule',
-  plural: 'devicetaintrules',
-  scope: 'Cluster',
-  schema: 'io.k8s.api.resource.v1beta2.DeviceTaintRule',
-  stability: 'beta',
+export const deviceTaintRuleResource = defineResource(DeviceTaintRule, {
   featureGate: 'DRADeviceTaintRules',
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PriorityClass } from '#api/scheduling/v1/priority-class.ts'
+import { priorityClassResource } from '#api/scheduling/v1/priority-class.ts'
 import type { V1PriorityClass } from '#api/scheduling/v1/types.gen.ts'
 import { tryCreate, tryUpdate } from '#api/try-kind.ts'
 
@@ -23,19 +23,22 @@ test('priorities are judged in the words clients know', () => {
       ['preemptionPolicy: Unsupported value: "Nope": supported values: "PreemptLowerPriority", "Never"'],
     ],
   ]
-  for (const [given, errors] of cases) assert.deepEqual(tryCreate(PriorityClass, given).errors, errors)
+  for (const [given, errors] of cases) assert.deepEqual(tryCreate(priorityClassResource, given).errors, errors)
 })
 
 test('a priority never changes', () => {
-  const prev = tryCreate(PriorityClass, classOf({ value: 1 })).object
+  const prev = tryCreate(priorityClassResource, classOf({ value: 1 })).object
   assert.equal(prev.preemptionPolicy, 'PreemptLowerPriority')
-  assert.deepEqual(tryUpdate(PriorityClass, prev, classOf({ value: 2, preemptionPolicy: 'Never' })).errors, [
+  assert.deepEqual(tryUpdate(priorityClassResource, prev, classOf({ value: 2, preemptionPolicy: 'Never' })).errors, [
     'value: Forbidden: may not be changed in an update.',
     'preemptionPolicy: Invalid value: "Never": field is immutable',
   ])
 })
 
 test('the classes of the system stay', () => {
-  assert.equal(PriorityClass.deletionForbidden?.('system-cluster-critical'), 'this is a system priority class and cannot be deleted')
-  assert.equal(PriorityClass.deletionForbidden?.('a'), undefined)
+  assert.equal(
+    priorityClassResource.deletionForbidden?.('system-cluster-critical'),
+    'this is a system priority class and cannot be deleted',
+  )
+  assert.equal(priorityClassResource.deletionForbidden?.('a'), undefined)
 })

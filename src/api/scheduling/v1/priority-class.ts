@@ -2,7 +2,7 @@ import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { defineResource } from '#api/resource.ts'
-import type { V1PriorityClass } from '#api/scheduling/v1/types.gen.ts'
+import { PriorityClass } from '#api/scheduling/v1/kinds.gen.ts'
 
 const systemPrefix = 'system-'
 export const highestUserDefinablePriority = 1_000_000_000
@@ -14,14 +14,7 @@ export const systemPriorities: Readonly<Record<string, number>> = {
   'system-cluster-critical': systemCriticalPriority,
 }
 
-export const PriorityClass = defineResource<V1PriorityClass>({
-  group: 'scheduling.k8s.io',
-  version: 'v1',
-  kind: 'PriorityClass',
-  plural: 'priorityclasses',
-  shortNames: ['pc'],
-  scope: 'Cluster',
-  schema: 'io.k8s.api.scheduling.v1.PriorityClass',
+export const priorityClassResource = defineResource(PriorityClass, {
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
 

@@ -1,6 +1,6 @@
 import { legacyVersion } from '#api/meta/legacy-version.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
-import { PriorityClass } from '#api/scheduling/v1/priority-class.ts'
+import { priorityClassResource } from '#api/scheduling/v1/priority-class.ts'
 import { writeTypes } from '#api/schema/written-types.ts'
 
 const typeName = writeTypes({
@@ -11,7 +11,7 @@ const typeName = writeTypes({
 })
 
 export const schedulingV1alpha1: readonly ResourceDefinition[] = [
-  legacyVersion(PriorityClass, {
+  legacyVersion(priorityClassResource, {
     version: 'v1alpha1',
     schema: typeName('PriorityClass'),
     deprecated: { deprecatedIn: '1.14', removedIn: '1.23' },

@@ -8,6 +8,7 @@ import { putBack } from '#api/meta/put-back.ts'
 import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
 import { mustBeOneOf } from '#api/meta/union.ts'
 import { defineResource } from '#api/resource.ts'
+import { PodGroup } from '#api/scheduling/v1alpha2/kinds.gen.ts'
 import {
   dropDisabledGroupFields,
   validateGroupClaims,
@@ -24,14 +25,7 @@ const immutableFields = [
   ...['priorityClassName', 'priority'],
 ] as (keyof V1alpha2PodGroupSpec)[]
 
-export const PodGroup = defineResource<V1alpha2PodGroup>({
-  group: 'scheduling.k8s.io',
-  version: 'v1alpha2',
-  kind: 'PodGroup',
-  plural: 'podgroups',
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.scheduling.v1alpha2.PodGroup',
-  stability: 'alpha',
+export const podGroupResource = defineResource(PodGroup, {
   featureGate: 'GenericWorkload',
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PodGroup } from '#api/scheduling/v1alpha2/pod-group.ts'
+import { podGroupResource } from '#api/scheduling/v1alpha2/pod-group.ts'
 import type {
   V1alpha2PodGroup,
   V1alpha2PodGroupSpec,
   V1alpha2PodGroupTemplate,
   V1alpha2Workload,
 } from '#api/scheduling/v1alpha2/types.gen.ts'
-import { Workload } from '#api/scheduling/v1alpha2/workload.ts'
+import { workloadResource } from '#api/scheduling/v1alpha2/workload.ts'
 import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
 
 const metadata = { name: 'a', namespace: 'default', resourceVersion: '1' }
@@ -42,17 +42,17 @@ test('workloads are judged in the words clients know', () => {
       ['spec.controllerRef.kind: Required value', 'spec.controllerRef.name: Invalid value: "a/b": may not contain \'/\''],
     ],
   ]
-  for (const [given, errors] of cases) assert.deepEqual(tryCreate(Workload, given, on).errors, errors)
-  assert.deepEqual(tryUpdate(Workload, workload(template), workload({ ...template, name: 'u' }), on).errors, [
+  for (const [given, errors] of cases) assert.deepEqual(tryCreate(workloadResource, given, on).errors, errors)
+  assert.deepEqual(tryUpdate(workloadResource, workload(template), workload({ ...template, name: 'u' }), on).errors, [
     `${at}: Invalid value: null: field is immutable`,
   ])
 })
 
 test('a group of pods never changes, and drops what is switched off', () => {
   const given = group({ priority: 5, disruptionMode: 'PodGroup' })
-  assert.deepEqual(tryCreate(PodGroup, given).object.spec, { schedulingPolicy: gang })
-  assert.deepEqual(tryCreate(PodGroup, group(), on).object.spec.disruptionMode, 'Pod')
-  assert.deepEqual(tryUpdate(PodGroup, given, group({ priority: 6, disruptionMode: 'PodGroup' }), on).errors, [
+  assert.deepEqual(tryCreate(podGroupResource, given).object.spec, { schedulingPolicy: gang })
+  assert.deepEqual(tryCreate(podGroupResource, group(), on).object.spec.disruptionMode, 'Pod')
+  assert.deepEqual(tryUpdate(podGroupResource, given, group({ priority: 6, disruptionMode: 'PodGroup' }), on).errors, [
     'spec.priority: Invalid value: null: field is immutable',
   ])
 })
@@ -60,11 +60,11 @@ test('a group of pods never changes, and drops what is switched off', () => {
 test('a group tells whether its pods found a place', () => {
   const condition = { type: 'PodGroupScheduled', status: 'True', reason: 'R', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' }
   assert.deepEqual(
-    [tryRow(PodGroup, group())['Status'], tryRow(PodGroup, { ...group(), status: { conditions: [condition] } })['Status']],
+    [tryRow(podGroupResource, group())['Status'], tryRow(podGroupResource, { ...group(), status: { conditions: [condition] } })['Status']],
     ['Pending', 'Scheduled'],
   )
   const status = { resourceClaimStatuses: [{ name: 'x' }] }
-  assert.deepEqual(tryUpdate(PodGroup, group(), { ...group(), status }, { ...on, subresource: 'status' }).errors, [
+  assert.deepEqual(tryUpdate(podGroupResource, group(), { ...group(), status }, { ...on, subresource: 'status' }).errors, [
     'status.resourceClaimStatuses[0].name: Invalid value: "x": must match the name of an entry in `spec.resourceClaims`',
   ])
 })

@@ -1,5 +1,5 @@
 import type { ResourceDefinition } from '#api/resource.ts'
-import { PodGroup } from '#api/scheduling/v1alpha2/pod-group.ts'
-import { Workload } from '#api/scheduling/v1alpha2/workload.ts'
+import { podGroupResource } from '#api/scheduling/v1alpha2/pod-group.ts'
+import { workloadResource } from '#api/scheduling/v1alpha2/workload.ts'
 
-export const schedulingV1alpha2: readonly ResourceDefinition[] = [PodGroup, Workload]
+export const schedulingV1alpha2: readonly ResourceDefinition[] = [podGroupResource, workloadResource]

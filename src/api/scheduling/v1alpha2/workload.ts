@@ -4,6 +4,7 @@ import { each } from '#api/meta/each.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { longName, mustBe, pathSegmentName, shortName } from '#api/meta/names.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
+import { Workload } from '#api/scheduling/v1alpha2/kinds.gen.ts'
 import {
   dropDisabledGroupFields,
   validateGroupClaims,
@@ -20,14 +21,7 @@ import type {
 
 const maxTemplates = 8
 
-export const Workload = defineResource<V1alpha2Workload>({
-  group: 'scheduling.k8s.io',
-  version: 'v1alpha2',
-  kind: 'Workload',
-  plural: 'workloads',
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.scheduling.v1alpha2.Workload',
-  stability: 'alpha',
+export const workloadResource = defineResource(Workload, {
   featureGate: 'GenericWorkload',
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PodPreset, type V1alpha1PodPreset } from '#api/settings/v1alpha1/pod-preset.ts'
+import { podPresetResource, type V1alpha1PodPreset } from '#api/settings/v1alpha1/pod-preset.ts'
 import { tryCreate, tryUpdate } from '#api/try-kind.ts'
 
 const preset = (spec: V1alpha1PodPreset['spec']): V1alpha1PodPreset => ({ metadata: { name: 'a', namespace: 'n' }, spec })
@@ -16,11 +16,11 @@ test('presets are filled in and judged', () => {
       ["spec.selector.matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'"],
     ],
   ]
-  for (const [spec, errors] of cases) assert.deepEqual(tryCreate(PodPreset, preset(spec)).errors, errors)
-  assert.deepEqual(tryCreate(PodPreset, preset({ volumes: [{ name: 'v' }] })).object.spec.volumes, [{ name: 'v', emptyDir: {} }])
+  for (const [spec, errors] of cases) assert.deepEqual(tryCreate(podPresetResource, preset(spec)).errors, errors)
+  assert.deepEqual(tryCreate(podPresetResource, preset({ volumes: [{ name: 'v' }] })).object.spec.volumes, [{ name: 'v', emptyDir: {} }])
 })
 
 test('a preset never changes', () => {
   const before = preset({ env: [{ name: 'A', value: '1' }] })
-  assert.deepEqual(tryUpdate(PodPreset, before, preset({ env: [{ name: 'A', value: '2' }] })).object.spec, before.spec)
+  assert.deepEqual(tryUpdate(podPresetResource, before, preset({ env: [{ name: 'A', value: '2' }] })).object.spec, before.spec)
 })

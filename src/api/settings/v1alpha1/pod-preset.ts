@@ -4,6 +4,7 @@ import { podValidationOptions } from '#api/core/v1/pod-spec/validate-pod-templat
 import { validateVolumeMounts } from '#api/core/v1/pod-spec/validate-volume-mounts.ts'
 import { validateVolumes } from '#api/core/v1/pod-spec/validate-volumes.ts'
 import type { V1EnvFromSource, V1EnvVar, V1Volume, V1VolumeMount } from '#api/core/v1/types.gen.ts'
+import type { NamespacedKind } from '#api/kind.ts'
 import type { Check } from '#api/meta/check.ts'
 import { validateLabelSelector } from '#api/meta/labels.ts'
 import { putBack } from '#api/meta/put-back.ts'
@@ -43,7 +44,7 @@ PodPresetSpec
 })
 
 /** What pods with certain labels get at creation: variables, volumes and mounts. Never changes once made. */
-export const PodPreset = defineResource<V1alpha1PodPreset>({
+export const PodPreset: NamespacedKind<V1alpha1PodPreset> = {
   group: 'settings.k8s.io',
   version: 'v1alpha1',
   kind: 'PodPreset',
@@ -51,6 +52,9 @@ export const PodPreset = defineResource<V1alpha1PodPreset>({
   scope: 'Namespaced',
   schema: typeName('PodPreset'),
   stability: 'legacy',
+}
+
+export const podPresetResource = defineResource(PodPreset, {
   deprecated: { deprecatedIn: '1.20', removedIn: '1.20' },
   generation: false,
   allowUnconditionalUpdate: true,

@@ -4,16 +4,11 @@ import { each } from '#api/meta/each.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { type Column, defineResource, type RuleContext } from '#api/resource.ts'
+import { CSIDriver } from '#api/storage/v1/kinds.gen.ts'
 import type { V1CSIDriver, V1CSIDriverSpec, V1TokenRequest } from '#api/storage/v1/types.gen.ts'
 
 /** What a volume driver wants of the cluster. */
-export const CSIDriver = defineResource<V1CSIDriver>({
-  group: 'storage.k8s.io',
-  version: 'v1',
-  kind: 'CSIDriver',
-  plural: 'csidrivers',
-  scope: 'Cluster',
-  schema: 'io.k8s.api.storage.v1.CSIDriver',
+export const csiDriverResource = defineResource(CSIDriver, {
   generation: 'spec',
   returnsDeletedObject: true,
 

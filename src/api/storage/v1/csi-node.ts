@@ -7,18 +7,13 @@ import { mustNotChange } from '#api/meta/immutable.ts'
 import { byteLength, mustBe, nameIsDns1123Subdomain, qualifiedName } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
+import { CSINode } from '#api/storage/v1/kinds.gen.ts'
 import type { V1CSINode, V1CSINodeDriver } from '#api/storage/v1/types.gen.ts'
 
 const maxNodeIdLength = 256
 
 /** The volume drivers that run on a node, and what each calls it. */
-export const CSINode = defineResource<V1CSINode>({
-  group: 'storage.k8s.io',
-  version: 'v1',
-  kind: 'CSINode',
-  plural: 'csinodes',
-  scope: 'Cluster',
-  schema: 'io.k8s.api.storage.v1.CSINode',
+export const csiNodeResource = defineResource(CSINode, {
   generation: false,
   returnsDeletedObject: true,
   rejudgesMetadata: false,

@@ -8,16 +8,11 @@ import { dns1123Subdomain, mustBe, nameIsDns1123Subdomain } from '#api/meta/name
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { compareQuantities } from '#api/meta/quantity.ts'
 import { defineResource } from '#api/resource.ts'
+import { CSIStorageCapacity } from '#api/storage/v1/kinds.gen.ts'
 import type { V1CSIStorageCapacity } from '#api/storage/v1/types.gen.ts'
 
 /** How much room a driver says there is for a class of volumes, in one part of the cluster. */
-export const CSIStorageCapacity = defineResource<V1CSIStorageCapacity>({
-  group: 'storage.k8s.io',
-  version: 'v1',
-  kind: 'CSIStorageCapacity',
-  plural: 'csistoragecapacities',
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.storage.v1.CSIStorageCapacity',
+export const csiStorageCapacityResource = defineResource(CSIStorageCapacity, {
   generation: false,
   rejudgesMetadata: false,
   columns: defaultColumns,

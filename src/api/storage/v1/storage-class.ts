@@ -9,18 +9,12 @@ import { mustBe, nameIsDns1123Subdomain, qualifiedName } from '#api/meta/names.t
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { defineResource } from '#api/resource.ts'
+import { StorageClass } from '#api/storage/v1/kinds.gen.ts'
 import { validateParameters, validateProvisioner } from '#api/storage/v1/parameters.ts'
 import type { V1StorageClass } from '#api/storage/v1/types.gen.ts'
 
 /** How volumes are made for the claims that name this class. */
-export const StorageClass = defineResource<V1StorageClass>({
-  group: 'storage.k8s.io',
-  version: 'v1',
-  kind: 'StorageClass',
-  plural: 'storageclasses',
-  shortNames: ['sc'],
-  scope: 'Cluster',
-  schema: 'io.k8s.api.storage.v1.StorageClass',
+export const storageClassResource = defineResource(StorageClass, {
   generation: false,
   returnsDeletedObject: true,
   rejudgesMetadata: false,

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CSIDriver } from '#api/storage/v1/csi-driver.ts'
-import { CSINode } from '#api/storage/v1/csi-node.ts'
-import { CSIStorageCapacity } from '#api/storage/v1/csi-storage-capacity.ts'
-import { StorageClass } from '#api/storage/v1/storage-class.ts'
+import { csiDriverResource } from '#api/storage/v1/csi-driver.ts'
+import { csiNodeResource } from '#api/storage/v1/csi-node.ts'
+import { csiStorageCapacityResource } from '#api/storage/v1/csi-storage-capacity.ts'
+import { storageClassResource } from '#api/storage/v1/storage-class.ts'
 import type { V1CSIDriverSpec, V1CSINodeDriver, V1StorageClass, V1VolumeAttachment } from '#api/storage/v1/types.gen.ts'
-import { VolumeAttachment } from '#api/storage/v1/volume-attachment.ts'
-import { VolumeAttributesClass } from '#api/storage/v1/volume-attributes-class.ts'
+import { volumeAttachmentResource } from '#api/storage/v1/volume-attachment.ts'
+import { volumeAttributesClassResource } from '#api/storage/v1/volume-attributes-class.ts'
 import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
 
 const metadata = { name: 'a', resourceVersion: '1' }
@@ -14,7 +14,7 @@ const stable = { isEnabled: (gate: string) => gate !== 'VolumeLimitScaling' }
 
 test('storage classes are filled in and judged', () => {
   const of = (change: Partial<V1StorageClass> = {}): V1StorageClass => ({ metadata, provisioner: 'example.com/p', ...change })
-  const { object } = tryCreate(StorageClass, of())
+  const { object } = tryCreate(storageClassResource, of())
   assert.deepEqual([object.reclaimPolicy, object.volumeBindingMode], ['Delete', 'Immediate'])
   const term = { matchLabelExpressions: [{ key: 'zone', values: ['a'] }] }
   const cases: [Partial<V1StorageClass>, string[]][] = [
@@ -48,9 +48,9 @@ test('storage classes are filled in and judged', () => {
       ],
     ],
   ]
-  for (const [change, errors] of cases) assert.deepEqual(tryCreate(StorageClass, of(change)).errors, errors)
+  for (const [change, errors] of cases) assert.deepEqual(tryCreate(storageClassResource, of(change)).errors, errors)
 
-  const changed = tryUpdate(StorageClass, object, {
+  const changed = tryUpdate(storageClassResource, object, {
     ...object,
     provisioner: 'example.com/q',
     parameters: { a: 'b' },
@@ -62,11 +62,11 @@ test('storage classes are filled in and judged', () => {
     'reclaimPolicy: Invalid value: "Retain": field is immutable',
   ])
   const deprecated = { matchLabelExpressions: [{ key: 'failure-domain.beta.kubernetes.io/zone', values: ['a'] }] }
-  assert.deepEqual(tryCreate(StorageClass, of({ allowedTopologies: [deprecated] })).warnings, [
+  assert.deepEqual(tryCreate(storageClassResource, of({ allowedTopologies: [deprecated] })).warnings, [
     'allowedTopologies[0].matchLabelExpressions[0].key: deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
   ])
   const annotations = { 'storageclass.beta.kubernetes.io/is-default-class': 'true' }
-  assert.deepEqual(tryRow(StorageClass, of({ metadata: { name: 'a', annotations } })), {
+  assert.deepEqual(tryRow(storageClassResource, of({ metadata: { name: 'a', annotations } })), {
     Name: 'a (default)',
     Provisioner: 'example.com/p',
     ReclaimPolicy: 'Delete',
@@ -78,7 +78,7 @@ test('storage classes are filled in and judged', () => {
 
 test('CSI drivers are filled in and judged', () => {
   const of = (spec: V1CSIDriverSpec = {}) => ({ metadata, spec })
-  assert.deepEqual(tryCreate(CSIDriver, of(), stable).object.spec, {
+  assert.deepEqual(tryCreate(csiDriverResource, of(), stable).object.spec, {
     attachRequired: true,
     podInfoOnMount: false,
     storageCapacity: false,
@@ -106,19 +106,19 @@ test('CSI drivers are filled in and judged', () => {
       ['spec.serviceAccountTokenInSecrets: Invalid value: true: serviceAccountTokenInSecrets is set but no tokenRequests are specified'],
     ],
   ]
-  for (const [spec, errors] of cases) assert.deepEqual(tryCreate(CSIDriver, of(spec), stable).errors, errors)
-  const prev = tryCreate(CSIDriver, of(), stable).object
+  for (const [spec, errors] of cases) assert.deepEqual(tryCreate(csiDriverResource, of(spec), stable).errors, errors)
+  const prev = tryCreate(csiDriverResource, of(), stable).object
   const next = { ...prev, spec: { ...prev.spec, attachRequired: false, volumeLifecycleModes: ['Ephemeral'] } }
-  assert.deepEqual(tryUpdate(CSIDriver, prev, next, stable).errors, [
+  assert.deepEqual(tryUpdate(csiDriverResource, prev, next, stable).errors, [
     'spec.attachedRequired: Invalid value: false: field is immutable',
     'spec.volumeLifecycleModes: Invalid value: ["Ephemeral"]: field is immutable',
   ])
-  assert.equal(tryCreate(CSIDriver, of({ tokenRequests: [{ audience: 'a' }] }), stable).warnings.length, 1)
+  assert.equal(tryCreate(csiDriverResource, of({ tokenRequests: [{ audience: 'a' }] }), stable).warnings.length, 1)
   assert.equal(
-    tryCreate(CSIDriver, of({ preventPodSchedulingIfMissing: true }), stable).object.spec.preventPodSchedulingIfMissing,
+    tryCreate(csiDriverResource, of({ preventPodSchedulingIfMissing: true }), stable).object.spec.preventPodSchedulingIfMissing,
     undefined,
   )
-  assert.equal(tryCreate(CSIDriver, of(), { isEnabled: () => true }).object.spec.preventPodSchedulingIfMissing, false)
+  assert.equal(tryCreate(csiDriverResource, of(), { isEnabled: () => true }).object.spec.preventPodSchedulingIfMissing, false)
 })
 
 test('CSI nodes list each driver once, and a driver keeps what it said', () => {
@@ -134,26 +134,26 @@ test('CSI nodes list each driver once, and a driver keeps what it said', () => {
       ['spec.drivers[0].allocatable.count: Invalid value: -1: must be greater than or equal to 0'],
     ],
   ]
-  for (const [drivers, errors] of cases) assert.deepEqual(tryCreate(CSINode, of(...drivers)).errors, errors)
+  for (const [drivers, errors] of cases) assert.deepEqual(tryCreate(csiNodeResource, of(...drivers)).errors, errors)
   const counted = { ...driver, allocatable: { count: 5 } }
-  assert.deepEqual(tryUpdate(CSINode, of(driver), of(counted), stable).errors, [])
-  assert.deepEqual(tryUpdate(CSINode, of(driver), of({ ...driver, nodeID: 'm' }), stable).errors, [
+  assert.deepEqual(tryUpdate(csiNodeResource, of(driver), of(counted), stable).errors, [])
+  assert.deepEqual(tryUpdate(csiNodeResource, of(driver), of({ ...driver, nodeID: 'm' }), stable).errors, [
     'spec.drivers: Invalid value: {"Name":"d.example.com","NodeID":"m","TopologyKeys":["zone"],"Allocatable":null}: field is immutable',
   ])
-  assert.deepEqual(tryUpdate(CSINode, of(driver), of(), stable).errors, [])
+  assert.deepEqual(tryUpdate(csiNodeResource, of(driver), of(), stable).errors, [])
 })
 
 test('CSI storage capacities keep their class and topology', () => {
   const of = (change: object) => ({ metadata: { ...metadata, namespace: 'n' }, storageClassName: 'c', ...change })
-  assert.deepEqual(tryCreate(CSIStorageCapacity, of({ capacity: '-1' })).errors, [
+  assert.deepEqual(tryCreate(csiStorageCapacityResource, of({ capacity: '-1' })).errors, [
     'capacity: Invalid value: "-1": must be greater than or equal to 0',
   ])
-  assert.deepEqual(tryUpdate(CSIStorageCapacity, of({}), of({ storageClassName: 'd', nodeTopology: {} })).errors, [
+  assert.deepEqual(tryUpdate(csiStorageCapacityResource, of({}), of({ storageClassName: 'd', nodeTopology: {} })).errors, [
     'nodeTopology: Invalid value: {}: field is immutable',
     'storageClassName: Invalid value: "d": field is immutable',
   ])
   const old = of({ nodeTopology: { matchLabels: { 'beta.kubernetes.io/os': 'linux' } } })
-  assert.deepEqual(tryCreate(CSIStorageCapacity, old).warnings, [
+  assert.deepEqual(tryCreate(csiStorageCapacityResource, old).warnings, [
     'nodeTopology.matchLabels.beta.kubernetes.io/os: deprecated since v1.14; use "kubernetes.io/os" instead',
   ])
 })
@@ -161,22 +161,25 @@ test('CSI storage capacities keep their class and topology', () => {
 test('volume attachments name a driver, a node and one volume, and start out detached', () => {
   const of = (spec: object, change: object = {}) => ({ metadata, spec, ...change }) as V1VolumeAttachment
   const good = { attacher: 'a.example.com', nodeName: 'n', source: { persistentVolumeName: 'pv' } }
-  assert.deepEqual(tryCreate(VolumeAttachment, of(good, { status: { attached: true } })).object.status, { attached: false })
+  assert.deepEqual(tryCreate(volumeAttachmentResource, of(good, { status: { attached: true } })).object.status, { attached: false })
   const exactlyOne = 'must specify exactly one of inlineVolumeSpec and persistentVolumeName'
-  assert.deepEqual(tryCreate(VolumeAttachment, of({ ...good, source: {}, attacher: '' })).errors, [
+  assert.deepEqual(tryCreate(volumeAttachmentResource, of({ ...good, source: {}, attacher: '' })).errors, [
     'spec.attacher: Required value',
     `spec.source: Required value: ${exactlyOne}`,
   ])
   assert.deepEqual(
-    tryCreate(VolumeAttachment, of({ ...good, source: { inlineVolumeSpec: { accessModes: ['ReadWriteOnce'] } } })).errors.slice(0, 1),
+    tryCreate(volumeAttachmentResource, of({ ...good, source: { inlineVolumeSpec: { accessModes: ['ReadWriteOnce'] } } })).errors.slice(
+      0,
+      1,
+    ),
     ['spec.source.inlineVolumeSpec.csi: Required value: has to be specified in the context of inline volumes'],
   )
   const prev = of(good)
-  assert.deepEqual(tryUpdate(VolumeAttachment, prev, of({ ...good, nodeName: 'm' })).errors, [
+  assert.deepEqual(tryUpdate(volumeAttachmentResource, prev, of({ ...good, nodeName: 'm' })).errors, [
     'spec: Invalid value: {"Attacher":"a.example.com","Source":{"PersistentVolumeName":"pv","InlineVolumeSpec":null},"NodeName":"m"}: field is immutable',
   ])
   const failed = of(good, { status: { attached: false, attachError: { message: 'x'.repeat(2000), errorCode: -1 } } })
-  assert.deepEqual(tryUpdate(VolumeAttachment, prev, failed, { subresource: 'status', ...stable }).errors, [
+  assert.deepEqual(tryUpdate(volumeAttachmentResource, prev, failed, { subresource: 'status', ...stable }).errors, [
     'status.attachError.message: Too long: may not be more than 262144 bytes',
     'status.attachError.errorCode: Invalid value: -1: must be between 0 and 2147483647, inclusive',
   ])
@@ -184,11 +187,11 @@ test('volume attachments name a driver, a node and one volume, and start out det
 
 test('volume attributes classes need parameters and never change them', () => {
   const of = (change: object) => ({ metadata, driverName: 'd.example.com', parameters: { a: 'b' }, ...change })
-  assert.deepEqual(tryCreate(VolumeAttributesClass, of({ driverName: '', parameters: {} })).errors, [
+  assert.deepEqual(tryCreate(volumeAttributesClassResource, of({ driverName: '', parameters: {} })).errors, [
     'driverName: Required value',
     'parameters: Required value: must contain at least one key/value pair',
   ])
-  assert.deepEqual(tryUpdate(VolumeAttributesClass, of({}), of({ driverName: 'e', parameters: { a: 'c' } })).errors, [
+  assert.deepEqual(tryUpdate(volumeAttributesClassResource, of({}), of({ driverName: 'e', parameters: { a: 'c' } })).errors, [
     'driverName: Forbidden: updates to driverName are forbidden.',
     'parameters: Forbidden: updates to parameters are forbidden.',
   ])

@@ -8,19 +8,14 @@ import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
 import { defineResource } from '#api/resource.ts'
+import { VolumeAttachment } from '#api/storage/v1/kinds.gen.ts'
 import type { V1VolumeAttachment, V1VolumeAttachmentSource, V1VolumeAttachmentStatus, V1VolumeError } from '#api/storage/v1/types.gen.ts'
 
 const maxMetadataBytes = 256 * 1024
 const maxMessageBytes = 1024
 
 /** Asks a driver to attach a volume to a node, or to detach it. */
-export const VolumeAttachment = defineResource<V1VolumeAttachment>({
-  group: 'storage.k8s.io',
-  version: 'v1',
-  kind: 'VolumeAttachment',
-  plural: 'volumeattachments',
-  scope: 'Cluster',
-  schema: 'io.k8s.api.storage.v1.VolumeAttachment',
+export const volumeAttachmentResource = defineResource(VolumeAttachment, {
   generation: false,
   returnsDeletedObject: true,
   rejudgesMetadata: false,

@@ -4,18 +4,12 @@ import { semanticEqual } from '#api/meta/equality.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { defineResource } from '#api/resource.ts'
+import { VolumeAttributesClass } from '#api/storage/v1/kinds.gen.ts'
 import { validateParameters, validateProvisioner } from '#api/storage/v1/parameters.ts'
 import type { V1VolumeAttributesClass } from '#api/storage/v1/types.gen.ts'
 
 /** Attributes of a volume that may be changed while it is in use. */
-export const VolumeAttributesClass = defineResource<V1VolumeAttributesClass>({
-  group: 'storage.k8s.io',
-  version: 'v1',
-  kind: 'VolumeAttributesClass',
-  plural: 'volumeattributesclasses',
-  shortNames: ['vac'],
-  scope: 'Cluster',
-  schema: 'io.k8s.api.storage.v1.VolumeAttributesClass',
+export const volumeAttributesClassResource = defineResource(VolumeAttributesClass, {
   generation: false,
   returnsDeletedObject: true,
   allowUnconditionalUpdate: true,

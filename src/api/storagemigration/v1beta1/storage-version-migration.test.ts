@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { StorageVersionMigration } from '#api/storagemigration/v1beta1/storage-version-migration.ts'
+import { storageVersionMigrationResource } from '#api/storagemigration/v1beta1/storage-version-migration.ts'
 import type { V1beta1StorageVersionMigration, V1beta1StorageVersionMigrationStatus } from '#api/storagemigration/v1beta1/types.gen.ts'
 import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
 
@@ -10,11 +10,11 @@ const migration = (resource: string, group = 'apps'): V1beta1StorageVersionMigra
 })
 
 test('a migration is of one resource, for ever', () => {
-  assert.deepEqual(tryCreate(StorageVersionMigration, migration('deployments')).errors, [])
-  assert.deepEqual(tryCreate(StorageVersionMigration, migration('')).errors, [
+  assert.deepEqual(tryCreate(storageVersionMigrationResource, migration('deployments')).errors, [])
+  assert.deepEqual(tryCreate(storageVersionMigrationResource, migration('')).errors, [
     'spec.resource.resource: Required value: resource is required to be set',
   ])
-  assert.deepEqual(tryUpdate(StorageVersionMigration, migration('pods'), migration('jobs')).errors, [
+  assert.deepEqual(tryUpdate(storageVersionMigrationResource, migration('pods'), migration('jobs')).errors, [
     'spec: Invalid value: {"Resource":{"group":"apps","resource":"jobs"}}: field is immutable',
   ])
 })
@@ -29,7 +29,7 @@ test('a migration ends once', () => {
   })
   const write = (before: V1beta1StorageVersionMigrationStatus, status: V1beta1StorageVersionMigrationStatus) =>
     tryUpdate(
-      StorageVersionMigration,
+      storageVersionMigrationResource,
       { ...migration('pods'), status: before },
       { ...migration('pods'), status },
       { subresource: 'status' },
@@ -43,7 +43,7 @@ test('a migration ends once', () => {
   assert.deepEqual(write({ resourceVersion: '5' }, { resourceVersion: '6' }), [
     'status.resourceVersion: Invalid value: "6": field is immutable',
   ])
-  assert.deepEqual(tryRow(StorageVersionMigration, { ...migration('pods'), status: done }), {
+  assert.deepEqual(tryRow(storageVersionMigrationResource, { ...migration('pods'), status: done }), {
     Name: 'a',
     Resource: 'pods.apps',
     Status: 'Succeeded',

@@ -9,20 +9,10 @@ import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
 import { defineResource } from '#api/resource.ts'
-import type {
-  V1beta1StorageVersionMigration,
-  V1beta1StorageVersionMigrationSpec,
-  V1beta1StorageVersionMigrationStatus,
-} from '#api/storagemigration/v1beta1/types.gen.ts'
+import { StorageVersionMigration } from '#api/storagemigration/v1beta1/kinds.gen.ts'
+import type { V1beta1StorageVersionMigrationSpec, V1beta1StorageVersionMigrationStatus } from '#api/storagemigration/v1beta1/types.gen.ts'
 
-export const StorageVersionMigration = defineResource<V1beta1StorageVersionMigration>({
-  group: 'storagemigration.k8s.io',
-  version: 'v1beta1',
-  kind: 'StorageVersionMigration',
-  plural: 'storageversionmigrations',
-  scope: 'Cluster',
-  schema: 'io.k8s.api.storagemigration.v1beta1.StorageVersionMigration',
-  stability: 'beta',
+export const storageVersionMigrationResource = defineResource(StorageVersionMigration, {
   featureGate: 'StorageVersionMigrator',
   defaultPropagation: 'Background',
   resetFields: ['status'],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Node } from '#api/core/v1/node/node.ts'
+import { nodeResource } from '#api/core/v1/node/node.ts'
 import type { V1Node } from '#api/core/v1/types.gen.ts'
 import { FeatureGates } from '#api/meta/feature-gates.ts'
 import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
@@ -58,11 +58,11 @@ test('nodes are judged in the words clients know', () => {
       ['metadata.annotations.scheduler.alpha.kubernetes.io/preferAvoidPods[0].PodSignature: Required value'],
     ],
   ]
-  for (const [name, given, errors] of cases) assert.deepEqual(tryCreate(Node, given, { isEnabled }).errors, errors, name)
+  for (const [name, given, errors] of cases) assert.deepEqual(tryCreate(nodeResource, given, { isEnabled }).errors, errors, name)
 })
 
 test('what a node was given stays', () => {
-  const update = (prev: object, next: object) => tryUpdate(Node, node(prev), node(next), { isEnabled }).errors
+  const update = (prev: object, next: object) => tryUpdate(nodeResource, node(prev), node(next), { isEnabled }).errors
   assert.deepEqual(update({}, { podCIDR: '10.0.0.0/24' }), [])
   assert.deepEqual(update({ podCIDRs: ['10.0.0.0/24'] }, { podCIDRs: ['10.0.1.0/24'] }), [
     'spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid',
@@ -73,7 +73,7 @@ test('what a node was given stays', () => {
 })
 
 test('what is allocatable is what there is, unless the node says otherwise', () => {
-  assert.deepEqual(tryCreate(Node, node({}, { capacity: { cpu: '2' } }), { isEnabled }).object.status?.allocatable, { cpu: '2' })
+  assert.deepEqual(tryCreate(nodeResource, node({}, { capacity: { cpu: '2' } }), { isEnabled }).object.status?.allocatable, { cpu: '2' })
 })
 
 test('the table', () => {
@@ -83,10 +83,10 @@ test('the table', () => {
     addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
     nodeInfo: { kubeletVersion: 'v1.36.0', kernelVersion: '6.1', architecture: 'amd64' },
   }
-  const row = tryRow(Node, node({ unschedulable: true }, ready, { labels }))
+  const row = tryRow(nodeResource, node({ unschedulable: true }, ready, { labels }))
   assert.deepEqual(
     [row['Status'], row['Roles'], row['Version'], row['Internal-IP'], row['External-IP'], row['OS-Image'], row['Kernel-Version']],
     ['Ready,SchedulingDisabled', 'control-plane,edge,worker', 'v1.36.0', '10.0.0.1', '<none>', '<unknown>', '6.1 (amd64)'],
   )
-  assert.equal(tryRow(Node, node({}))['Status'], 'Unknown')
+  assert.equal(tryRow(nodeResource, node({}))['Status'], 'Unknown')
 })

@@ -1,3 +1,4 @@
+import { Node } from '#api/core/v1/kinds.gen.ts'
 import { nodeColumns } from '#api/core/v1/node/columns.ts'
 import { validateNode, validateNodeUpdate } from '#api/core/v1/node/validate-node.ts'
 import { roundUpToMillis } from '#api/core/v1/quantities.ts'
@@ -8,14 +9,7 @@ import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-m
 import { putBack } from '#api/meta/put-back.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
 
-export const Node = defineResource<V1Node>({
-  group: '',
-  version: 'v1',
-  kind: 'Node',
-  plural: 'nodes',
-  shortNames: ['no'],
-  scope: 'Cluster',
-  schema: 'io.k8s.api.core.v1.Node',
+export const nodeResource = defineResource(Node, {
   storagePath: 'minions',
   allowUnconditionalUpdate: true,
   resetFields: ['status'],

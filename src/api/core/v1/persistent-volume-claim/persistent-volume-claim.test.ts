@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PersistentVolumeClaim } from '#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts'
+import { persistentVolumeClaimResource } from '#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts'
 import type { V1PersistentVolumeClaim } from '#api/core/v1/types.gen.ts'
 import { FeatureGates } from '#api/meta/feature-gates.ts'
 import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
@@ -13,7 +13,7 @@ const claim = (spec: object, more: object = {}): V1PersistentVolumeClaim => ({
   ...more,
 })
 const stored = (spec: object, status: object = {}) => ({
-  ...tryCreate(PersistentVolumeClaim, claim(spec), { isEnabled }).object,
+  ...tryCreate(persistentVolumeClaimResource, claim(spec), { isEnabled }).object,
   status: { phase: 'Pending', ...status },
 })
 
@@ -50,7 +50,7 @@ test('claims are judged in the words clients know', () => {
   ]
   for (const [name, spec, errors] of cases) {
     const shown = errors.map((error) => `spec${error.startsWith(':') ? '' : '.'}${error}`)
-    assert.deepEqual(tryCreate(PersistentVolumeClaim, claim(spec), { isEnabled }).errors, shown, name)
+    assert.deepEqual(tryCreate(persistentVolumeClaimResource, claim(spec), { isEnabled }).errors, shown, name)
   }
 })
 
@@ -62,7 +62,8 @@ test('each of the two fields for sources is filled in from the other', () => {
 })
 
 test('little may change once a volume was sought', () => {
-  const update = (prev: V1PersistentVolumeClaim, spec: object) => tryUpdate(PersistentVolumeClaim, prev, claim(spec), { isEnabled }).errors
+  const update = (prev: V1PersistentVolumeClaim, spec: object) =>
+    tryUpdate(persistentVolumeClaimResource, prev, claim(spec), { isEnabled }).errors
   assert.deepEqual(update(stored({}), { volumeName: 'v' }), [])
   assert.deepEqual(update(stored({}), { storageClassName: 'late' }), [])
   assert.match(
@@ -80,7 +81,7 @@ test('little may change once a volume was sought', () => {
 test('a resize tells how far it came', () => {
   const prev = stored({})
   const update = (status: object) =>
-    tryUpdate(PersistentVolumeClaim, prev, { ...prev, status }, { isEnabled, subresource: 'status' }).errors
+    tryUpdate(persistentVolumeClaimResource, prev, { ...prev, status }, { isEnabled, subresource: 'status' }).errors
   assert.deepEqual(update({ allocatedResources: { storage: '1Gi' }, allocatedResourceStatuses: { storage: 'NodeResizePending' } }), [])
   assert.deepEqual(update({ allocatedResources: { cpu: '1' } }), [
     'status.allocatedResources: Unsupported value: "cpu": supported values: "storage"',
@@ -88,14 +89,14 @@ test('a resize tells how far it came', () => {
 })
 
 test('warnings and the table', () => {
-  assert.deepEqual(tryCreate(PersistentVolumeClaim, claim(size('1500m')), { isEnabled }).warnings, [
+  assert.deepEqual(tryCreate(persistentVolumeClaimResource, claim(size('1500m')), { isEnabled }).warnings, [
     'spec.resources.requests[storage]: fractional byte value "1500m" is invalid, must be an integer',
   ])
   const bound = stored(
     { volumeName: 'v', storageClassName: 'fast' },
     { phase: 'Bound', accessModes: ['ReadWriteMany', 'ReadWriteOnce'], capacity: { storage: '1Gi' } },
   )
-  const row = tryRow(PersistentVolumeClaim, bound)
+  const row = tryRow(persistentVolumeClaimResource, bound)
   assert.deepEqual(
     [row['Status'], row['Volume'], row['Capacity'], row['Access Modes'], row['StorageClass'], row['VolumeAttributesClass']],
     ['Bound', 'v', '1Gi', 'RWO,RWX', 'fast', '<unset>'],

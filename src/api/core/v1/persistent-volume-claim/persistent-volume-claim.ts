@@ -1,4 +1,5 @@
 import { accessModesText } from '#api/core/v1/access-modes-text.ts'
+import { PersistentVolumeClaim } from '#api/core/v1/kinds.gen.ts'
 import { optionsForNewClaim, optionsForStoredClaim, validateClaimSpec } from '#api/core/v1/persistent-volume-claim/claim-spec.ts'
 import { claimSpecWarnings } from '#api/core/v1/persistent-volume-claim/claim-warnings.ts'
 import { dropDisabledClaimFields, keepKnownDataSources, mirrorDataSources } from '#api/core/v1/persistent-volume-claim/data-sources.ts'
@@ -16,14 +17,7 @@ import { defineResource } from '#api/resource.ts'
 
 export { storageClassAnnotation }
 
-export const PersistentVolumeClaim = defineResource<V1PersistentVolumeClaim>({
-  group: '',
-  version: 'v1',
-  kind: 'PersistentVolumeClaim',
-  plural: 'persistentvolumeclaims',
-  shortNames: ['pvc'],
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.core.v1.PersistentVolumeClaim',
+export const persistentVolumeClaimResource = defineResource(PersistentVolumeClaim, {
   allowUnconditionalUpdate: true,
   returnsDeletedObject: true,
   resetFields: ['status'],

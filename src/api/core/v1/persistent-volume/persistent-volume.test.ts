@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PersistentVolume } from '#api/core/v1/persistent-volume/persistent-volume.ts'
+import { persistentVolumeResource } from '#api/core/v1/persistent-volume/persistent-volume.ts'
 import { validateVolumeSpec } from '#api/core/v1/persistent-volume/validate-persistent-volume.ts'
 import type { V1PersistentVolume } from '#api/core/v1/types.gen.ts'
 import { Check } from '#api/meta/check.ts'
@@ -13,7 +13,7 @@ const volume = (spec: object, metadata: object = {}): V1PersistentVolume => ({
   spec: { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], hostPath: { path: '/data' }, ...spec },
 })
 const none = { hostPath: undefined }
-const stored = (spec: object) => tryCreate(PersistentVolume, volume(spec), { isEnabled }).object
+const stored = (spec: object) => tryCreate(persistentVolumeResource, volume(spec), { isEnabled }).object
 
 test('volumes are judged in the words clients know', () => {
   const cases: [string, object, string[]][] = [
@@ -42,7 +42,7 @@ test('volumes are judged in the words clients know', () => {
   ]
   for (const [name, spec, errors] of cases) {
     const shown = errors.map((error) => `spec${error.startsWith(':') ? '' : '.'}${error}`)
-    assert.deepEqual(tryCreate(PersistentVolume, volume(spec), { isEnabled }).errors, shown, name)
+    assert.deepEqual(tryCreate(persistentVolumeResource, volume(spec), { isEnabled }).errors, shown, name)
   }
 })
 
@@ -57,7 +57,7 @@ test('a spec that stands for itself has a driver and nothing of claims', () => {
 })
 
 test('the source of a volume stays', () => {
-  const update = (prev: object, next: object) => tryUpdate(PersistentVolume, stored(prev), volume(next), { isEnabled }).errors
+  const update = (prev: object, next: object) => tryUpdate(persistentVolumeResource, stored(prev), volume(next), { isEnabled }).errors
   assert.deepEqual(update({}, { persistentVolumeReclaimPolicy: 'Delete' }), [])
   assert.match(
     update({}, { hostPath: { path: '/other' } })[0] ?? '',
@@ -77,15 +77,15 @@ test('when its phase changed is told', () => {
   const prev = stored({})
   assert.deepEqual(prev.status, { phase: 'Pending', lastPhaseTransitionTime: '2026-01-02T03:04:05Z' })
   const next = { ...prev, status: { phase: 'Available' } }
-  const update = tryUpdate(PersistentVolume, prev, next, { isEnabled, subresource: 'status', now: '2026-01-03T00:00:00Z' })
+  const update = tryUpdate(persistentVolumeResource, prev, next, { isEnabled, subresource: 'status', now: '2026-01-03T00:00:00Z' })
   assert.equal(update.object.status?.lastPhaseTransitionTime, '2026-01-03T00:00:00Z')
 })
 
 test('warnings and the table', () => {
-  assert.deepEqual(tryCreate(PersistentVolume, volume({ persistentVolumeReclaimPolicy: 'Recycle' }), { isEnabled }).warnings, [
+  assert.deepEqual(tryCreate(persistentVolumeResource, volume({ persistentVolumeReclaimPolicy: 'Recycle' }), { isEnabled }).warnings, [
     'spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.',
   ])
-  const row = tryRow(PersistentVolume, stored({ claimRef: { namespace: 'n', name: 'c' } }))
+  const row = tryRow(persistentVolumeResource, stored({ claimRef: { namespace: 'n', name: 'c' } }))
   assert.deepEqual(
     [row['Capacity'], row['Access Modes'], row['Reclaim Policy'], row['Claim'], row['VolumeMode']],
     ['1Gi', 'RWO', 'Retain', 'n/c', 'Filesystem'],

@@ -1,4 +1,5 @@
 import { accessModesText } from '#api/core/v1/access-modes-text.ts'
+import { PersistentVolume } from '#api/core/v1/kinds.gen.ts'
 import {
   mountOptionsAnnotation,
   validatePersistentVolume,
@@ -17,14 +18,7 @@ import { putBack } from '#api/meta/put-back.ts'
 import { canonicalQuantity } from '#api/meta/quantity.ts'
 import { defineResource } from '#api/resource.ts'
 
-export const PersistentVolume = defineResource<V1PersistentVolume>({
-  group: '',
-  version: 'v1',
-  kind: 'PersistentVolume',
-  plural: 'persistentvolumes',
-  shortNames: ['pv'],
-  scope: 'Cluster',
-  schema: 'io.k8s.api.core.v1.PersistentVolume',
+export const persistentVolumeResource = defineResource(PersistentVolume, {
   allowUnconditionalUpdate: true,
   returnsDeletedObject: true,
   resetFields: ['status'],

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { podResource } from '#api/core/v1/pod/pod.ts'
 import { defaultPodTemplate } from '#api/core/v1/pod-spec/defaults.ts'
 import { defaultPullPolicy, parseImageReference } from '#api/core/v1/pod-spec/image-reference.ts'
 import type { V1Pod, V1PodSpec } from '#api/core/v1/types.gen.ts'
 
 const defaulted = (spec: object): V1PodSpec => {
   const pod: V1Pod = { metadata: {}, spec: { containers: [{ name: 'c', image: 'nginx:1' }], ...spec } as V1PodSpec }
-  Pod.defaults?.(pod)
+  podResource.defaults?.(pod)
   return pod.spec as V1PodSpec
 }
 

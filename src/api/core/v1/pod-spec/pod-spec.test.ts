@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { podResource } from '#api/core/v1/pod/pod.ts'
 import type { V1Container, V1PodSpec, V1Volume } from '#api/core/v1/types.gen.ts'
 import { FeatureGates } from '#api/meta/feature-gates.ts'
 import { tryCreate } from '#api/try-kind.ts'
@@ -14,7 +14,7 @@ const subdomain =
 
 const container = (more: object = {}): V1Container => ({ name: 'c', image: 'nginx', ...more }) as V1Container
 const errorsOf = (spec: object): string[] =>
-  tryCreate(Pod, { metadata, spec: { containers: [container()], ...spec } as V1PodSpec }, { isEnabled }).errors
+  tryCreate(podResource, { metadata, spec: { containers: [container()], ...spec } as V1PodSpec }, { isEnabled }).errors
 const ofContainer = (more: object) => errorsOf({ containers: [container(more)] })
 const ofVolume = (source: object) => errorsOf({ volumes: [{ name: 'v', ...source } as V1Volume] })
 
@@ -446,7 +446,7 @@ test('security, names and the rest', () => {
 
 test('annotations that mean something to pods', () => {
   const of = (annotations: { [key: string]: string }) =>
-    tryCreate(Pod, { metadata: { ...metadata, annotations }, spec: { containers: [container()] } }, { isEnabled }).errors
+    tryCreate(podResource, { metadata: { ...metadata, annotations }, spec: { containers: [container()] } }, { isEnabled }).errors
   const at = 'metadata.annotations'
   assert.deepEqual(of({ 'controller.kubernetes.io/pod-deletion-cost': '-5' }), [])
   assert.deepEqual(of({ 'controller.kubernetes.io/pod-deletion-cost': '+5' }), [

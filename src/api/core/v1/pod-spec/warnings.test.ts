@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { podResource } from '#api/core/v1/pod/pod.ts'
 import { podTemplateWarnings } from '#api/core/v1/pod-spec/warnings.ts'
 import type { V1PodSpec } from '#api/core/v1/types.gen.ts'
 import { FeatureGates } from '#api/meta/feature-gates.ts'
@@ -13,7 +13,7 @@ const warningsOf = (spec: object, annotations: { [key: string]: string } = {}, n
     metadata: { name, namespace: 'default', annotations },
     spec: { containers: [{ name: 'c', image: 'i' }], ...spec } as V1PodSpec,
   }
-  return tryCreate(Pod, pod, { isEnabled }).warnings
+  return tryCreate(podResource, pod, { isEnabled }).warnings
 }
 
 test('pods are warned of what works but should not be used', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Pod } from '#api/core/v1/pod/pod.ts'
+import { podResource } from '#api/core/v1/pod/pod.ts'
 import type { V1Pod, V1PodSpec, V1PodStatus } from '#api/core/v1/types.gen.ts'
 import { FeatureGates } from '#api/meta/feature-gates.ts'
 import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
@@ -12,7 +12,7 @@ const made = (spec: object = {}, status: V1PodStatus = {}): V1Pod => {
     metadata: { name: 'a', namespace: 'default', labels: { app: 'web' } },
     spec: { containers: [{ name: 'c', image: 'nginx:1' }], ...spec } as V1PodSpec,
   }
-  const { object } = tryCreate(Pod, given, { isEnabled })
+  const { object } = tryCreate(podResource, given, { isEnabled })
   return { ...object, metadata: { ...object.metadata, resourceVersion: '1', generation: 1 }, status: { ...object.status, ...status } }
 }
 
@@ -23,7 +23,7 @@ const changed = (pod: V1Pod, change: (spec: V1PodSpec) => void): V1Pod => {
 }
 
 const errorsOfUpdate = (prev: V1Pod, change: (spec: V1PodSpec) => void, subresource?: string) =>
-  tryUpdate(Pod, prev, changed(prev, change), { isEnabled, ...(subresource === undefined ? {} : { subresource }) }).errors
+  tryUpdate(podResource, prev, changed(prev, change), { isEnabled, ...(subresource === undefined ? {} : { subresource }) }).errors
 
 test('a new pod is pending, and of the class its resources make it', () => {
   assert.deepEqual(made().status, { phase: 'Pending', qosClass: 'BestEffort' })
@@ -104,13 +104,13 @@ test('resizing touches cpu and memory alone', () => {
     'spec: Forbidden: only cpu and memory resources are mutable',
   ])
   const next = changed(pod, (spec) => Object.assign(resources(spec), { requests: { cpu: '2', memory: '1Gi' } }))
-  assert.equal(tryUpdate(Pod, pod, next, { isEnabled, subresource: 'resize' }).object.metadata.generation, 2)
+  assert.equal(tryUpdate(podResource, pod, next, { isEnabled, subresource: 'resize' }).object.metadata.generation, 2)
 })
 
 test('containers can be added to look into a pod, and stay as they are', () => {
   const add = (spec: V1PodSpec) => Object.assign(spec, { ephemeralContainers: [{ name: 'e', image: 'i' }] })
   assert.deepEqual(errorsOfUpdate(made(), add, 'ephemeralcontainers'), [])
-  const pod = tryUpdate(Pod, made(), changed(made(), add), { isEnabled, subresource: 'ephemeralcontainers' }).object
+  const pod = tryUpdate(podResource, made(), changed(made(), add), { isEnabled, subresource: 'ephemeralcontainers' }).object
   assert.deepEqual(
     errorsOfUpdate(pod, (spec) => Object.assign(spec, { ephemeralContainers: [] }), 'ephemeralcontainers'),
     ['spec.ephemeralContainers: Forbidden: existing ephemeral containers "e" may not be removed\n'],
@@ -123,17 +123,17 @@ test('what ended for good does not come back', () => {
   const update = (restartPolicy: string) => {
     const prev = made({ restartPolicy }, { containerStatuses: [ended] })
     const next = { ...prev, status: { ...prev.status, containerStatuses: [running] } }
-    return tryUpdate(Pod, prev, next, { isEnabled, subresource: 'status' }).errors
+    return tryUpdate(podResource, prev, next, { isEnabled, subresource: 'status' }).errors
   }
   assert.deepEqual(update('Always'), [])
   assert.deepEqual(update('Never'), ['status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state'])
 })
 
 test('a pod that no node runs is deleted at once', () => {
-  assert.equal(Pod.prepareForDelete?.(made(), undefined), 0)
-  assert.equal(Pod.prepareForDelete?.(made({ nodeName: 'n' }), undefined), 30)
-  assert.equal(Pod.prepareForDelete?.(made({ nodeName: 'n' }), 5), 5)
-  assert.equal(Pod.prepareForDelete?.(made({ nodeName: 'n' }, { phase: 'Failed' }), 5), 0)
+  assert.equal(podResource.prepareForDelete?.(made(), undefined), 0)
+  assert.equal(podResource.prepareForDelete?.(made({ nodeName: 'n' }), undefined), 30)
+  assert.equal(podResource.prepareForDelete?.(made({ nodeName: 'n' }), 5), 5)
+  assert.equal(podResource.prepareForDelete?.(made({ nodeName: 'n' }, { phase: 'Failed' }), 5), 0)
 })
 
 test('the table tells the state of a pod in a word', () => {
@@ -198,13 +198,13 @@ test('the table tells the state of a pod in a word', () => {
     ['evicted', {}, { phase: 'Failed', reason: 'Evicted' }, '0/1', 'Evicted'],
   ]
   for (const [name, spec, given, ready, state] of cases) {
-    const row = tryRow(Pod, made(spec, given))
+    const row = tryRow(podResource, made(spec, given))
     assert.deepEqual([row['Ready'], row['Status']], [ready, state], name)
   }
   const leaving = made({}, { phase: 'Running' })
   leaving.metadata.deletionTimestamp = '2026-01-01T00:00:00Z'
-  assert.equal(tryRow(Pod, leaving)['Status'], 'Terminating')
+  assert.equal(tryRow(podResource, leaving)['Status'], 'Terminating')
   const lastState = { terminated: { exitCode: 1, finishedAt: '2026-01-01T00:00:00Z' } }
   const restarted = made({}, { containerStatuses: [status('c', { running: {} }, { restartCount: 3, lastState })] })
-  assert.equal(tryRow(Pod, restarted, Date.parse('2026-01-01T00:05:00Z'))['Restarts'], '3 (5m ago)')
+  assert.equal(tryRow(podResource, restarted, Date.parse('2026-01-01T00:05:00Z'))['Restarts'], '3 (5m ago)')
 })

@@ -1,3 +1,4 @@
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { podColumns, podRowConditions } from '#api/core/v1/pod/columns.ts'
 import { prepareEphemeralContainers, validateEphemeralContainersUpdate } from '#api/core/v1/pod/ephemeral-containers.ts'
 import { appArmorWarnings, preparePodForCreate } from '#api/core/v1/pod/prepare-for-create.ts'
@@ -10,21 +11,13 @@ import { defaultPodSpec, defaultRunningPod, dropInitContainerAnnotations } from 
 import { dropDisabledSpecFields } from '#api/core/v1/pod-spec/drop-disabled.ts'
 import { podSpecWarnings } from '#api/core/v1/pod-spec/warnings.ts'
 import { roundUpToMillis } from '#api/core/v1/quantities.ts'
-import type { V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
+import type { V1PodStatus } from '#api/core/v1/types.gen.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { dns1123Label } from '#api/meta/names.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { defineResource } from '#api/resource.ts'
 
-export const Pod = defineResource<V1Pod>({
-  group: '',
-  version: 'v1',
-  kind: 'Pod',
-  plural: 'pods',
-  shortNames: ['po'],
-  categories: ['all'],
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.core.v1.Pod',
+export const podResource = defineResource(Pod, {
   allowUnconditionalUpdate: true,
   returnsDeletedObject: true,
   resetFields: ['status'],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
-import { Secret } from '#api/core/v1/secret/secret.ts'
+import { secretResource } from '#api/core/v1/secret/secret.ts'
 import type { V1Secret } from '#api/core/v1/types.gen.ts'
 import { tryCreate, tryUpdate } from '#api/try-kind.ts'
 
@@ -9,7 +9,7 @@ const base64 = (text: string) => Buffer.from(text).toString('base64')
 const secret = (given: object): V1Secret => ({ metadata: { name: 'a', namespace: 'default', resourceVersion: '1' }, ...given })
 
 test('text is kept as bytes, and what is written as text wins', () => {
-  const { object } = tryCreate(Secret, secret({ data: { a: base64('x'), b: base64('y') }, stringData: { b: 'é' } }))
+  const { object } = tryCreate(secretResource, secret({ data: { a: base64('x'), b: base64('y') }, stringData: { b: 'é' } }))
   assert.deepEqual([object.type, object.data, object.stringData], ['Opaque', { a: 'eA==', b: 'w6k=' }, undefined])
 })
 
@@ -31,20 +31,23 @@ test('each type has its keys', () => {
     ['anything-else', {}, []],
   ]
   for (const [type, data, errors] of cases)
-    assert.deepEqual(tryCreate(Secret, secret({ type: `kubernetes.io/${type}`, data })).errors, errors, type)
+    assert.deepEqual(tryCreate(secretResource, secret({ type: `kubernetes.io/${type}`, data })).errors, errors, type)
 })
 
 test('types never change, and immutable secrets not at all', () => {
-  assert.deepEqual(tryUpdate(Secret, secret({ type: 'a' }), secret({ type: 'b' })).errors, ['type: Invalid value: "b": field is immutable'])
+  assert.deepEqual(tryUpdate(secretResource, secret({ type: 'a' }), secret({ type: 'b' })).errors, [
+    'type: Invalid value: "b": field is immutable',
+  ])
   const prev = secret({ type: 'a', immutable: true })
-  assert.deepEqual(tryUpdate(Secret, prev, secret({ type: 'a', immutable: true, data: { k: 'eA==' } })).errors, [
+  assert.deepEqual(tryUpdate(secretResource, prev, secret({ type: 'a', immutable: true, data: { k: 'eA==' } })).errors, [
     'data: Forbidden: field is immutable when `immutable` is set',
   ])
 })
 
 test('certificates without their keys are warned of', () => {
   const warningsOf = (certificate: string, key: string) =>
-    tryCreate(Secret, secret({ type: 'kubernetes.io/tls', data: { 'tls.crt': base64(certificate), 'tls.key': base64(key) } })).warnings
+    tryCreate(secretResource, secret({ type: 'kubernetes.io/tls', data: { 'tls.crt': base64(certificate), 'tls.key': base64(key) } }))
+      .warnings
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const key = String(privateKey.export({ type: 'pkcs8', format: 'pem' }))
   const pem = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'

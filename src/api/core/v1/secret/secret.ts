@@ -1,6 +1,7 @@
 import { jsonSyntaxError } from '#api/codec/json-syntax-error.ts'
 import { base64Bytes } from '#api/core/v1/base64-bytes.ts'
 import { dataMaxBytes, immutableMessage, isSameData } from '#api/core/v1/config-map.ts'
+import { Secret } from '#api/core/v1/kinds.gen.ts'
 import { keyPairWarnings } from '#api/core/v1/secret/key-pair-warnings.ts'
 import type { V1Secret } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
@@ -13,13 +14,7 @@ import { defineResource } from '#api/resource.ts'
 
 const serviceAccountAnnotation = 'kubernetes.io/service-account.name'
 
-export const Secret = defineResource<V1Secret>({
-  group: '',
-  version: 'v1',
-  kind: 'Secret',
-  plural: 'secrets',
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.core.v1.Secret',
+export const secretResource = defineResource(Secret, {
   allowUnconditionalUpdate: true,
 
   defaults(secret) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Service } from '#api/core/v1/service/service.ts'
+import { serviceResource } from '#api/core/v1/service/service.ts'
 import type { V1Service, V1ServiceSpec } from '#api/core/v1/types.gen.ts'
 import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
 
@@ -10,8 +10,8 @@ const service = (spec: object): V1Service => ({
   metadata,
   spec: { ports, clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1'], ...spec } as V1ServiceSpec,
 })
-const errorsOf = (spec: object) => tryCreate(Service, service(spec)).errors
-const stored = (spec: object) => tryCreate(Service, service(spec)).object
+const errorsOf = (spec: object) => tryCreate(serviceResource, service(spec)).errors
+const stored = (spec: object) => tryCreate(serviceResource, service(spec)).object
 
 test('services are judged in the words clients know', () => {
   const cases: [string, object, string[]][] = [
@@ -103,7 +103,7 @@ test('services are judged in the words clients know', () => {
       errors.map((error) => `spec.${error}`),
       name,
     )
-  assert.deepEqual(tryCreate(Service, { ...service({}), metadata: { ...metadata, name: '1a' } }).errors, [])
+  assert.deepEqual(tryCreate(serviceResource, { ...service({}), metadata: { ...metadata, name: '1a' } }).errors, [])
 })
 
 test('a service gets what nobody wants to write', () => {
@@ -116,7 +116,7 @@ test('a service gets what nobody wants to write', () => {
 })
 
 test('addresses stay, and what belonged to an old type goes with it', () => {
-  const update = (before: object, after: object) => tryUpdate(Service, stored(before), service(after))
+  const update = (before: object, after: object) => tryUpdate(serviceResource, stored(before), service(after))
   assert.deepEqual(update({}, { clusterIP: '10.0.0.2', clusterIPs: ['10.0.0.2'] }).errors, [
     'spec.clusterIPs[0]: Invalid value: ["10.0.0.2"]: may not change once set',
   ])
@@ -138,7 +138,7 @@ test('addresses stay, and what belonged to an old type goes with it', () => {
 test('a balancer says where it can be reached', () => {
   const prev = stored({ type: 'LoadBalancer' })
   const update = (ingress: object[]) =>
-    tryUpdate(Service, prev, { ...prev, status: { loadBalancer: { ingress } } }, { subresource: 'status' }).errors
+    tryUpdate(serviceResource, prev, { ...prev, status: { loadBalancer: { ingress } } }, { subresource: 'status' }).errors
   assert.deepEqual(update([{ ip: '1.2.3.4' }]), [])
   assert.deepEqual(update([{ hostname: '1.2.3.4' }]), [
     'status.loadBalancer.ingress[0].hostname: Invalid value: "1.2.3.4": must be a DNS name, not an IP address',
@@ -149,16 +149,16 @@ test('a balancer says where it can be reached', () => {
 })
 
 test('warnings', () => {
-  assert.deepEqual(tryCreate(Service, service({ trafficDistribution: 'PreferClose' })).warnings, [
+  assert.deepEqual(tryCreate(serviceResource, service({ trafficDistribution: 'PreferClose' })).warnings, [
     'spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"',
   ])
-  assert.deepEqual(tryCreate(Service, service({ externalIPs: ['1.2.3.4'] })).warnings, [
+  assert.deepEqual(tryCreate(serviceResource, service({ externalIPs: ['1.2.3.4'] })).warnings, [
     'spec.externalIPs is deprecated and may no longer be implemented in some clusters',
   ])
 })
 
 test('the table shows addresses and ports', () => {
-  const row = tryRow(Service, {
+  const row = tryRow(serviceResource, {
     ...stored({ type: 'LoadBalancer', ports: [{ port: 80, nodePort: 30001 }], selector: { b: 'c', a: 'b' } }),
     status: { loadBalancer: { ingress: [{ ip: '1.2.3.4' }] } },
   })
@@ -166,6 +166,6 @@ test('the table shows addresses and ports', () => {
     [row['Type'], row['Cluster-IP'], row['External-IP'], row['Port(s)'], row['Selector']],
     ['LoadBalancer', '10.0.0.1', '1.2.3.4', '80:30001/TCP', 'a=b,b=c'],
   )
-  assert.equal(tryRow(Service, stored({ type: 'LoadBalancer' }))['External-IP'], '<pending>')
-  assert.equal(tryRow(Service, stored({}))['External-IP'], '<none>')
+  assert.equal(tryRow(serviceResource, stored({ type: 'LoadBalancer' }))['External-IP'], '<pending>')
+  assert.equal(tryRow(serviceResource, stored({}))['External-IP'], '<none>')
 })

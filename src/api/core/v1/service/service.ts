@@ -1,3 +1,4 @@
+import { Service } from '#api/core/v1/kinds.gen.ts'
 import { validateClusterIpsUpdate, validateIpFamiliesUpdate } from '#api/core/v1/service/cluster-ips.ts'
 import { serviceColumns } from '#api/core/v1/service/columns.ts'
 import { isExternallyAccessible, needsHealthCheck } from '#api/core/v1/service/external-access.ts'
@@ -5,7 +6,7 @@ import { validateLoadBalancerStatus } from '#api/core/v1/service/load-balancer-s
 import { dropFieldsOfOldType } from '#api/core/v1/service/type-changes.ts'
 import { validateLoadBalancerClass, validateService } from '#api/core/v1/service/validate-service.ts'
 import { serviceWarnings } from '#api/core/v1/service/warnings.ts'
-import type { V1Service, V1ServiceSpec } from '#api/core/v1/types.gen.ts'
+import type { V1ServiceSpec } from '#api/core/v1/types.gen.ts'
 import { warningsForIp } from '#api/meta/ip.ts'
 import { nameIsDns1123Label } from '#api/meta/names.ts'
 import { putBack } from '#api/meta/put-back.ts'
@@ -13,15 +14,7 @@ import { defineResource } from '#api/resource.ts'
 
 const affinitySeconds = 10800
 
-export const Service = defineResource<V1Service>({
-  group: '',
-  version: 'v1',
-  kind: 'Service',
-  plural: 'services',
-  shortNames: ['svc'],
-  categories: ['all'],
-  scope: 'Namespaced',
-  schema: 'io.k8s.api.core.v1.Service',
+export const serviceResource = defineResource(Service, {
   storagePath: 'services/specs',
   nameRule: nameIsDns1123Label,
   allowCreateOnUpdate: true,
