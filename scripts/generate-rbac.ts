@@ -1,12 +1,10 @@
 /**
  * Generates the default roles and bindings from the table of facts: one object a line, without what all of them have.
- *
- *   node scripts/generate-rbac.ts [FACTS-DIRECTORY]           writes the file
- *   node scripts/generate-rbac.ts --check [FACTS-DIRECTORY]   fails if it is out of date; passes where the facts are absent
+ * `node scripts/generate-rbac.ts [--check]`
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { factsDirectory, writeOrCheck } from './generated-files.ts'
 
 type Fact = {
   kind: string
@@ -17,17 +15,8 @@ type Fact = {
   subjects?: Record<string, string>[]
 }
 
-const repository = join(import.meta.dirname, '..')
-const target = join(repository, 'src/apiserver/authz/rbac/default-roles.gen.json')
-const { values: options, positionals } = parseArgs({ options: { check: { type: 'boolean', default: false } }, allowPositionals: true })
-const source = join(positionals[0] ?? join(repository, '../shared/api-facts'), 'rbac-defaults.json')
-
-if (!existsSync(source)) {
-  console.log(`no facts at ${source}: nothing to generate from`)
-  process.exit(options.check ? 0 : 1)
-}
-
-const lines = (JSON.parse(readFileSync(source, 'utf8')) as Fact[]).map((fact) => {
+const facts = JSON.parse(readFileSync(join(factsDirectory, 'rbac-defaults.json'), 'utf8')) as Fact[]
+const lines = facts.map((fact) => {
   const { name, namespace, labels } = fact.metadata
   const { 'kubernetes.io/bootstrapping': _, ...otherLabels } = labels
   return JSON.stringify({
@@ -41,12 +30,7 @@ const lines = (JSON.parse(readFileSync(source, 'utf8')) as Fact[]).map((fact) =>
     ...(fact.subjects === undefined ? {} : { subjects: fact.subjects.map(subjectText) }),
   })
 })
-const text = `[\n${lines.join(',\n')}\n]\n`
-
-const isStale = !existsSync(target) || readFileSync(target, 'utf8') !== text
-if (isStale && !options.check) writeFileSync(target, text)
-if (isStale) console.log(`${options.check ? 'out of date' : 'wrote'}: ${target}`)
-process.exit(isStale && options.check ? 1 : 0)
+writeOrCheck(new Map([['src/apiserver/authz/rbac/default-roles.gen.json', `[\n${lines.join(',\n')}\n]\n`]]))
 
 function subjectText({ kind = '', namespace, name = '' }: Record<string, string>): string {
   return [kind, ...(namespace === undefined ? [] : [namespace]), name].join('/')

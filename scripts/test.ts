@@ -26,11 +26,12 @@ const layers: Layer[] = [
     run: () =>
       command('tsc', ['--noEmit']) &&
       command('biome', ['check', '--error-on-warnings', '.']) &&
-      command(process.execPath, ['scripts/check-imports.ts']),
+      command(process.execPath, ['scripts/check-imports.ts']) &&
+      command(process.execPath, ['scripts/generate.ts', '--check']),
   },
   { name: 'unit', run: () => nodeTest('unit', globSync(['src/**/*.test.ts', 'scripts/**/*.test.ts'])) },
   { name: 'tools', run: () => !existsSync('scripts/ensure-tools.ts') || command(process.execPath, ['scripts/ensure-tools.ts']) },
-  { name: 'contracts', run: () => nodeTest('contracts', globSync(['test/contracts/**/*.test.ts', 'test/golden/**/*.test.ts'])) },
+  { name: 'contracts', run: () => nodeTest('contracts', globSync('test/{contracts,golden,crds}/**/*.test.ts')) },
   { name: 'scenarios', run: () => nodeTest('scenarios', globSync('test/scenarios/**/*.test.ts')) },
   { name: 'e2e', run: () => nodeTest('e2e', globSync('test/e2e/**/*.test.ts'), 1) },
 ]

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { canonicalize } from '#api/codec/json.ts'
 import { encodeProtobuf, readProtobuf } from '#api/codec/protobuf.ts'
@@ -69,16 +69,35 @@ test('a stored version is never an old one, unless nothing came after it', () =>
   assert.deepEqual(kept, ['policy/v1beta1 PodSecurityPolicy', 'settings.k8s.io/v1alpha1 PodPreset'])
 })
 
-const manifests = new URL('../../../shared/seed-manifests/', import.meta.url)
-/** What no server has before it is told: custom resources, and the configuration of a node agent. */
-const unknownKinds = ['Foo', 'KubeletConfiguration', 'VerticalPodAutoscaler']
+const manifests = new URL('../../test/manifests/', import.meta.url)
+/** What no server has before it is told: custom resources, and the configuration of programs. */
+const unknownKinds = [
+  'ClusterInformation',
+  'Config',
+  'FelixConfiguration',
+  'Fischer',
+  'Flunder',
+  'Foo',
+  'IPPool',
+  'KubeletConfiguration',
+  'NetworkPolicy',
+  'Node',
+  'Profile',
+  'VerticalPodAutoscaler',
+  'WorkloadEndpoint',
+]
+/** Manifests that are wrong; test/e2e/manifests.test.ts checks how they are refused. */
+const refused: Readonly<Record<string, string>> = { '39-hpa-v2beta2-old-fields.yaml': 'v2beta1 fields in v2beta2' }
+/** What upstream does not show again, either. */
+const dropped: Readonly<Record<string, readonly string[]>> = {
+  '36-node-uncordon.yaml': ['.spec.unschedulable: false is shown as undefined'],
+}
 
-test('manifests of any age are decoded, filled in, judged, stored and shown again without loss', {
-  skip: existsSync(manifests) ? false : 'there are no manifests beside this checkout',
-}, () => {
+test('manifests of any age are decoded, filled in, judged, stored and shown again without loss', () => {
   const scheme = new Scheme(builtInKinds)
   const unknown = new Set<string>()
   for (const file of readdirSync(manifests).sort()) {
+    if (!file.endsWith('.yaml') || file in refused) continue
     for (const parsed of readYamlDocuments(readFileSync(new URL(file, manifests)))) {
       const said = deepCopy(parsed.value) as KubernetesObject
       const definition = scheme.of(said)
@@ -96,7 +115,7 @@ test('manifests of any age are decoded, filled in, judged, stored and shown agai
       assert.deepEqual(tryCreate(target, converted, { requestVersion: apiVersionOf(definition) }).errors, [], file)
       const kept = canonicalize(converted, target.schema)
       assert.deepEqual(notesIn(kept), [], file)
-      assert.deepEqual(lost(said, fromStored(deepCopy(kept), definition)), [], file)
+      assert.deepEqual(lost(said, fromStored(deepCopy(kept), definition)), dropped[file] ?? [], file)
     }
   }
   assert.deepEqual([...unknown].sort(), unknownKinds)

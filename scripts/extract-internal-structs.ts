@@ -1,15 +1,16 @@
 /**
- * Writes src/api/meta/internal-structs.gen.ts: how the structs behind the API look when upstream quotes one in an error message.
- * Usage: node scripts/internal-structs.ts <kubernetes source tree> <go-fields.tsv>
+ * Writes facts/internal-structs.txt: how the structs behind the API look when upstream quotes one in an error message.
+ *
+ *   node scripts/extract-internal-structs.ts KUBERNETES-SOURCE    a source tree of the version that facts/ is of
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 type Field = { name: string; type: string; tag: string }
 
-const [source, facts] = process.argv.slice(2)
-if (source === undefined || facts === undefined)
-  throw new Error('usage: node scripts/internal-structs.ts <kubernetes source> <go-fields.tsv>')
+const factsDirectory = join(import.meta.dirname, '..', 'facts')
+const [source] = process.argv.slice(2)
+if (source === undefined) throw new Error('usage: node scripts/extract-internal-structs.ts KUBERNETES-SOURCE')
 
 const structs = new Map<string, Field[]>()
 const aliases = new Map<string, string>()
@@ -120,7 +121,7 @@ function lineOf(qualified: string, fields: readonly Field[]): string {
   return `${qualified} ${parts.join(' ')}`
 }
 
-readFacts(facts)
+readFacts(join(factsDirectory, 'go-fields.tsv'))
 for (const group of readdirSync(join(source, 'pkg/apis'))) {
   if (['abac', 'admission', 'apidiscovery', 'imagepolicy', 'extensions'].includes(group)) continue
   for (const file of ['types.go', 'objectreference.go']) {
@@ -140,12 +141,4 @@ const lines = [...structs]
     ),
   )
   .sort()
-writeFileSync(
-  new URL('../src/api/meta/internal-structs.gen.ts', import.meta.url),
-  `// Made by scripts/internal-structs.ts; do not edit.
-/** A struct a line, then its fields in order; quote-internal.ts tells how to read them. */
-export const internalStructs = \`
-${lines.join('\n')}
-\`
-`,
-)
+writeFileSync(join(factsDirectory, 'internal-structs.txt'), `${lines.join('\n')}\n`)
