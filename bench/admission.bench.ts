@@ -1,4 +1,5 @@
 /** What the default admission plugins cost a pod on its way into the store, and what a quota adds. */
+import { LimitRange, Namespace, ResourceQuota, ServiceAccount } from '#api/core/v1/kinds.gen.ts'
 import type { V1ResourceQuota } from '#api/core/v1/types.gen.ts'
 import type { Kind } from '#api/kind.ts'
 import { builtInKinds } from '#api/kinds.ts'
@@ -38,15 +39,15 @@ export default async function run(bench: Bench): Promise<void> {
   for (const name of ['free', 'restricted', 'limited', 'counted']) {
     const labels =
       name === 'restricted' ? { 'pod-security.kubernetes.io/enforce': 'restricted', 'pod-security.kubernetes.io/warn': 'baseline' } : {}
-    await cluster.create('', 'namespaces', { metadata: { name, labels }, spec: {} } as KubernetesObject)
-    await cluster.create('', 'serviceaccounts', { metadata: { name: 'default', namespace: name } })
+    await cluster.create(Namespace, { metadata: { name, labels }, spec: {} } as KubernetesObject)
+    await cluster.create(ServiceAccount, { metadata: { name: 'default', namespace: name } })
   }
   const limits = [{ type: 'Container', default: { cpu: '1' }, defaultRequest: { cpu: '100m' }, max: { cpu: '2', memory: '1Gi' } }]
-  await cluster.create('', 'limitranges', { metadata: { name: 'l', namespace: 'limited' }, spec: { limits } } as KubernetesObject)
+  await cluster.create(LimitRange, { metadata: { name: 'l', namespace: 'limited' }, spec: { limits } } as KubernetesObject)
   const hard = { pods: '1M', 'requests.cpu': '1M' }
-  await cluster.create('', 'resourcequotas', { metadata: { name: 'q', namespace: 'counted' }, spec: { hard } } as KubernetesObject)
-  const quota = deepCopy(await cluster.getFresh('', 'resourcequotas', 'counted', 'q')) as V1ResourceQuota
-  await cluster.replaceStatus('', 'resourcequotas', {
+  await cluster.create(ResourceQuota, { metadata: { name: 'q', namespace: 'counted' }, spec: { hard } } as KubernetesObject)
+  const quota = deepCopy(await cluster.getFresh(ResourceQuota, 'counted', 'q')) as V1ResourceQuota
+  await cluster.replaceStatus(ResourceQuota, {
     ...quota,
     status: { hard, used: { pods: '0', 'requests.cpu': '0' } },
   } as KubernetesObject)

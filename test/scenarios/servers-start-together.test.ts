@@ -1,6 +1,12 @@
 /** API servers that begin on one empty store at the same moment. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { APIService } from '#api/apiregistration/v1/kinds.gen.ts'
+import { Lease } from '#api/coordination/v1/kinds.gen.ts'
+import { Service } from '#api/core/v1/kinds.gen.ts'
+import { IPAddress } from '#api/networking/v1/kinds.gen.ts'
+import { ClusterRole } from '#api/rbac/v1/kinds.gen.ts'
 import { type Random, seededRandom } from '#base/random.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
 import { MemoryStore } from '#store/memory/memory-store.ts'
@@ -68,17 +74,17 @@ for (const seed of [1, 2, 3, 4]) {
     await clock.advance(1000)
     for (const { server } of servers) {
       const { cluster } = server
-      const service = cluster.get('', 'services', 'default', 'kubernetes') as { spec?: { clusterIP?: string } } | undefined
+      const service = cluster.get(Service, 'default', 'kubernetes') as { spec?: { clusterIP?: string } } | undefined
       assert.equal(service?.spec?.clusterIP, '10.96.0.1')
-      const addresses = cluster.list('networking.k8s.io', 'ipaddresses')
+      const addresses = cluster.list(IPAddress)
       assert.deepEqual(
         addresses.map(({ metadata }) => metadata?.name),
         ['10.96.0.1'],
       )
-      assert.equal(cluster.list('coordination.k8s.io', 'leases', 'kube-system').length, 3)
-      const admin = cluster.get('rbac.authorization.k8s.io', 'clusterroles', '', 'admin') as { rules?: unknown[] } | undefined
+      assert.equal(cluster.list(Lease, 'kube-system').length, 3)
+      const admin = cluster.get(ClusterRole, 'admin') as { rules?: unknown[] } | undefined
       assert.ok((admin?.rules?.length ?? 0) > 10)
-      const services = cluster.list('apiregistration.k8s.io', 'apiservices') as { status?: { conditions?: unknown[] } }[]
+      const services = cluster.list(APIService) as { status?: { conditions?: unknown[] } }[]
       assert.ok(services.every(({ status }) => status?.conditions?.length === 1))
     }
     await whileTimePasses(clock, Promise.all(servers.map((server) => server.stop())))

@@ -11,9 +11,10 @@ import {
   type AdmissionPlugin,
   type AdmissionPluginFactory,
   type AdmissionRequest,
-  type ClusterView,
 } from '#apiserver/admission/admission.ts'
 import type { Attributes, Authorizer } from '#apiserver/authz/authorizer.ts'
+import { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
+import type { DynamicView } from '#apiserver/cluster-view/dynamic-view.ts'
 import { silentLogger } from '#base/log.ts'
 import { seededRandom } from '#base/random.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
@@ -28,12 +29,26 @@ export function definitionOf(resource: string): ResourceDefinition {
 type Changed = (object: KubernetesObject, isDeleted: boolean) => void
 
 /** Objects by resource, written as in permissions: `pods`, `storageclasses.storage.k8s.io`. */
-export class FakeCluster implements ClusterView {
+export class FakeCluster extends ClusterView {
+  readonly #objects: FakeObjects
+
+  constructor(objects: Record<string, readonly object[]> = {}) {
+    const fake = new FakeObjects(objects)
+    super(fake)
+    this.#objects = fake
+  }
+
+  put(resource: string, object: KubernetesObject): KubernetesObject {
+    return this.#objects.put(resource, object)
+  }
+}
+
+class FakeObjects implements DynamicView {
   readonly #objects = new Map<string, Map<string, KubernetesObject>>()
   readonly #watchers = new Map<string, Set<Changed>>()
   #revision = 100
 
-  constructor(objects: Record<string, readonly object[]> = {}) {
+  constructor(objects: Record<string, readonly object[]>) {
     for (const [resource, list] of Object.entries(objects)) for (const object of list) this.put(resource, object)
   }
 

@@ -4,6 +4,7 @@ import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 import type { UserInfo } from '#apiserver/authn/authenticator.ts'
 import type { ReviewWebhook } from '#apiserver/authn/webhook/review-webhook.ts'
 import type { Authorizer } from '#apiserver/authz/authorizer.ts'
+import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import type { WebhookCalls } from '#apiserver/webhooks/webhook-calls.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
@@ -36,30 +37,6 @@ export type AdmissionRequest = {
   annotateAudit(key: string, value: string): void
   /** Calls back when the request has ended: with true when the object was written. */
   onFinish(callback: (wasWritten: boolean) => void): void
-}
-
-/** The cluster as plugins read it: from memory, frozen, by plural name and group. A resource that is not served has no objects. */
-export type ClusterView = {
-  get(group: string, resource: string, namespace: string, name: string): KubernetesObject | undefined
-  list(group: string, resource: string, namespace?: string): KubernetesObject[]
-  /** Like `get`, but first waits until the cache holds everything committed so far. */
-  getFresh(group: string, resource: string, namespace: string, name: string): Promise<KubernetesObject | undefined>
-  /** Replaces the object if it is still at its resourceVersion, without admission; resolves to what is stored then, or throws a conflict. */
-  replaceStatus(group: string, resource: string, object: KubernetesObject): Promise<KubernetesObject>
-  /** Writes through the server's own identity, with admission: for plugins that provision. */
-  create(group: string, resource: string, object: KubernetesObject): Promise<KubernetesObject>
-  /** The resources whose objects are of the kind; none when it is not served. */
-  resourcesOfKind(group: string, version: string, kind: string): { readonly resource: string; readonly isNamespaced: boolean }[]
-  /**
-   * Calls back with each change to the resource, after replaying what exists; or, gradually, while doing so: whoever needs all
-   * of it waits for `caughtUp`, which is absent once there is nothing to wait for.
-   */
-  onChange(
-    group: string,
-    resource: string,
-    callback: (object: KubernetesObject, isDeleted: boolean) => void,
-    isGradual?: boolean,
-  ): Disposable & { readonly caughtUp?: Promise<void> | undefined }
 }
 
 export type AdmissionPlugin = {

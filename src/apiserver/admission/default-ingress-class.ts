@@ -1,3 +1,4 @@
+import { IngressClass } from '#api/networking/v1/kinds.gen.ts'
 import type { V1Ingress } from '#api/networking/v1/types.gen.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { newestDefault } from '#apiserver/admission/default-class.ts'
@@ -14,7 +15,7 @@ export function defaultIngressClass({ cluster }: AdmissionContext): AdmissionPlu
     mutate({ object }) {
       const ingress = object as V1Ingress
       if (ingress.spec?.ingressClassName !== undefined || ingress.metadata?.annotations?.[classOfOld] !== undefined) return
-      const name = newestDefault(cluster.list('networking.k8s.io', 'ingressclasses'), [isDefault])
+      const name = newestDefault(cluster.list(IngressClass), [isDefault])
       if (name !== undefined) ingress.spec = { ...ingress.spec, ingressClassName: name }
     },
   }

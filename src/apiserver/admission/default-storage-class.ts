@@ -1,5 +1,6 @@
 import { storageClassAnnotation } from '#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts'
 import type { V1PersistentVolumeClaim } from '#api/core/v1/types.gen.ts'
+import { StorageClass } from '#api/storage/v1/kinds.gen.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { newestDefault } from '#apiserver/admission/default-class.ts'
 
@@ -14,7 +15,7 @@ export function defaultStorageClass({ cluster }: AdmissionContext): AdmissionPlu
     mutate({ object }) {
       const claim = object as V1PersistentVolumeClaim
       if (claim.metadata?.annotations?.[storageClassAnnotation] !== undefined || claim.spec?.storageClassName !== undefined) return
-      const name = newestDefault(cluster.list('storage.k8s.io', 'storageclasses'), annotations)
+      const name = newestDefault(cluster.list(StorageClass), annotations)
       if (name !== undefined) claim.spec = { ...claim.spec, storageClassName: name }
     },
   }

@@ -1,3 +1,4 @@
+import { Namespace } from '#api/core/v1/kinds.gen.ts'
 import { StatusError } from '#api/meta/status-error.ts'
 import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
@@ -6,7 +7,7 @@ import { forbid } from '#apiserver/admission/forbid.ts'
 export function namespaceAutoProvision({ cluster }: AdmissionContext): AdmissionPlugin {
   const provision = async (request: AdmissionRequest): Promise<void> => {
     try {
-      await cluster.create('', 'namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: request.namespace } })
+      await cluster.create(Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: request.namespace }, spec: {} })
     } catch (error) {
       if (error instanceof StatusError && error.reason === 'AlreadyExists') return
       if (error instanceof StatusError && error.reason === 'Forbidden') throw error
@@ -19,7 +20,7 @@ export function namespaceAutoProvision({ cluster }: AdmissionContext): Admission
     mutate(request) {
       const { isDryRun, namespace, definition } = request
       if (isDryRun || namespace === '' || definition.kind === 'Namespace') return undefined
-      return cluster.get('', 'namespaces', '', namespace) === undefined ? provision(request) : undefined
+      return cluster.get(Namespace, namespace) === undefined ? provision(request) : undefined
     },
   }
 }

@@ -1,3 +1,4 @@
+import { Namespace } from '#api/core/v1/kinds.gen.ts'
 import { notFound } from '#api/meta/status-error.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 
@@ -8,8 +9,8 @@ export function namespaceExists({ cluster }: AdmissionContext): AdmissionPlugin 
     operations: ['CREATE', 'UPDATE', 'DELETE'],
     validate({ namespace, definition }) {
       if (namespace === '' || definition.kind === 'Namespace') return undefined
-      if (cluster.get('', 'namespaces', '', namespace) !== undefined) return undefined
-      return cluster.getFresh('', 'namespaces', '', namespace).then((found) => {
+      if (cluster.get(Namespace, namespace) !== undefined) return undefined
+      return cluster.getFresh(Namespace, namespace).then((found) => {
         if (found === undefined) throw notFound({ group: '', resource: 'namespaces' }, namespace)
       })
     },

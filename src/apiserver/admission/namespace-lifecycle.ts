@@ -1,3 +1,4 @@
+import { Namespace } from '#api/core/v1/kinds.gen.ts'
 import type { V1Namespace } from '#api/core/v1/types.gen.ts'
 import { forbidden, notFound, type StatusError } from '#api/meta/status-error.ts'
 import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
@@ -18,7 +19,7 @@ export function namespaceLifecycle({ cluster, clock }: AdmissionContext): Admiss
     if (request.operation === 'CREATE' && namespace.status?.phase === 'Terminating') throw beingTerminated(request)
   }
   const lookAgain = async (request: AdmissionRequest): Promise<void> => {
-    const namespace = (await cluster.getFresh('', 'namespaces', '', request.namespace)) as V1Namespace | undefined
+    const namespace = await cluster.getFresh(Namespace, request.namespace)
     if (namespace === undefined) throw notFound({ group: '', resource: 'namespaces' }, request.namespace)
     judge(request, namespace)
   }
@@ -34,7 +35,7 @@ export function namespaceLifecycle({ cluster, clock }: AdmissionContext): Admiss
         return undefined
       }
       if (request.namespace === '' || operation === 'DELETE' || isAccessReview(request)) return undefined
-      const namespace = cluster.get('', 'namespaces', '', request.namespace) as V1Namespace | undefined
+      const namespace = cluster.get(Namespace, request.namespace)
       if (namespace === undefined) return lookAgain(request)
       if (doubted.size > 0 && namespace.status?.phase === 'Active' && doubted.get(request.namespace)) return lookAgain(request)
       judge(request, namespace)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Namespace } from '#api/core/v1/kinds.gen.ts'
 import type { StatusError } from '#api/meta/status-error.ts'
 import { admit, type RequestOptions, requestFor, testContext, verdictOf } from '#apiserver/admission/admission.testing.ts'
 import { namespaceAutoProvision } from '#apiserver/admission/namespace-auto-provision.ts'
@@ -85,7 +86,7 @@ test('NamespaceExists refuses even deletions in a namespace that is missing', as
 test('NamespaceAutoProvision makes the namespace, except in a dry run', async () => {
   const made = context()
   await admit(namespaceAutoProvision(made), requestFor('configmaps', { object: configMap, namespace: 'fresh', isDryRun: true }))
-  assert.equal(made.cluster.get('', 'namespaces', '', 'fresh'), undefined)
+  assert.equal(made.cluster.get(Namespace, 'fresh'), undefined)
   await admit(namespaceAutoProvision(made), requestFor('configmaps', { object: configMap, namespace: 'fresh' }))
-  assert.equal(made.cluster.get('', 'namespaces', '', 'fresh')?.kind, 'Namespace')
+  assert.equal(made.cluster.get(Namespace, 'fresh')?.kind, 'Namespace')
 })

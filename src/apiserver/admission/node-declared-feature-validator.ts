@@ -1,5 +1,6 @@
+import { Node } from '#api/core/v1/kinds.gen.ts'
 import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
-import type { V1Node, V1Pod, V1PodSpec } from '#api/core/v1/types.gen.ts'
+import type { V1Pod, V1PodSpec } from '#api/core/v1/types.gen.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
@@ -32,7 +33,7 @@ export function nodeDeclaredFeatureValidator({ cluster }: AdmissionContext): Adm
       if (!nodeName || next.metadata.generation === prev.metadata.generation) return
       const needed = requirements.filter(({ isNeeded }) => isNeeded(next.spec, prev.spec)).map(({ feature }) => feature)
       if (needed.length === 0) return
-      const node = cluster.get('', 'nodes', '', nodeName) as V1Node | undefined
+      const node = cluster.get(Node, nodeName)
       if (node === undefined) throw forbid(request, `node "${nodeName}" not found`)
       const missing = needed.filter((feature) => !node.status?.declaredFeatures?.includes(feature))
       if (missing.length === 0) return

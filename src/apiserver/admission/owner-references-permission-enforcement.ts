@@ -1,9 +1,10 @@
 import { semanticEqual } from '#api/meta/equality.ts'
 import { parseApiVersion } from '#api/meta/gvk.ts'
 import type { V1OwnerReference } from '#api/meta/v1/types.gen.ts'
-import type { AdmissionContext, AdmissionPlugin, AdmissionRequest, ClusterView } from '#apiserver/admission/admission.ts'
+import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
 import type { Attributes } from '#apiserver/authz/authorizer.ts'
+import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 
 /** Who gives an object another owner decides when it goes: that takes the permission to delete it, and to hold up the owner. */
 export function ownerReferencesPermissionEnforcement({ authorizer, cluster }: AdmissionContext): AdmissionPlugin {
@@ -73,7 +74,7 @@ function finalizing(
 
 function finalizingOwner(request: AdmissionRequest, { apiVersion, kind, name }: V1OwnerReference, cluster: ClusterView): Attributes[] {
   const { group, version } = parseApiVersion(apiVersion) ?? { group: '', version: apiVersion }
-  const resources = cluster.resourcesOfKind(group, version, kind)
+  const resources = cluster.dynamic.resourcesOfKind(group, version, kind)
   if (resources.length === 0) {
     const why = `no matches for kind "${kind}" in version "${apiVersion}"`
     const sentence = 'cannot set blockOwnerDeletion in this case because cannot find RESTMapping for'

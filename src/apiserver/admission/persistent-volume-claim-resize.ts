@@ -1,7 +1,7 @@
 import { storageClassOf } from '#api/core/v1/quota/storage-class-of.ts'
 import type { V1PersistentVolumeClaim } from '#api/core/v1/types.gen.ts'
 import { parseQuantity } from '#api/meta/quantity.ts'
-import type { V1StorageClass } from '#api/storage/v1/types.gen.ts'
+import { StorageClass } from '#api/storage/v1/kinds.gen.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
 
@@ -10,7 +10,7 @@ export function persistentVolumeClaimResize({ cluster }: AdmissionContext): Admi
   const mayGrow = (next: V1PersistentVolumeClaim, prev: V1PersistentVolumeClaim): boolean => {
     const name = storageClassOf(next)
     if (name === '' || name !== storageClassOf(prev)) return false
-    const storageClass = cluster.get('storage.k8s.io', 'storageclasses', '', name) as V1StorageClass | undefined
+    const storageClass = cluster.get(StorageClass, name)
     return storageClass?.allowVolumeExpansion === true
   }
   return {

@@ -1,3 +1,4 @@
+import { Namespace } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { forbidden, internalError, unknownFailure } from '#api/meta/status-error.ts'
 import type { KubernetesObject } from '#api/resource.ts'
@@ -18,9 +19,9 @@ export function podNodeSelector({ cluster, configuration }: AdmissionContext): A
     parseLabels(namespace.metadata?.annotations?.[annotation] ?? selectors['clusterDefaultNodeSelector'] ?? '')
 
   const withNamespace = (request: AdmissionRequest, goOn: (selector: Labels) => void): void | Promise<void> => {
-    const known = cluster.get('', 'namespaces', '', request.namespace)
+    const known = cluster.get(Namespace, request.namespace)
     if (known !== undefined) return goOn(selectorOf(known))
-    return cluster.getFresh('', 'namespaces', '', request.namespace).then((found) => {
+    return cluster.getFresh(Namespace, request.namespace).then((found) => {
       if (found === undefined) throw internalError(`namespace ${request.namespace} does not exist`)
       goOn(selectorOf(found))
     })

@@ -1,16 +1,12 @@
 import { mirrorPodAnnotation } from '#api/core/v1/pod-spec/validate-annotations.ts'
-import type { V1Container, V1EnvFromSource, V1EnvVar, V1Pod, V1Volume, V1VolumeMount } from '#api/core/v1/types.gen.ts'
+import type { V1Container, V1EnvFromSource, V1Pod } from '#api/core/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { labelSelectorFrom } from '#api/meta/selector.ts'
 import { unknownFailure } from '#api/meta/status-error.ts'
-import type { V1LabelSelector, V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
+import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
+import { PodPreset, type V1alpha1PodPreset } from '#api/settings/v1alpha1/pod-preset.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
-
-type PodPreset = {
-  metadata?: V1ObjectMeta
-  spec?: { selector?: V1LabelSelector; env?: V1EnvVar[]; envFrom?: V1EnvFromSource[]; volumes?: V1Volume[]; volumeMounts?: V1VolumeMount[] }
-}
 
 const prefix = 'podpreset.admission.kubernetes.io'
 
@@ -24,9 +20,7 @@ export function podPreset({ cluster, logger }: AdmissionContext): AdmissionPlugi
       const pod = request.object as V1Pod
       const { annotations = {}, labels } = pod.metadata
       if (annotations[mirrorPodAnnotation] !== undefined || annotations[`${prefix}/exclude`] === 'true') return
-      const presets = (cluster.list('settings.k8s.io', 'podpresets', request.namespace) as PodPreset[]).filter(({ spec }) =>
-        selects(spec?.selector, labels),
-      )
+      const presets = cluster.list(PodPreset, request.namespace).filter(({ spec }) => selects(spec?.selector, labels))
       if (presets.length === 0) return
       try {
         apply(pod, presets)
@@ -50,7 +44,7 @@ function selects(selector: V1LabelSelector | undefined, labels: Record<string, s
 }
 
 /** All or nothing: everything is put together before the pod is touched. */
-function apply(pod: V1Pod, presets: readonly PodPreset[]): void {
+function apply(pod: V1Pod, presets: readonly V1alpha1PodPreset[]): void {
   const specs = presets.map(({ spec }) => deepCopy(spec ?? {}))
   const volumes = merged(
     pod.spec?.volumes,

@@ -1,3 +1,4 @@
+import { Node } from '#api/core/v1/kinds.gen.ts'
 import { podRequests } from '#api/core/v1/resources.ts'
 import type { V1Node, V1Pod } from '#api/core/v1/types.gen.ts'
 import { parseQuantity, zeroQuantity } from '#api/meta/quantity.ts'
@@ -15,7 +16,7 @@ export function podResizeValidator({ cluster }: AdmissionContext): AdmissionPlug
       const pod = request.object as V1Pod
       const nodeName = pod.spec?.nodeName
       if (!nodeName || pod.metadata.generation === request.oldObject?.metadata?.generation) return
-      const node = cluster.get('', 'nodes', '', nodeName) as V1Node | undefined
+      const node = cluster.get(Node, nodeName)
       if (node === undefined) throw forbid(request, `node "${nodeName}" not found`)
       const os = node.metadata?.labels?.['kubernetes.io/os'] ?? 'linux'
       if (os !== 'linux') {

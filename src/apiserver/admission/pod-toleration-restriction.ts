@@ -1,3 +1,4 @@
+import { Namespace } from '#api/core/v1/kinds.gen.ts'
 import { podQosClass } from '#api/core/v1/resources.ts'
 import type { V1Pod, V1Toleration } from '#api/core/v1/types.gen.ts'
 import { notFound, unknownFailure } from '#api/meta/status-error.ts'
@@ -17,9 +18,9 @@ export function podTolerationRestriction({ cluster, configuration }: AdmissionCo
   const { default: clusterDefaults = [], whitelist: clusterAllowed = [] } = (configuration ?? {}) as Configuration
 
   const withNamespace = (request: AdmissionRequest, goOn: (namespace: KubernetesObject) => void): void | Promise<void> => {
-    const known = cluster.get('', 'namespaces', '', request.namespace)
+    const known = cluster.get(Namespace, request.namespace)
     if (known !== undefined) return goOn(known)
-    return cluster.getFresh('', 'namespaces', '', request.namespace).then((found) => {
+    return cluster.getFresh(Namespace, request.namespace).then((found) => {
       if (found === undefined) throw notFound({ group: '', resource: 'namespaces' }, request.namespace)
       goOn(found)
     })

@@ -1,4 +1,5 @@
-import type { V1Binding, V1Node, V1Pod } from '#api/core/v1/types.gen.ts'
+import { Node } from '#api/core/v1/kinds.gen.ts'
+import type { V1Binding, V1Pod } from '#api/core/v1/types.gen.ts'
 import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 
@@ -7,7 +8,7 @@ const copiedLabels = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/reg
 /** Pods learn from their labels in which zone and region they run. Labels of a binding go to its pod. */
 export function podTopologyLabels({ cluster }: AdmissionContext): AdmissionPlugin {
   const copyLabels = (metadata: V1ObjectMeta, nodeName: string | undefined): void => {
-    const node = nodeName ? (cluster.get('', 'nodes', '', nodeName) as V1Node | undefined) : undefined
+    const node = nodeName ? cluster.get(Node, nodeName) : undefined
     for (const key of copiedLabels) {
       const value = node?.metadata?.labels?.[key]
       if (value === undefined) continue

@@ -1,7 +1,9 @@
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { PriorityClass } from '#api/scheduling/v1/kinds.gen.ts'
 import type { V1PriorityClass } from '#api/scheduling/v1/types.gen.ts'
-import type { AdmissionContext, AdmissionPlugin, AdmissionRequest, ClusterView } from '#apiserver/admission/admission.ts'
+import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
+import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 
 const group = 'scheduling.k8s.io'
 
@@ -15,7 +17,7 @@ type PodGroup = { spec?: { priorityClassName?: string; priority?: number } }
 export function priority({ cluster, isEnabled }: AdmissionContext): AdmissionPlugin {
   const ofRequest = (request: AdmissionRequest, name: string | undefined): Priority => {
     if (!name) return defaultPriority(cluster)
-    const found = cluster.get(group, 'priorityclasses', '', name) as V1PriorityClass | undefined
+    const found = cluster.get(PriorityClass, name)
     if (found === undefined) throw forbid(request, `no PriorityClass with name ${name} was found`)
     return priorityOf(found)
   }
@@ -61,7 +63,7 @@ function defaultPriority(cluster: ClusterView): Priority {
 /** Two may have been made at the same moment: the lower one counts. */
 function defaultClass(cluster: ClusterView): V1PriorityClass | undefined {
   let lowest: V1PriorityClass | undefined
-  for (const each of cluster.list(group, 'priorityclasses') as V1PriorityClass[]) {
+  for (const each of cluster.list(PriorityClass)) {
     if (each.globalDefault && (lowest === undefined || (each.value ?? 0) < (lowest.value ?? 0))) lowest = each
   }
   return lowest

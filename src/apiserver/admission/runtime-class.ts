@@ -1,5 +1,6 @@
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
+import { RuntimeClass } from '#api/node/v1/kinds.gen.ts'
 import type { V1RuntimeClass } from '#api/node/v1/types.gen.ts'
 import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
@@ -17,11 +18,11 @@ export function runtimeClass({ cluster }: AdmissionContext): AdmissionPlugin {
     const pod = request.object as V1Pod
     const name = pod.spec?.runtimeClassName
     if (name === undefined) return goOn(request, pod, undefined)
-    const known = cluster.get('node.k8s.io', 'runtimeclasses', '', name) as V1RuntimeClass | undefined
+    const known = cluster.get(RuntimeClass, name)
     if (known !== undefined) return goOn(request, pod, known)
-    return cluster.getFresh('node.k8s.io', 'runtimeclasses', '', name).then((found) => {
+    return cluster.getFresh(RuntimeClass, name).then((found) => {
       if (found === undefined) throw forbid(request, `pod rejected: RuntimeClass "${name}" not found`)
-      goOn(request, pod, found as V1RuntimeClass)
+      goOn(request, pod, found)
     })
   }
   return {

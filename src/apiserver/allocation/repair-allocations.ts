@@ -2,13 +2,14 @@
  * Mends what a crash in the middle of a write left behind: claims that no service uses are freed, and what a service uses
  * without a claim is claimed.
  */
+import { Service } from '#api/core/v1/kinds.gen.ts'
 import type { V1Service } from '#api/core/v1/types.gen.ts'
 import { parseTime } from '#api/meta/time.ts'
-import type { V1IPAddress } from '#api/networking/v1/types.gen.ts'
-import type { ClusterView } from '#apiserver/admission/admission.ts'
+import { IPAddress } from '#api/networking/v1/kinds.gen.ts'
 import type { ClusterIps } from '#apiserver/allocation/cluster-ips.ts'
 import type { NodePorts } from '#apiserver/allocation/node-ports.ts'
 import { needsHealthPort, nodePortsOf } from '#apiserver/allocation/service-allocation.ts'
+import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 
@@ -41,7 +42,7 @@ export async function keepAllocationsRepaired(options: RepairOptions): Promise<D
 }
 
 function usedNodePorts(cluster: ClusterView): Set<number> {
-  const services = cluster.list('', 'services') as V1Service[]
+  const services = cluster.list(Service)
   return new Set(
     services.flatMap((service) => [...nodePortsOf(service), ...(needsHealthPort(service) ? [service.spec.healthCheckNodePort ?? 0] : [])]),
   )
@@ -49,11 +50,11 @@ function usedNodePorts(cluster: ClusterView): Set<number> {
 
 async function repairClusterIps({ cluster, clusterIps, clock, logger, sharesStore }: RepairOptions): Promise<void> {
   const users = new Map<string, V1Service>()
-  for (const service of cluster.list('', 'services') as V1Service[]) {
+  for (const service of cluster.list(Service)) {
     for (const address of service.spec.clusterIPs ?? []) if (address !== 'None' && address !== '') users.set(address, service)
   }
   const claimed = new Set<string>()
-  for (const { metadata, spec } of cluster.list('networking.k8s.io', 'ipaddresses') as V1IPAddress[]) {
+  for (const { metadata, spec } of cluster.list(IPAddress)) {
     const name = metadata?.name ?? ''
     claimed.add(name)
     if (metadata?.labels?.['ipaddress.kubernetes.io/managed-by'] !== 'ipallocator.k8s.io') continue

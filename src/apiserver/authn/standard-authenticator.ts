@@ -1,6 +1,5 @@
 /** The authenticators of a server, in upstream's order: proxies, certificates, tokens, and last of all nobody. */
-import type { V1ServiceAccount } from '#api/core/v1/types.gen.ts'
-import type { ClusterView } from '#apiserver/admission/admission.ts'
+import { Node, Pod, Secret, ServiceAccount } from '#api/core/v1/kinds.gen.ts'
 import { type AnonymousOptions, anonymousAuthenticator } from '#apiserver/authn/anonymous.ts'
 import { forServerOnly } from '#apiserver/authn/audiences.ts'
 import { withAuthenticatedGroup } from '#apiserver/authn/authenticated-group.ts'
@@ -14,6 +13,7 @@ import { legacyServiceAccountTokenAuthenticator } from '#apiserver/authn/service
 import { serviceAccountTokenAuthenticator } from '#apiserver/authn/service-account/token-authenticator.ts'
 import { otherwise, unionAuthenticator, unionTokenAuthenticator } from '#apiserver/authn/union.ts'
 import { x509Authenticator } from '#apiserver/authn/x509.ts'
+import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
@@ -85,21 +85,20 @@ function anchorsOf(keys: ClusterKeys, name: 'ca' | 'front-proxy-ca') {
 /** The cluster as authenticators look things up in it. */
 export function clusterLookups(cluster: ClusterView): ClusterLookups {
   return {
-    lookupServiceAccount: (namespace, name) =>
-      cluster.get('', 'serviceaccounts', namespace, name) as V1ServiceAccount as ServiceAccountLike | undefined,
-    lookupSecret: (namespace, name) => cluster.get('', 'secrets', namespace, name) as SecretLike | undefined,
-    lookupPod: (namespace, name) => cluster.get('', 'pods', namespace, name) as PodLike | undefined,
-    lookupNode: (name) => cluster.get('', 'nodes', '', name) as NodeLike | undefined,
+    lookupServiceAccount: (namespace, name) => cluster.get(ServiceAccount, namespace, name) as ServiceAccountLike | undefined,
+    lookupSecret: (namespace, name) => cluster.get(Secret, namespace, name) as SecretLike | undefined,
+    lookupPod: (namespace, name) => cluster.get(Pod, namespace, name) as PodLike | undefined,
+    lookupNode: (name) => cluster.get(Node, name) as NodeLike | undefined,
   }
 }
 
 function labelSecretOf(cluster: ClusterView, logger: Logger) {
   return ({ namespace, name, uid }: { namespace: string; name: string; uid: string }, labels: Record<string, string>): void => {
-    const secret = cluster.get('', 'secrets', namespace, name)
+    const secret = cluster.get(Secret, namespace, name)
     if (secret === undefined || secret.metadata?.uid !== uid) return
     const next = { ...secret, metadata: { ...secret.metadata, labels: { ...secret.metadata.labels, ...labels } } }
     cluster
-      .replaceStatus('', 'secrets', next)
+      .replaceStatus(Secret, next)
       .catch((error: unknown) => logger.debug('a legacy token could not be marked as used', { namespace, name, error: String(error) }))
   }
 }

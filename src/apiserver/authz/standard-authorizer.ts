@@ -1,16 +1,19 @@
 /** The authorizers of a server, fed from its own objects, in the order its flags give. */
-import type { V1PersistentVolume, V1Pod } from '#api/core/v1/types.gen.ts'
-import type { V1ResourceSlice } from '#api/resource/v1/types.gen.ts'
+import { PersistentVolume, Pod } from '#api/core/v1/kinds.gen.ts'
+import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import type { Kind } from '#api/kind.ts'
+import { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from '#api/rbac/v1/kinds.gen.ts'
+import { ResourceSlice } from '#api/resource/v1/kinds.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
-import type { V1VolumeAttachment } from '#api/storage/v1/types.gen.ts'
-import type { ClusterView } from '#apiserver/admission/admission.ts'
+import { VolumeAttachment } from '#api/storage/v1/kinds.gen.ts'
 import type { Authorizer } from '#apiserver/authz/authorizer.ts'
 import { alwaysAllow, alwaysDeny, authorizerChain, privilegedGroup } from '#apiserver/authz/chain.ts'
 import { nodeAuthorizer, nodeIdentity } from '#apiserver/authz/node/node-authorizer.ts'
 import { NodeGraph } from '#apiserver/authz/node/node-graph.ts'
 import { defaultRbacObjects } from '#apiserver/authz/rbac/default-roles.ts'
 import { RbacAuthorizer } from '#apiserver/authz/rbac/rbac-authorizer.ts'
-import type { ClusterRole, RbacKind, RbacKinds } from '#apiserver/authz/rbac/rbac-objects.ts'
+import type { ClusterRole as ClusterRoleObject, RbacKind, RbacKinds } from '#apiserver/authz/rbac/rbac-objects.ts'
+import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 
 /** A mode, and the authorizer where it is not one that every server has. */
 export type ChosenAuthorizer = { readonly mode: string; readonly authorizer?: Authorizer }
@@ -23,12 +26,7 @@ export type StandardAuthorizer = Authorizer & {
   follow(cluster: ClusterView): Disposable
 }
 
-const rbacKinds: Readonly<Record<RbacKind, string>> = {
-  Role: 'roles',
-  ClusterRole: 'clusterroles',
-  RoleBinding: 'rolebindings',
-  ClusterRoleBinding: 'clusterrolebindings',
-}
+const rbacKinds = { Role, ClusterRole, RoleBinding, ClusterRoleBinding } satisfies Record<RbacKind, Kind>
 
 export function standardAuthorizer(first: readonly ChosenAuthorizer[]): StandardAuthorizer {
   const rbac = new RbacAuthorizer()
@@ -70,17 +68,16 @@ const noRules = { resourceRules: [], nonResourceRules: [], incomplete: true }
 
 function nodeRules() {
   const role = defaultRbacObjects().find(({ kind, object }) => kind === 'ClusterRole' && object.metadata.name === 'system:node')
-  return (role?.object as ClusterRole | undefined)?.rules ?? []
+  return (role?.object as ClusterRoleObject | undefined)?.rules ?? []
 }
 
 /** There may be a hundred thousand pods, and only nodes have to wait until all are known. */
 function followPods(cluster: ClusterView, graph: NodeGraph): ReturnType<ClusterView['onChange']> {
-  const onChange = (object: KubernetesObject, isDeleted: boolean) => {
-    const pod = object as V1Pod
+  const onChange = (pod: V1Pod, isDeleted: boolean) => {
     if (isDeleted) graph.removePod(pod.metadata.namespace ?? '', pod.metadata.name ?? '')
     else graph.upsertPod(pod)
   }
-  return cluster.onChange('', 'pods', onChange, true)
+  return cluster.onChange(Pod, onChange, true)
 }
 
 function onceComplete(authorizer: Authorizer, incomplete: () => Promise<void> | undefined): Authorizer {
@@ -95,32 +92,29 @@ function onceComplete(authorizer: Authorizer, incomplete: () => Promise<void> | 
 
 function follow(cluster: ClusterView, rbac: RbacAuthorizer, graph: NodeGraph): DisposableStack {
   const following = new DisposableStack()
-  for (const [kind, plural] of Object.entries(rbacKinds) as [RbacKind, string][]) {
+  for (const name of Object.keys(rbacKinds) as RbacKind[]) {
     following.use(
-      cluster.onChange('rbac.authorization.k8s.io', plural, (object, isDeleted) => {
-        const { namespace = '', name = '' } = object.metadata ?? {}
-        if (isDeleted) rbac.remove(kind, namespace, name)
-        else rbac.upsert(kind, object as unknown as RbacKinds[RbacKind])
+      cluster.onChange(rbacKinds[name] as Kind, (object, isDeleted) => {
+        const { metadata = {} } = object
+        if (isDeleted) rbac.remove(name, metadata.namespace ?? '', metadata.name ?? '')
+        else rbac.upsert(name, object as unknown as RbacKinds[RbacKind])
       }),
     )
   }
-  const feed = <T>(group: string, plural: string, set: (object: T) => void, remove: (object: T) => void) =>
-    following.use(cluster.onChange(group, plural, (object, isDeleted) => (isDeleted ? remove(object as T) : set(object as T))))
-  feed<V1PersistentVolume>(
-    '',
-    'persistentvolumes',
+  const feed = <T extends KubernetesObject>(kind: Kind<T>, set: (object: T) => void, remove: (object: T) => void) =>
+    following.use(cluster.onChange(kind, (object, isDeleted) => (isDeleted ? remove(object) : set(object))))
+  feed(
+    PersistentVolume,
     (volume) => graph.upsertPersistentVolume(volume),
     ({ metadata }) => graph.removePersistentVolume(metadata.name ?? ''),
   )
-  feed<V1VolumeAttachment>(
-    'storage.k8s.io',
-    'volumeattachments',
+  feed(
+    VolumeAttachment,
     ({ metadata, spec }) => graph.upsertOfNode('volumeAttachment', '', metadata?.name ?? '', spec.nodeName),
     ({ metadata }) => graph.removeOfNode('volumeAttachment', '', metadata?.name ?? ''),
   )
-  feed<V1ResourceSlice>(
-    'resource.k8s.io',
-    'resourceslices',
+  feed(
+    ResourceSlice,
     ({ metadata, spec }) => graph.upsertOfNode('resourceSlice', '', metadata?.name ?? '', spec.nodeName ?? ''),
     ({ metadata }) => graph.removeOfNode('resourceSlice', '', metadata?.name ?? ''),
   )

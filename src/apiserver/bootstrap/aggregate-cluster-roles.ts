@@ -1,6 +1,8 @@
 /** Fills in cluster roles that are made of others (view, edit, admin), where no controller manager does. */
+
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { aggregatedRules } from '#api/rbac/v1/aggregated-rules.ts'
+import { ClusterRole } from '#api/rbac/v1/kinds.gen.ts'
 import type { V1ClusterRole } from '#api/rbac/v1/types.gen.ts'
 import { serverContext } from '#apiserver/registry/registries.ts'
 import { sameJson } from '#apiserver/registry/same-json.ts'
@@ -29,13 +31,13 @@ export async function aggregateClusterRoles(server: ApiServer, logger: Logger): 
       })
     return running
   }
-  const following = server.cluster.onChange(group, 'clusterroles', () => void settle())
+  const following = server.cluster.onChange(ClusterRole, () => void settle())
   await settle()
   return following
 }
 
 async function aggregateAll(server: ApiServer): Promise<void> {
-  const roles = server.cluster.list(group, 'clusterroles') as V1ClusterRole[]
+  const roles = server.cluster.list(ClusterRole)
   for (const role of roles) {
     // Users' own are left to the controller manager.
     if (role.aggregationRule === undefined || role.metadata?.labels?.['kubernetes.io/bootstrapping'] === undefined) continue

@@ -49,7 +49,7 @@ export async function createIfMissing(server: ApiServer, { group, resource, obje
   const there = (await registry.find(namespace, name)) ?? (await registry.create(copy, serverContext(registry.definition, namespace)))
   // Who made it may have ended before it got to the status.
   if (status === undefined || hasStatus(there.object)) return
-  await server.cluster.replaceStatus(group, resource, { ...deepCopy(there.object), status } as KubernetesObject)
+  await server.cluster.dynamic.replaceStatus(group, resource, { ...deepCopy(there.object), status } as KubernetesObject)
 }
 
 function hasStatus(object: KubernetesObject): boolean {

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1FlowSchema } from '#api/flowcontrol/v1/types.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
+import { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
+import type { DynamicView } from '#apiserver/cluster-view/dynamic-view.ts'
 import type { InProcessRequest } from '#apiserver/http/in-process-exchange.ts'
 import { recordingLogger } from '#base/log.ts'
 import { Metrics } from '#base/metrics.ts'
@@ -27,14 +29,14 @@ function cluster() {
   const requests: InProcessRequest[] = []
   const flowControl = new FlowControl({ clock, metrics: new FlowMetrics(new Metrics()), serverSeats: 10, waitLimitMs: 1000 })
   const following = followFlowObjects({
-    cluster: {
+    cluster: new ClusterView({
       list: (_group, resource) => [...objects[resource as Resource].values()],
       onChange(_group, resource, callback) {
         const watcher = { resource, callback: () => callback({} as KubernetesObject, false) }
         watchers.push(watcher)
         return { [Symbol.dispose]: () => void watchers.splice(watchers.indexOf(watcher), 1) }
       },
-    },
+    } as Partial<DynamicView> as DynamicView),
     flowControl,
     clock,
     logger: recordingLogger([]),

@@ -1,6 +1,7 @@
 /** Keeps flow control in step with its objects, and tells in the status of each FlowSchema whether its level exists. */
-import type { V1FlowSchema, V1PriorityLevelConfiguration } from '#api/flowcontrol/v1/types.gen.ts'
-import type { ClusterView } from '#apiserver/admission/admission.ts'
+import { FlowSchema, PriorityLevelConfiguration } from '#api/flowcontrol/v1/kinds.gen.ts'
+import type { V1FlowSchema } from '#api/flowcontrol/v1/types.gen.ts'
+import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import type { InProcessRequest, InProcessResponse } from '#apiserver/http/in-process-exchange.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
@@ -25,8 +26,8 @@ export function followFlowObjects({ cluster, flowControl, clock, logger, send }:
   let isChanged = false
   let isOver = false
   let isReporting = false
-  const schemas = () => cluster.list(group, 'flowschemas') as V1FlowSchema[]
-  const levels = () => cluster.list(group, 'prioritylevelconfigurations') as V1PriorityLevelConfiguration[]
+  const schemas = () => cluster.list(FlowSchema)
+  const levels = () => cluster.list(PriorityLevelConfiguration)
 
   const changed = () => {
     if (isChanged || isOver) return
@@ -58,7 +59,7 @@ export function followFlowObjects({ cluster, flowControl, clock, logger, send }:
     // Not found is as good as done; anything else is tried again with the next change.
     if (status >= 300 && status !== 404) logger.warn('the status of a FlowSchema could not be written', { name, status })
   }
-  const following = [cluster.onChange(group, 'flowschemas', changed), cluster.onChange(group, 'prioritylevelconfigurations', changed)]
+  const following = [cluster.onChange(FlowSchema, changed), cluster.onChange(PriorityLevelConfiguration, changed)]
   flowControl.configure(schemas(), levels())
   return {
     [Symbol.dispose]() {

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Node } from '#api/core/v1/types.gen.ts'
 import { StatusError } from '#api/meta/status-error.ts'
+import { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
+import type { DynamicView } from '#apiserver/cluster-view/dynamic-view.ts'
 import { dialTrouble } from '#apiserver/node-connections/dial-trouble.ts'
 import { type NodeConnectionSettings, NodeConnections } from '#apiserver/node-connections/node-connections.ts'
 import { answeredHeaders, passedHeaders } from '#apiserver/node-connections/proxied-headers.ts'
@@ -135,7 +137,10 @@ function withCode(code: string): Error {
 function connections(node: Partial<V1Node>, settings: NodeConnectionSettings = {}) {
   const made: HttpClientOptions[] = []
   const nodes = new NodeConnections({
-    cluster: { get: () => undefined, getFresh: async (_g, _r, _n, name) => (name === 'n1' ? (node as V1Node) : undefined) },
+    cluster: new ClusterView({
+      get: () => undefined,
+      getFresh: async (_group, _resource, _namespace, name) => (name === 'n1' ? node : undefined),
+    } as Partial<DynamicView> as DynamicView),
     identity: () => ({ certificatePem: 'cert', privateKeyPem: 'key' }),
     makeClient(options) {
       made.push(options)

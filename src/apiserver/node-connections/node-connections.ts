@@ -1,6 +1,7 @@
+import { Node } from '#api/core/v1/kinds.gen.ts'
 import type { V1Node } from '#api/core/v1/types.gen.ts'
 import { notFound, unknownFailure } from '#api/meta/status-error.ts'
-import type { ClusterView } from '#apiserver/admission/admission.ts'
+import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import { type Backend, inProcessBackend, socketBackend } from '#apiserver/node-connections/backend.ts'
 import type { HttpClientOptions } from '#base/http-client.ts'
 import type { HttpExchange } from '#base/http-server.ts'
@@ -58,7 +59,7 @@ export class NodeConnections implements Disposable {
   /** Throws the refusal that clients get when there is no such node, or none of its addresses can be used. */
   async connectionTo(nodeName: string): Promise<NodeConnection> {
     const { cluster, settings } = this.#options
-    const node = (await cluster.getFresh('', 'nodes', '', nodeName)) as V1Node | undefined
+    const node = await cluster.getFresh(Node, nodeName)
     if (node === undefined) throw notFound({ group: '', resource: 'nodes' }, nodeName)
     const port = node.status?.daemonEndpoints?.kubeletEndpoint?.Port || defaultPort
     const address = () => preferredAddress(node, settings.kubeletPreferredAddressTypes ?? preferredAddressTypes)

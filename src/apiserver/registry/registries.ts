@@ -1,7 +1,7 @@
 /** The registries of all stored resources, and the served versions over them. */
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 import { type Scheme, type SchemeChange, storedDefinition } from '#api/scheme.ts'
-import type { ClusterView } from '#apiserver/admission/admission.ts'
+import { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import { UnreadableValue } from '#apiserver/encryption/transformer.ts'
 import { ServedResource } from '#apiserver/http/served-resource.ts'
 import type { RegistryOptions } from '#apiserver/registry/registry-options.ts'
@@ -151,7 +151,7 @@ export class Registries {
 
   /** The cluster as admission and bootstrap see it. */
   view(): ClusterView {
-    return {
+    return new ClusterView({
       get: (group, resource, namespace, name) => {
         const registry = this.#find(group, resource)
         return registry?.cache.get(registry.key(namespace, name))?.object
@@ -185,7 +185,7 @@ export class Registries {
         })
         return isGradual ? new GradualReplay(cache, this.#options.clock, callback, following) : following
       },
-    }
+    })
   }
 }
 

@@ -1,8 +1,8 @@
 /** Which server stands behind a pod, a service or a node. Each may be named `name`, `name:port` or `scheme:name:port`. */
-import type { V1Endpoints, V1Pod, V1Service } from '#api/core/v1/types.gen.ts'
-import type { V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
+import { Endpoints, Pod, Service } from '#api/core/v1/kinds.gen.ts'
+import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import { badRequest, notFound, serviceUnavailable } from '#api/meta/status-error.ts'
-import type { ClusterView } from '#apiserver/admission/admission.ts'
+import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import type { RequestInfo } from '#apiserver/http/request-info.ts'
 import type { Backend } from '#apiserver/node-connections/backend.ts'
 import { joinedHostPort, type NodeConnections } from '#apiserver/node-connections/node-connections.ts'
@@ -14,7 +14,7 @@ export type ProxyServices = { cluster: ClusterView; nodes: NodeConnections; rand
 
 export async function podBackend({ namespace, name: id }: RequestInfo, { cluster, nodes }: ProxyServices): Promise<Backend> {
   const { scheme, name, port } = named(id, 'pod')
-  const pod = (await cluster.getFresh('', 'pods', namespace, name)) as V1Pod | undefined
+  const pod = await cluster.getFresh(Pod, namespace, name)
   if (pod === undefined) throw notFound({ group: '', resource: 'pods' }, name)
   const first = pod.spec.containers.flatMap(({ ports = [] }) => ports)[0]?.containerPort
   const ip = pod.status?.podIPs?.[0]?.ip ?? ''
@@ -45,7 +45,7 @@ export async function serviceBackend({ namespace, name: id }: RequestInfo, servi
   const { scheme, name, port } = named(id, 'service')
   let portName = port
   if (/^[+-]?\d+$/.test(port)) {
-    const service = (await cluster.getFresh('', 'services', namespace, name)) as V1Service | undefined
+    const service = await cluster.getFresh(Service, namespace, name)
     if (service === undefined) throw notFound({ group: '', resource: 'services' }, name)
     const found = service.spec?.ports?.find((each) => each.port === Number(port))
     if (found === undefined) throw serviceUnavailable(`no service port ${Number(port)} found for service "${name}"`)
@@ -68,16 +68,14 @@ type Subset = { addresses: Address[]; ports: { name: string; port: number }[] }
 
 /** Ready addresses, from Endpoints where somebody keeps them, or else from the slices. */
 async function subsetsOf(cluster: ClusterView, namespace: string, name: string): Promise<Subset[]> {
-  const endpoints = (await cluster.getFresh('', 'endpoints', namespace, name)) as V1Endpoints | undefined
+  const endpoints = await cluster.getFresh(Endpoints, namespace, name)
   if (endpoints !== undefined) {
     return (endpoints.subsets ?? []).map(({ addresses = [], ports = [] }) => ({
       addresses: addresses.map(({ ip, targetRef }) => ({ ip, pod: targetRef?.name ?? '', namespace: targetRef?.namespace ?? '' })),
       ports: ports.map((each) => ({ name: each.name ?? '', port: each.port })),
     }))
   }
-  const slices = (cluster.list('discovery.k8s.io', 'endpointslices', namespace) as V1EndpointSlice[]).filter(
-    ({ metadata }) => metadata?.labels?.['kubernetes.io/service-name'] === name,
-  )
+  const slices = cluster.list(EndpointSlice, namespace).filter(({ metadata }) => metadata?.labels?.['kubernetes.io/service-name'] === name)
   if (slices.length === 0) throw notFound({ group: '', resource: 'endpoints' }, name)
   return slices.map((slice) => ({
     addresses: (slice.endpoints ?? [])
@@ -91,7 +89,7 @@ async function subsetsOf(cluster: ClusterView, namespace: string, name: string):
 
 function isOfPod(cluster: ClusterView, namespace: string, address: Address): boolean {
   if (address.pod === '' || address.namespace !== namespace) return false
-  const pod = cluster.get('', 'pods', namespace, address.pod) as V1Pod | undefined
+  const pod = cluster.get(Pod, namespace, address.pod)
   return pod?.status?.podIPs?.some(({ ip }) => ip === address.ip) ?? false
 }
 

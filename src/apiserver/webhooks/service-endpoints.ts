@@ -1,8 +1,11 @@
 /** Where the pods behind services listen, kept by service so that a call need not look through all of them. */
+
+import { Endpoints } from '#api/core/v1/kinds.gen.ts'
 import type { V1Endpoints } from '#api/core/v1/types.gen.ts'
+import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import type { V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
-import type { ClusterView } from '#apiserver/admission/admission.ts'
+import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 
 export type ServiceEndpoint = {
   readonly ip: string
@@ -29,11 +32,11 @@ export class ServiceEndpoints implements Disposable {
   async readyOf(namespace: string, service: string, portName: string): Promise<ServiceEndpoint[]> {
     const cluster = this.#cluster()
     const keep = (slice: KubernetesObject, isDeleted: boolean) => this.#keep(slice as V1EndpointSlice, isDeleted)
-    this.#following ??= cluster.onChange('discovery.k8s.io', 'endpointslices', keep, true)
+    this.#following ??= cluster.onChange(EndpointSlice, keep, true)
     if (this.#following.caughtUp !== undefined) await this.#following.caughtUp
     const slices = this.#slices.get(`${namespace}/${service}`)
     if (slices !== undefined) return [...slices.values()].flatMap((slice) => readyInSlice(slice, portName))
-    const endpoints = cluster.get('', 'endpoints', namespace, service) as V1Endpoints | undefined
+    const endpoints = cluster.get(Endpoints, namespace, service)
     return endpoints === undefined ? [] : readyInEndpoints(endpoints, portName)
   }
 

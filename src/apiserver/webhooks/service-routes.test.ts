@@ -1,20 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { KubernetesObject } from '#api/resource.ts'
-import type { ClusterView } from '#apiserver/admission/admission.ts'
+import { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
+import type { DynamicView } from '#apiserver/cluster-view/dynamic-view.ts'
 import { ServiceRoutes, type ServiceRoutesOptions } from '#apiserver/webhooks/service-routes.ts'
 import { seededRandom } from '#base/random.ts'
 
 type Fake = { objects: Record<string, object>; slices?: object[] }
 
 function routes({ objects, slices = [] }: Fake, more: Partial<ServiceRoutesOptions> = {}) {
-  const cluster = {
+  const cluster = new ClusterView({
     get: (_group: string, resource: string, namespace: string, name: string) => objects[`${resource}/${namespace}/${name}`],
     onChange(_group: string, _resource: string, callback: (object: KubernetesObject, isDeleted: boolean) => void) {
       for (const slice of slices) callback(slice as KubernetesObject, false)
       return { [Symbol.dispose]() {} }
     },
-  } as unknown as ClusterView
+  } as Partial<DynamicView> as DynamicView)
   return new ServiceRoutes({
     cluster: () => cluster,
     random: seededRandom(1),

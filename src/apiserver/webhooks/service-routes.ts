@@ -1,8 +1,8 @@
 /** Where a request to a service goes: straight to one of its pods, so that no service proxy has to run and nobody needs a route to cluster IPs. */
-import type { V1Service } from '#api/core/v1/types.gen.ts'
+import { Service } from '#api/core/v1/kinds.gen.ts'
 import { quoted } from '#api/meta/check.ts'
 import { notFound, serviceUnavailable } from '#api/meta/status-error.ts'
-import type { ClusterView } from '#apiserver/admission/admission.ts'
+import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import { joinedHostPort } from '#apiserver/node-connections/node-connections.ts'
 import { type ServiceEndpoint, ServiceEndpoints } from '#apiserver/webhooks/service-endpoints.ts'
 import type { Random } from '#base/random.ts'
@@ -36,7 +36,7 @@ export class ServiceRoutes implements Disposable {
   async hostOf({ namespace, name, port }: ServiceReference): Promise<string> {
     const { endpointsOnly, ownAddress } = this.#options
     if (namespace === 'default' && name === 'kubernetes' && port === 443) return ownAddress()
-    const service = this.#options.cluster().get('', 'services', namespace, name) as V1Service | undefined
+    const service = this.#options.cluster().get(Service, namespace, name)
     if (service === undefined) throw notFound({ group: '', resource: 'service' }, name)
     const { type = 'ClusterIP', ports = [], externalName = '', ipFamilies = [] } = service.spec ?? {}
     if (type === 'ExternalName' && !endpointsOnly) return joinedHostPort(externalName, String(port))

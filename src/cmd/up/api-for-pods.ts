@@ -1,5 +1,5 @@
 /** Where pods of the cluster's real nodes find the API, though it is served to this machine alone. */
-import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { RunningApiServer } from '#apiserver/run-api-server.ts'
 import { thisMachine, thisProcess } from '#base/machine.ts'
 import { nodeProcesses } from '#base/processes.ts'
@@ -23,7 +23,7 @@ export async function nodeNetworkFor(options: UpOptions, { files, logger }: Clus
 /** Takes connections from nodes, pods and this machine, and from nobody else. */
 export function listenForPods(network: NodeNetwork, { clusterCidr }: UpOptions, running: () => RunningApiServer | undefined) {
   const hasAddress = (address: string) => {
-    const pods = (running()?.server.cluster.list('', 'pods') ?? []) as V1Pod[]
+    const pods = running()?.server.cluster.list(Pod) ?? []
     return pods.some(({ status }) => status?.podIPs?.some(({ ip }) => ip === address))
   }
   const accepts = isOfCluster([network.range, ...clusterCidr], () => thisMachine().addresses(), hasAddress)

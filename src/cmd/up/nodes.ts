@@ -1,6 +1,5 @@
 /** The nodes of a cluster in one process: they reach the API server without a socket, each under its own name. */
-import { Node } from '#api/core/v1/kinds.gen.ts'
-import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
 import { inProcess } from '#apiserver/http/in-process-exchange.ts'
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
 import type { RunningApiServer } from '#apiserver/run-api-server.ts'
@@ -64,8 +63,8 @@ function simulatedNodeServers(
   return inProcessServers({
     ...{ clock, files, logger: logger.with({ component: 'kubelet' }), upgrades: nodeUpgradeClient() },
     runtimeOf: (name) => runtimes.get(name),
-    findPod: (namespace, name) => cluster.get('', 'pods', namespace, name) as V1Pod | undefined,
-    podsOn: (name) => (cluster.list('', 'pods') as V1Pod[]).filter(({ spec }) => spec.nodeName === name),
+    findPod: (namespace, name) => cluster.get(Pod, namespace, name),
+    podsOn: (name) => cluster.list(Pod).filter(({ spec }) => spec.nodeName === name),
   })
 }
 

@@ -1,3 +1,4 @@
+import { LimitRange } from '#api/core/v1/kinds.gen.ts'
 import type { V1LimitRange, V1PersistentVolumeClaim, V1Pod } from '#api/core/v1/types.gen.ts'
 import { aggregateMessages } from '#api/meta/aggregate.ts'
 import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
@@ -11,7 +12,7 @@ export function limitRanger({ cluster }: AdmissionContext): AdmissionPlugin {
     if (oldObject?.metadata?.deletionTimestamp !== undefined) return []
     // Resources of a pod that exists change through `resize` only.
     if (definition.plural === 'pods' && (operation === 'UPDATE') !== (subresource === 'resize')) return []
-    return cluster.list('', 'limitranges', namespace) as V1LimitRange[]
+    return cluster.list(LimitRange, namespace)
   }
   return {
     name: 'LimitRanger',

@@ -1,7 +1,7 @@
+import { Node, Pod, ServiceAccount } from '#api/core/v1/kinds.gen.ts'
 import { mirrorPodAnnotation } from '#api/core/v1/pod-spec/validate-annotations.ts'
-import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import type { Kind } from '#api/kind.ts'
 import { unknownFailure } from '#api/meta/status-error.ts'
-import type { KubernetesObject } from '#api/resource.ts'
 import type { AdmissionContext } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
 import type { NodeRules } from '#apiserver/admission/node-restriction/node-restriction.ts'
@@ -20,10 +20,9 @@ type PodCertificateRequest = {
 /** A node agent asks for certificates of pods that run on its node, and as what they run. */
 export function podCertificateRules({ cluster, isEnabled }: AdmissionContext): NodeRules {
   /** What is missing may show up a moment later: the agent is not told that it may not ask. */
-  const lookUp = (resource: string, namespace: string, name: string, shown: string): KubernetesObject => {
-    const found = cluster.get('', resource, namespace, name)
+  const needed = <T>(found: T | undefined, { plural }: Kind, name: string, shown: string): T => {
     if (found !== undefined) return found
-    throw unknownFailure(`while retrieving ${shown} named in the PodCertificateRequest: ${resource} "${name}" not found`)
+    throw unknownFailure(`while retrieving ${shown} named in the PodCertificateRequest: ${plural} "${name}" not found`)
   }
   return {
     'podcertificaterequests.certificates.k8s.io'(request, nodeName) {
@@ -38,11 +37,11 @@ export function podCertificateRules({ cluster, isEnabled }: AdmissionContext): N
       }
       const podText = `"${namespace}/${spec.podName}"`
       const forPod = `PodCertificateRequest for pod ${podText}`
-      const nodeUid = lookUp('nodes', '', spec.nodeName, `node "${spec.nodeName}"`).metadata?.uid
+      const nodeUid = needed(cluster.get(Node, spec.nodeName), Node, spec.nodeName, `node "${spec.nodeName}"`).metadata?.uid
       if (nodeUid !== spec.nodeUID) {
         throw unknownFailure(`${forPod} names node UID "${spec.nodeUID}", inconsistent with the running node ("${nodeUid}")`)
       }
-      const pod = lookUp('pods', namespace, spec.podName, `pod ${podText}`) as V1Pod
+      const pod = needed(cluster.get(Pod, namespace, spec.podName), Pod, spec.podName, `pod ${podText}`)
       if (pod.metadata.uid !== spec.podUID) {
         throw unknownFailure(`${forPod} contains pod UID ("${spec.podUID}") which differs from running pod "${pod.metadata.uid}"`)
       }
@@ -55,7 +54,8 @@ export function podCertificateRules({ cluster, isEnabled }: AdmissionContext): N
         const named = `${forPod} contains serviceAccountName ("${spec.serviceAccountName}")`
         throw forbid(request, `${named} that differs from running pod ("${account}")`)
       }
-      const accountUid = lookUp('serviceaccounts', namespace, account, `service account "${namespace}/${account}"`).metadata?.uid
+      const known = cluster.get(ServiceAccount, namespace, account)
+      const accountUid = needed(known, ServiceAccount, account, `service account "${namespace}/${account}"`).metadata?.uid
       if (accountUid !== spec.serviceAccountUID) {
         const named = `${forPod} names service account UID "${spec.serviceAccountUID}"`
         throw unknownFailure(`${named}, which differs from the running service account ("${accountUid}")`)

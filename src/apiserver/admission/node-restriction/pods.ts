@@ -1,12 +1,14 @@
 /** What a node agent may do with pods: show its static ones, report on those it runs, end them. */
+import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
 import { mirrorPodAnnotation } from '#api/core/v1/pod-spec/validate-annotations.ts'
-import type { V1Node, V1Pod } from '#api/core/v1/types.gen.ts'
+import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { notFound } from '#api/meta/status-error.ts'
-import type { AdmissionContext, AdmissionRequest, ClusterView } from '#apiserver/admission/admission.ts'
+import type { AdmissionContext, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
 import type { NodeRules } from '#apiserver/admission/node-restriction/node-restriction.ts'
 import { referencedObjects } from '#apiserver/admission/referenced-objects.ts'
+import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 
 export function podRules({ cluster }: AdmissionContext): NodeRules {
   return {
@@ -52,7 +54,7 @@ function judgeCreate(request: AdmissionRequest, nodeName: string, cluster: Clust
   }
   if (!owner.controller) throw forbid(request, `${self} can only create pods with a controller owner reference set to itself`)
   if (owner.blockOwnerDeletion) throw forbid(request, `${self} must not set blockOwnerDeletion on an owner reference`)
-  const node = cluster.get('', 'nodes', '', nodeName) as V1Node | undefined
+  const node = cluster.get(Node, nodeName)
   if (node === undefined) throw notFound({ group: '', resource: 'nodes' }, nodeName)
   const uid = node.metadata?.uid ?? ''
   if (owner.uid !== uid) throw forbid(request, `node ${nodeName} UID mismatch: expected ${owner.uid} got ${uid}`)
@@ -93,7 +95,7 @@ function judgeEviction(request: AdmissionRequest, nodeName: string, cluster: Clu
 }
 
 export function existingPod({ namespace }: AdmissionRequest, name: string, cluster: ClusterView): V1Pod {
-  const pod = cluster.get('', 'pods', namespace, name) as V1Pod | undefined
+  const pod = cluster.get(Pod, namespace, name)
   if (pod === undefined) throw notFound({ group: '', resource: 'pods' }, name)
   return pod
 }

@@ -1,13 +1,17 @@
 /** A node agent gets tokens for the pods on its node, for whom these pods talk to. */
 import type { V1TokenRequest } from '#api/authentication/v1/types.gen.ts'
-import type { V1PersistentVolume, V1PersistentVolumeClaim, V1Pod, V1Volume } from '#api/core/v1/types.gen.ts'
+import { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/kinds.gen.ts'
+import type { V1PersistentVolume, V1Pod, V1Volume } from '#api/core/v1/types.gen.ts'
+import type { Kind } from '#api/kind.ts'
 import { aggregateMessages } from '#api/meta/aggregate.ts'
-import type { V1CSIDriver } from '#api/storage/v1/types.gen.ts'
-import type { AdmissionContext, AdmissionRequest, ClusterView } from '#apiserver/admission/admission.ts'
+import { groupResourceText } from '#api/meta/gvk.ts'
+import { CSIDriver } from '#api/storage/v1/kinds.gen.ts'
+import type { AdmissionContext, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
 import type { NodeRules } from '#apiserver/admission/node-restriction/node-restriction.ts'
 import { existingPod } from '#apiserver/admission/node-restriction/pods.ts'
 import type { Authorizer } from '#apiserver/authz/authorizer.ts'
+import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 
 export function tokenRules({ cluster, authorizer, isEnabled }: AdmissionContext): NodeRules {
   const limitsAudiences = isEnabled('ServiceAccountNodeAudienceRestriction')
@@ -91,7 +95,7 @@ function driverAudiences(volume: V1Volume, pod: V1Pod, cluster: ClusterView): st
   const source = claimName === undefined ? volume : volumeOfClaim(pod.metadata.namespace ?? '', claimName, cluster)
   const driverName = source.csi?.driver ?? migrated(source)
   if (driverName === undefined) return []
-  const driver = found<V1CSIDriver>(cluster, 'storage.k8s.io', 'csidrivers', '', driverName)
+  const driver = found(CSIDriver, driverName, cluster.get(CSIDriver, driverName))
   return (driver.spec.tokenRequests ?? []).map(({ audience }) => audience)
 }
 
@@ -101,12 +105,12 @@ function migrated(source: V1Volume | V1PersistentVolume['spec']): string | undef
 }
 
 function volumeOfClaim(namespace: string, claimName: string, cluster: ClusterView): V1PersistentVolume['spec'] {
-  const claim = found<V1PersistentVolumeClaim>(cluster, '', 'persistentvolumeclaims', namespace, claimName)
-  return found<V1PersistentVolume>(cluster, '', 'persistentvolumes', '', claim.spec?.volumeName ?? '').spec
+  const claim = found(PersistentVolumeClaim, claimName, cluster.get(PersistentVolumeClaim, namespace, claimName))
+  const name = claim.spec?.volumeName ?? ''
+  return found(PersistentVolume, name, cluster.get(PersistentVolume, name)).spec
 }
 
-function found<T>(cluster: ClusterView, group: string, resource: string, namespace: string, name: string): T {
-  const object = cluster.get(group, resource, namespace, name)
-  if (object === undefined) throw new Error(`${resource}${group === '' ? '' : `.${group}`} "${name}" not found`)
-  return object as T
+function found<T>({ group, plural }: Kind, name: string, object: T | undefined): T {
+  if (object === undefined) throw new Error(`${groupResourceText({ group, resource: plural })} "${name}" not found`)
+  return object
 }

@@ -1,19 +1,18 @@
 import type { V1Job } from '#api/batch/v1/types.gen.ts'
 import { isControlledBy } from '#api/meta/owner-references.ts'
+import { PodGroup } from '#api/scheduling/v1alpha2/kinds.gen.ts'
 import type { V1alpha2PodGroup } from '#api/scheduling/v1alpha2/types.gen.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
-
-const group = 'scheduling.k8s.io'
 
 /** A job whose pods are scheduled all or none keeps their number. */
 export function jobValidation({ cluster }: AdmissionContext): AdmissionPlugin {
   const groupsOf = (job: V1Job): V1alpha2PodGroup[] => {
     const namespace = job.metadata?.namespace ?? ''
     const name = job.spec?.template?.spec?.schedulingGroup?.podGroupName
-    const named = name === undefined ? undefined : (cluster.get(group, 'podgroups', namespace, name) as V1alpha2PodGroup | undefined)
+    const named = name === undefined ? undefined : cluster.get(PodGroup, namespace, name)
     if (name !== undefined) return named === undefined ? [] : [named]
-    return (cluster.list(group, 'podgroups', namespace) as V1alpha2PodGroup[]).filter((each) => isControlledBy(each, job))
+    return cluster.list(PodGroup, namespace).filter((each) => isControlledBy(each, job))
   }
   return {
     name: 'JobValidation',

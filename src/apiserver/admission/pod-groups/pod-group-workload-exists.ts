@@ -1,4 +1,5 @@
-import type { V1alpha2PodGroup, V1alpha2Workload } from '#api/scheduling/v1alpha2/types.gen.ts'
+import { Workload } from '#api/scheduling/v1alpha2/kinds.gen.ts'
+import type { V1alpha2PodGroup } from '#api/scheduling/v1alpha2/types.gen.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
 
@@ -12,8 +13,8 @@ export function podGroupWorkloadExists({ cluster }: AdmissionContext): Admission
       const reference = (request.object as V1alpha2PodGroup).spec?.podGroupTemplateRef?.workload
       if (!reference) return
       const { workloadName, podGroupTemplateName } = reference
-      const find = ['scheduling.k8s.io', 'workloads', request.namespace, workloadName] as const
-      const workload = (cluster.get(...find) ?? (await cluster.getFresh(...find))) as V1alpha2Workload | undefined
+      const place = [request.namespace, workloadName] as const
+      const workload = cluster.get(Workload, ...place) ?? (await cluster.getFresh(Workload, ...place))
       if (workload === undefined) throw forbid(request, `PodGroup rejected: Workload "${workloadName}" not found`)
       if (workload.metadata.deletionTimestamp !== undefined) {
         throw forbid(request, `PodGroup rejected: Workload "${workloadName}" is being deleted`)

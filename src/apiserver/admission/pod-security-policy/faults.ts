@@ -2,11 +2,12 @@
 import { type AnyContainer, eachContainer } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Pod, V1SELinuxOptions } from '#api/core/v1/types.gen.ts'
 import { Check, type FieldError } from '#api/meta/check.ts'
-import { type IdRule, isInRanges, type PodSecurityPolicy, rangesText } from '#apiserver/admission/pod-security-policy/policy.ts'
+import type { V1beta1IdStrategy, V1beta1PodSecurityPolicy } from '#api/policy/v1beta1/pod-security-policy-types.ts'
+import { isInRanges, rangesText } from '#apiserver/admission/pod-security-policy/id-ranges.ts'
 import { checkAppArmor, checkSeccompOfContainer, checkSeccompOfPod } from '#apiserver/admission/pod-security-policy/profiles.ts'
 import { checkVolumes } from '#apiserver/admission/pod-security-policy/volumes.ts'
 
-export function policyFaults(pod: V1Pod, policy: PodSecurityPolicy): FieldError[] {
+export function policyFaults(pod: V1Pod, policy: V1beta1PodSecurityPolicy): FieldError[] {
   const root = new Check()
   const check = root.at('spec.securityContext')
   const { spec } = pod
@@ -35,7 +36,7 @@ export function policyFaults(pod: V1Pod, policy: PodSecurityPolicy): FieldError[
   return root.errors
 }
 
-function checkContainer(pod: V1Pod, container: AnyContainer, policy: PodSecurityPolicy, place: Check, root: Check): void {
+function checkContainer(pod: V1Pod, container: AnyContainer, policy: V1beta1PodSecurityPolicy, place: Check, root: Check): void {
   const { spec: rules } = policy
   const ofPod = pod.spec.securityContext ?? {}
   const own = container.securityContext ?? {}
@@ -63,7 +64,7 @@ function checkContainer(pod: V1Pod, container: AnyContainer, policy: PodSecurity
   }
 }
 
-function checkGroups(groups: readonly number[], { rule, ranges }: IdRule, check: Check): void {
+function checkGroups(groups: readonly number[], { rule, ranges }: V1beta1IdStrategy, check: Check): void {
   if (rule === 'RunAsAny') return
   if (rule === 'MustRunAs' && groups.length === 0) check.invalid(null, 'unable to validate empty groups against required ranges')
   for (const group of groups) {
@@ -73,7 +74,7 @@ function checkGroups(groups: readonly number[], { rule, ranges }: IdRule, check:
 
 type User = { runAsUser: number | undefined; runAsNonRoot: boolean | undefined }
 
-function checkUser({ runAsUser, runAsNonRoot }: User, { rule, ranges }: IdRule, check: Check): void {
+function checkUser({ runAsUser, runAsNonRoot }: User, { rule, ranges }: V1beta1IdStrategy, check: Check): void {
   if (rule === 'MustRunAs') {
     if (runAsUser === undefined) check.at('runAsUser').required()
     else if (!isInRanges(runAsUser, ranges)) check.at('runAsUser').invalid(runAsUser, `must be in the ranges: ${rangesText(ranges)}`)
@@ -84,7 +85,7 @@ function checkUser({ runAsUser, runAsNonRoot }: User, { rule, ranges }: IdRule, 
   }
 }
 
-function checkSeLinux(options: V1SELinuxOptions | undefined, { spec }: PodSecurityPolicy, check: Check): void {
+function checkSeLinux(options: V1SELinuxOptions | undefined, { spec }: V1beta1PodSecurityPolicy, check: Check): void {
   if (spec.seLinux.rule !== 'MustRunAs') return
   if (options === undefined) {
     check.required()
@@ -116,7 +117,7 @@ const safeSysctls = [
   'net.ipv4.ip_unprivileged_port_start',
 ]
 
-function checkSysctls({ spec }: V1Pod, { spec: rules }: PodSecurityPolicy, check: Check): void {
+function checkSysctls({ spec }: V1Pod, { spec: rules }: V1beta1PodSecurityPolicy, check: Check): void {
   const isIn = (patterns: readonly string[] = [], name: string) =>
     patterns.some((pattern) => (pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern))
   for (const [index, { name }] of (spec.securityContext?.sysctls ?? []).entries()) {
@@ -127,7 +128,7 @@ function checkSysctls({ spec }: V1Pod, { spec: rules }: PodSecurityPolicy, check
   }
 }
 
-function checkCapabilities({ securityContext }: AnyContainer, { spec: rules }: PodSecurityPolicy, check: Check): void {
+function checkCapabilities({ securityContext }: AnyContainer, { spec: rules }: V1beta1PodSecurityPolicy, check: Check): void {
   const { defaultAddCapabilities = [], requiredDropCapabilities = [], allowedCapabilities = [] } = rules
   const capabilities = securityContext?.capabilities
   if (capabilities === undefined) {
@@ -145,7 +146,7 @@ function checkCapabilities({ securityContext }: AnyContainer, { spec: rules }: P
   }
 }
 
-function checkHostPorts({ ports = [] }: AnyContainer, { spec: { hostPorts = [] } }: PodSecurityPolicy, check: Check): void {
+function checkHostPorts({ ports = [] }: AnyContainer, { spec: { hostPorts = [] } }: V1beta1PodSecurityPolicy, check: Check): void {
   const allowed = hostPorts.map(({ min, max }) => (min === max ? String(min) : `${min}-${max}`)).join(',')
   for (const { hostPort = 0 } of ports) {
     if (hostPort <= 0 || isInRanges(hostPort, hostPorts)) continue

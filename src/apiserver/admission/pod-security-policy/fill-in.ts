@@ -1,7 +1,11 @@
 /** What a pod gets from a policy where it does not say itself. */
 import { type AnyContainer, eachContainer } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Capabilities, V1Pod, V1PodSecurityContext, V1SecurityContext } from '#api/core/v1/types.gen.ts'
-import type { IdRule, PodSecurityPolicy, PodSecurityPolicySpec } from '#apiserver/admission/pod-security-policy/policy.ts'
+import type {
+  V1beta1IdStrategy,
+  V1beta1PodSecurityPolicy,
+  V1beta1PodSecurityPolicySpec,
+} from '#api/policy/v1beta1/pod-security-policy-types.ts'
 import {
   annotationOfProfile,
   appArmorPrefix,
@@ -13,7 +17,7 @@ const defaultSeccomp = 'seccomp.security.alpha.kubernetes.io/defaultProfileName'
 const defaultAppArmor = 'apparmor.security.beta.kubernetes.io/defaultProfileName'
 
 /** Changes the pod in place. */
-export function fillIn(pod: V1Pod, { metadata, spec: policy }: PodSecurityPolicy): void {
+export function fillIn(pod: V1Pod, { metadata, spec: policy }: V1beta1PodSecurityPolicy): void {
   const { spec } = pod
   const context: V1PodSecurityContext = { ...spec.securityContext }
   const annotations: Record<string, string> = { ...pod.metadata.annotations }
@@ -39,7 +43,7 @@ export function fillIn(pod: V1Pod, { metadata, spec: policy }: PodSecurityPolicy
   if (Object.keys(annotations).length > 0) pod.metadata.annotations = annotations
 }
 
-function fillInContainer(container: AnyContainer, ofPod: V1PodSecurityContext, policy: PodSecurityPolicySpec): void {
+function fillInContainer(container: AnyContainer, ofPod: V1PodSecurityContext, policy: V1beta1PodSecurityPolicySpec): void {
   const context: V1SecurityContext = { ...container.securityContext }
   const user = firstId(policy.runAsUser)
   const group = policy.runAsGroup && firstId(policy.runAsGroup)
@@ -55,11 +59,11 @@ function fillInContainer(container: AnyContainer, ofPod: V1PodSecurityContext, p
   if (Object.keys(context).length > 0) container.securityContext = context
 }
 
-const requiredSeLinux = ({ seLinux }: PodSecurityPolicySpec) => (seLinux.rule === 'MustRunAs' ? seLinux.seLinuxOptions : undefined)
+const requiredSeLinux = ({ seLinux }: V1beta1PodSecurityPolicySpec) => (seLinux.rule === 'MustRunAs' ? seLinux.seLinuxOptions : undefined)
 
-const firstId = ({ rule, ranges }: IdRule): number | undefined => (rule === 'MustRunAs' ? ranges?.[0]?.min : undefined)
+const firstId = ({ rule, ranges }: V1beta1IdStrategy): number | undefined => (rule === 'MustRunAs' ? ranges?.[0]?.min : undefined)
 
-function capabilitiesFor(own: V1Capabilities | undefined, policy: PodSecurityPolicySpec): V1Capabilities | undefined {
+function capabilitiesFor(own: V1Capabilities | undefined, policy: V1beta1PodSecurityPolicySpec): V1Capabilities | undefined {
   const [ownAdd, ownDrop] = [new Set(own?.add), new Set(own?.drop)]
   const add = ownAdd.union(new Set(policy.defaultAddCapabilities).difference(ownDrop))
   const drop = ownDrop.union(new Set(policy.requiredDropCapabilities))

@@ -2,12 +2,13 @@ import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { fieldErrorText } from '#api/meta/aggregate.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
+import { PodSecurityPolicy } from '#api/policy/v1beta1/pod-security-policy.ts'
+import type { V1beta1PodSecurityPolicy } from '#api/policy/v1beta1/pod-security-policy-types.ts'
 import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
 import { changesOwnershipOnly } from '#apiserver/admission/ownership-changes.ts'
 import { policyFaults } from '#apiserver/admission/pod-security-policy/faults.ts'
 import { fillIn } from '#apiserver/admission/pod-security-policy/fill-in.ts'
-import type { PodSecurityPolicy } from '#apiserver/admission/pod-security-policy/policy.ts'
 import type { UserInfo } from '#apiserver/authn/authenticator.ts'
 import type { Authorizer } from '#apiserver/authz/authorizer.ts'
 
@@ -18,10 +19,10 @@ const auditPrefix = 'podsecuritypolicy.policy.k8s.io/'
 export function podSecurityPolicy({ cluster, authorizer }: AdmissionContext): AdmissionPlugin {
   /** The first policy that allows the pod as it is, or, where it may be changed, the first that allows it changed. */
   const allowing = async (request: AdmissionRequest, pod: V1Pod, mayChange: boolean): Promise<{ pod: V1Pod; policy: string }> => {
-    const policies = cluster.list('policy', 'podsecuritypolicies') as PodSecurityPolicy[]
+    const policies = cluster.list(PodSecurityPolicy)
     if (policies.length === 0) throw forbid(request, 'PodSecurityPolicy: no providers available to validate pod request')
     const hint = mayChange ? undefined : pod.metadata.annotations?.[annotation]
-    const isHint = ({ metadata }: PodSecurityPolicy) => metadata.name === hint
+    const isHint = ({ metadata }: V1beta1PodSecurityPolicy) => metadata.name === hint
     let changed: { pod: V1Pod; policy: string } | undefined
     const faults: string[] = []
     for (const policy of [...policies.filter(isHint), ...policies.filter((each) => !isHint(each))]) {

@@ -3,7 +3,7 @@
 import type { AnyContainer } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Pod, V1SeccompProfile } from '#api/core/v1/types.gen.ts'
 import { type Check, quoted } from '#api/meta/check.ts'
-import type { PodSecurityPolicy } from '#apiserver/admission/pod-security-policy/policy.ts'
+import type { V1beta1PodSecurityPolicy } from '#api/policy/v1beta1/pod-security-policy-types.ts'
 
 export const seccompPodAnnotation = 'seccomp.security.alpha.kubernetes.io/pod'
 const seccompContainerPrefix = 'container.seccomp.security.alpha.kubernetes.io/'
@@ -31,12 +31,12 @@ export function profileOfAnnotation(text: string): V1SeccompProfile | undefined 
 }
 
 /** `check` stands at the root. */
-export function checkSeccompOfPod(pod: V1Pod, policy: PodSecurityPolicy, check: Check): void {
+export function checkSeccompOfPod(pod: V1Pod, policy: V1beta1PodSecurityPolicy, check: Check): void {
   const profile = pod.metadata.annotations?.[seccompPodAnnotation] || annotationOfProfile(pod.spec.securityContext?.seccompProfile)
   checkSeccomp(profile, policy, check.at('pod.metadata.annotations').key(seccompPodAnnotation))
 }
 
-export function checkSeccompOfContainer(pod: V1Pod, container: AnyContainer, policy: PodSecurityPolicy, check: Check): void {
+export function checkSeccompOfContainer(pod: V1Pod, container: AnyContainer, policy: V1beta1PodSecurityPolicy, check: Check): void {
   const { annotations = {} } = pod.metadata
   const key = seccompContainerPrefix + container.name
   const profile =
@@ -45,7 +45,7 @@ export function checkSeccompOfContainer(pod: V1Pod, container: AnyContainer, pol
   checkSeccomp(profile, policy, check.at('pod.metadata.annotations').key(key))
 }
 
-function checkSeccomp(profile: string, { metadata }: PodSecurityPolicy, check: Check): void {
+function checkSeccomp(profile: string, { metadata }: V1beta1PodSecurityPolicy, check: Check): void {
   const text = metadata.annotations?.[allowedSeccomp]
   const allowed = new Set(text?.split(','))
   if (allowed.has('*')) return
@@ -55,7 +55,7 @@ function checkSeccomp(profile: string, { metadata }: PodSecurityPolicy, check: C
   } else if (!allowed.has(profile)) check.forbidden(`${profile} is not an allowed seccomp profile. Valid values are ${text}`)
 }
 
-export function checkAppArmor(pod: V1Pod, container: AnyContainer, { metadata }: PodSecurityPolicy, check: Check): void {
+export function checkAppArmor(pod: V1Pod, container: AnyContainer, { metadata }: V1beta1PodSecurityPolicy, check: Check): void {
   const text = metadata.annotations?.[allowedAppArmor]
   if (text === undefined) return
   const key = appArmorPrefix + container.name

@@ -1,7 +1,7 @@
 import { eachContainer } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Pod, V1ProjectedVolumeSource, V1Volume } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
-import type { PodSecurityPolicy } from '#apiserver/admission/pod-security-policy/policy.ts'
+import type { V1beta1PodSecurityPolicy } from '#api/policy/v1beta1/pod-security-policy-types.ts'
 
 /** Types as policies name them, in the order in which a volume's type is found. */
 const types: readonly [keyof V1Volume, string][] = [
@@ -12,7 +12,7 @@ const types: readonly [keyof V1Volume, string][] = [
 ].map((field) => [field, field === 'cephfs' ? 'cephFS' : field])
 
 /** `check` stands at the spec. */
-export function checkVolumes(pod: V1Pod, { spec: rules }: PodSecurityPolicy, check: Check): void {
+export function checkVolumes(pod: V1Pod, { spec: rules }: V1beta1PodSecurityPolicy, check: Check): void {
   const { volumes: allowed = [], allowedFlexVolumes = [], allowedCSIDrivers = [] } = rules
   for (const [index, volume] of (pod.spec.volumes ?? []).entries()) {
     const place = check.at('volumes').at(index)

@@ -1,7 +1,8 @@
 /** What becomes of a namespace whose labels change. */
-import type { V1Namespace, V1Pod } from '#api/core/v1/types.gen.ts'
+import { Pod } from '#api/core/v1/kinds.gen.ts'
+import type { V1Namespace } from '#api/core/v1/types.gen.ts'
 import { invalid } from '#api/meta/status-error.ts'
-import type { AdmissionRequest, ClusterView } from '#apiserver/admission/admission.ts'
+import type { AdmissionRequest } from '#apiserver/admission/admission.ts'
 import type { Exemptions } from '#apiserver/admission/pod-security/configuration.ts'
 import { warningsOfExisting } from '#apiserver/admission/pod-security/existing-pods.ts'
 import { compareLevels, isSameLevelVersion, levelVersionText } from '#apiserver/admission/pod-security/level-version.ts'
@@ -13,6 +14,7 @@ import {
   type Policy,
   policyOf,
 } from '#apiserver/admission/pod-security/namespace-policy.ts'
+import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import type { Clock } from '#base/clock.ts'
 
 export type NamespaceRules = { cluster: ClusterView; clock: Clock; defaults: Policy; exemptions: Exemptions }
@@ -34,7 +36,7 @@ export function judgeNamespace(request: AdmissionRequest, { cluster, clock, defa
     if (!isFullyPrivileged(next.policy) && !isEquivalent(next.policy, defaults)) request.warn(exemptWarning(namespace, next.policy))
     return
   }
-  const pods = cluster.list('', 'pods', name) as V1Pod[]
+  const pods = cluster.list(Pod, name)
   const isExempt = (runtimeClass = '') => exemptions.runtimeClasses.has(runtimeClass)
   for (const warning of warningsOfExisting(name, pods, enforce, { clock, isExempt })) request.warn(warning)
 }

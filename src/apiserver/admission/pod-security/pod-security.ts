@@ -1,3 +1,4 @@
+import { Namespace } from '#api/core/v1/kinds.gen.ts'
 import type { V1Namespace, V1Pod } from '#api/core/v1/types.gen.ts'
 import { aggregateMessages, fieldErrorText } from '#api/meta/aggregate.ts'
 import type { FieldError } from '#api/meta/check.ts'
@@ -84,10 +85,10 @@ export function podSecurity({ cluster, clock, configuration }: AdmissionContext)
       if (untouchedSpec.has(subresource) || isExempt(request)) return undefined
       const isPod = definition.plural === 'pods'
       const judge = isPod ? judgePod : judgeTemplate
-      const namespace = cluster.get('', 'namespaces', '', name) as V1Namespace | undefined
+      const namespace = cluster.get(Namespace, name)
       if (namespace !== undefined) return judge(request, namespace)
-      return cluster.getFresh('', 'namespaces', '', name).then((found) => {
-        if (found !== undefined) return judge(request, found as V1Namespace)
+      return cluster.getFresh(Namespace, name).then((found) => {
+        if (found !== undefined) return judge(request, found)
         if (isPod) throw internalError(`failed to lookup namespace "${name}"`)
         audit(request, 'error', `failed to lookup namespace "${name}": namespaces "${name}" not found`)
         return undefined

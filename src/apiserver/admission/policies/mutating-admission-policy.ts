@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import type { V1MutatingAdmissionPolicy, V1MutatingAdmissionPolicyBinding } from '#api/admissionregistration/v1/types.gen.ts'
+import { MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding } from '#api/admissionregistration/v1/kinds.gen.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { followPolicies } from '#apiserver/admission/policies/bound-policies.ts'
 import { PolicyMetrics } from '#apiserver/admission/policies/policy-metrics.ts'
@@ -12,7 +12,7 @@ const engine = () =>
 
 /** Expressions of the cluster's own policies say how what is written is changed. */
 export function mutatingAdmissionPolicy({ cluster, authorizer, clock, metrics }: AdmissionContext): AdmissionPlugin {
-  const policies = followPolicies<V1MutatingAdmissionPolicy, V1MutatingAdmissionPolicyBinding>(cluster, 'mutating')
+  const policies = followPolicies(cluster, { policy: MutatingAdmissionPolicy, binding: MutatingAdmissionPolicyBinding })
   const checks = metrics && new PolicyMetrics(metrics, 'mutating')
   return {
     name: 'MutatingAdmissionPolicy',

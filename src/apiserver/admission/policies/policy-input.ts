@@ -1,12 +1,15 @@
 /** A request as the expressions of policies see it. */
+
 import { type AdmissionInput, admissionInput } from '#api/cel/admission-input.ts'
 import type { AccessAnswer, AccessQuestion } from '#api/cel/library/authorizer.ts'
 import { Pending } from '#api/cel/library/authorizer.ts'
+import { Namespace } from '#api/core/v1/kinds.gen.ts'
 import { parseFieldSelector } from '#api/meta/field-selector.ts'
 import { parseLabelSelector } from '#api/meta/selector.ts'
 import type { KubernetesObject } from '#api/resource.ts'
-import type { AdmissionRequest, ClusterView } from '#apiserver/admission/admission.ts'
+import type { AdmissionRequest } from '#apiserver/admission/admission.ts'
 import type { Attributes, Authorizer, Verdict } from '#apiserver/authz/authorizer.ts'
+import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 
 export type PolicyInputOptions = {
   request: AdmissionRequest
@@ -24,7 +27,7 @@ export function policyInput({ request, resource, params, cluster, ask }: PolicyI
     object: request.object,
     oldObject: request.oldObject,
     params,
-    namespaceObject: namespace === '' || isNamespace ? undefined : cluster.get('', 'namespaces', '', namespace),
+    namespaceObject: namespace === '' || isNamespace ? undefined : cluster.get(Namespace, namespace),
     request: {
       kind: written,
       resource,

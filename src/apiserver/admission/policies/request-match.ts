@@ -1,8 +1,11 @@
 /** Which requests a policy or a binding is about. */
+
 import type { V1MatchResources, V1NamedRuleWithOperations } from '#api/admissionregistration/v1/types.gen.ts'
+import { Namespace } from '#api/core/v1/kinds.gen.ts'
 import { labelSelectorFrom } from '#api/meta/selector.ts'
 import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
-import type { AdmissionRequest, ClusterView } from '#apiserver/admission/admission.ts'
+import type { AdmissionRequest } from '#apiserver/admission/admission.ts'
+import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 
 type Resource = AdmissionRequest['resource']
 
@@ -22,7 +25,7 @@ function namespaceMatches(selector: V1LabelSelector | undefined, request: Admiss
   const compiled = labelSelectorFrom(selector)
   if (compiled.isEmpty) return true
   const isOwn = isNamespace && request.subresource === '' && (request.operation === 'CREATE' || request.operation === 'UPDATE')
-  const labelled = isOwn ? request.object : cluster.get('', 'namespaces', '', name)
+  const labelled = isOwn ? request.object : cluster.get(Namespace, name)
   return compiled.matches(labelled?.metadata?.labels)
 }
 

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import type { V1ValidatingAdmissionPolicy, V1ValidatingAdmissionPolicyBinding } from '#api/admissionregistration/v1/types.gen.ts'
+import { ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding } from '#api/admissionregistration/v1/kinds.gen.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { followPolicies } from '#apiserver/admission/policies/bound-policies.ts'
 import { PolicyMetrics } from '#apiserver/admission/policies/policy-metrics.ts'
@@ -12,7 +12,7 @@ const engine = () =>
 
 /** Expressions of the cluster's own policies say what may be written. */
 export function validatingAdmissionPolicy({ cluster, authorizer, clock, metrics }: AdmissionContext): AdmissionPlugin {
-  const policies = followPolicies<V1ValidatingAdmissionPolicy, V1ValidatingAdmissionPolicyBinding>(cluster, 'validating')
+  const policies = followPolicies(cluster, { policy: ValidatingAdmissionPolicy, binding: ValidatingAdmissionPolicyBinding })
   const checks = metrics && new PolicyMetrics(metrics, 'validating')
   return {
     name: 'ValidatingAdmissionPolicy',

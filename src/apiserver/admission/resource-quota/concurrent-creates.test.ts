@@ -1,6 +1,8 @@
 /** Quotas over a whole server, with its store: how many get in when all come at once. */
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { Pod, ResourceQuota } from '#api/core/v1/kinds.gen.ts'
 import type { V1ResourceQuota } from '#api/core/v1/types.gen.ts'
 import { builtInKinds } from '#api/kinds.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
@@ -47,7 +49,7 @@ async function startServer(t: TestContext) {
       registry.definition.defaults?.(object)
       return registry.create(object, contextOf(resource))
     },
-    quota: async () => (await server.cluster.getFresh('', 'resourcequotas', 'ns', 'q')) as V1ResourceQuota,
+    quota: async () => (await server.cluster.getFresh(ResourceQuota, 'ns', 'q')) as V1ResourceQuota,
   }
 }
 
@@ -55,7 +57,7 @@ async function withQuota(t: TestContext, hard: Record<string, string>, used: Rec
   const started = await startServer(t)
   await started.create('resourcequotas', { metadata: { name: 'q', namespace: 'ns' }, spec: { hard } } as KubernetesObject)
   const quota = deepCopy(await started.quota())
-  await started.server.cluster.replaceStatus('', 'resourcequotas', { ...quota, status: { hard, used } } as KubernetesObject)
+  await started.server.cluster.replaceStatus(ResourceQuota, { ...quota, status: { hard, used } } as KubernetesObject)
   return started
 }
 
@@ -82,7 +84,7 @@ test('of 200 creates at once exactly as many get in as the quota has room for', 
   const { server, create, quota } = await withQuota(t, { pods: '50', 'requests.cpu': '10' }, { pods: '3', 'requests.cpu': '300m' })
   assert.equal(await letIn(Array.from({ length: 200 }, (_, index) => create('pods', aPod(`p${index}`)))), 47)
   assert.deepEqual((await quota()).status?.used, { pods: '50', 'requests.cpu': '5' })
-  assert.equal(server.cluster.list('', 'pods', 'ns').length, 47)
+  assert.equal(server.cluster.list(Pod, 'ns').length, 47)
 })
 
 test('the tightest of several limits decides', async (t) => {
@@ -100,7 +102,7 @@ test('the count holds while somebody else writes the quota all the time', async 
     while (!isOver) {
       const current = deepCopy(await quota())
       current.metadata.annotations = { turn: String(++disturbances) }
-      await cluster.replaceStatus('', 'resourcequotas', current as KubernetesObject).catch(() => undefined)
+      await cluster.replaceStatus(ResourceQuota, current as KubernetesObject).catch(() => undefined)
       await new Promise((resolve) => setImmediate(resolve))
     }
   }
@@ -113,7 +115,7 @@ test('the count holds while somebody else writes the quota all the time', async 
   isOver = true
   await disturbing
   assert.ok(disturbances > 0)
-  assert.equal(server.cluster.list('', 'pods', 'ns').length, accepted)
+  assert.equal(server.cluster.list(Pod, 'ns').length, accepted)
   assert.ok(accepted <= 30, `${accepted} of 30 got in`)
   assert.equal((await quota()).status?.used?.['pods'], String(accepted))
 })

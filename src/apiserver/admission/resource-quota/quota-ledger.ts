@@ -1,8 +1,9 @@
+import { ResourceQuota } from '#api/core/v1/kinds.gen.ts'
 import { quantityTexts } from '#api/core/v1/quota/quantities.ts'
 import type { V1ResourceQuota } from '#api/core/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
-import type { ClusterView } from '#apiserver/admission/admission.ts'
 import { type QuotaState, quotaState } from '#apiserver/admission/resource-quota/quota-state.ts'
+import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 
 /** Something that wants to use a part of the quotas of a namespace. */
 export type Charge = {
@@ -35,7 +36,7 @@ export class QuotaLedger {
   }
 
   hasQuotas(namespace: string): boolean {
-    return this.#cluster.list('', 'resourcequotas', namespace).length > 0
+    return this.#cluster.list(ResourceQuota, namespace).length > 0
   }
 
   /** Resolves once the charge is written; rejects with why it is refused. */
@@ -102,7 +103,7 @@ export class QuotaLedger {
       const { quota, used } = state
       try {
         const next: V1ResourceQuota = { ...deepCopy(quota), status: { ...quota.status, used: quantityTexts(used) } }
-        this.#remember((await this.#cluster.replaceStatus('', 'resourcequotas', next)) as V1ResourceQuota)
+        this.#remember(await this.#cluster.replaceStatus(ResourceQuota, next))
       } catch (error) {
         failures.push({ quota, error })
       }
@@ -117,7 +118,7 @@ export class QuotaLedger {
   }
 
   #quotas(namespace: string): V1ResourceQuota[] {
-    return (this.#cluster.list('', 'resourcequotas', namespace) as V1ResourceQuota[]).map((cached) => this.#newest(cached))
+    return this.#cluster.list(ResourceQuota, namespace).map((cached) => this.#newest(cached))
   }
 
   #newest(cached: V1ResourceQuota): V1ResourceQuota {
@@ -130,7 +131,7 @@ export class QuotaLedger {
 
   async #fresh({ metadata }: V1ResourceQuota): Promise<V1ResourceQuota | undefined> {
     const { namespace = '', name = '' } = metadata
-    const found = (await this.#cluster.getFresh('', 'resourcequotas', namespace, name)) as V1ResourceQuota | undefined
+    const found = await this.#cluster.getFresh(ResourceQuota, namespace, name)
     return found && this.#newest(found)
   }
 }

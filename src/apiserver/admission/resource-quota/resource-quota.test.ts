@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ResourceQuota } from '#api/core/v1/kinds.gen.ts'
 import type { V1ResourceQuota } from '#api/core/v1/types.gen.ts'
 import { aPod, type RequestOptions, requestFor, type TestContext, testContext, verdict } from '#apiserver/admission/admission.testing.ts'
 import { resourceQuota } from '#apiserver/admission/resource-quota/resource-quota.ts'
@@ -10,7 +11,7 @@ const quota = (name: string, hard: Record<string, string>, used: Record<string, 
   status: { hard, used },
 })
 
-const usedOf = ({ cluster }: TestContext, name = 'q') => (cluster.get('', 'resourcequotas', 'ns', name) as V1ResourceQuota).status?.used
+const usedOf = ({ cluster }: TestContext, name = 'q') => (cluster.get(ResourceQuota, 'ns', name) as V1ResourceQuota).status?.used
 
 const withCpu = (cpu: string) => aPod({ containers: [{ name: 'c', resources: { requests: { cpu } } }] })
 
@@ -168,9 +169,10 @@ test('all quotas are charged', async () => {
 
 test('a write by somebody else in between is counted in', async () => {
   const context = testContext({ resourcequotas: [quota('q', { pods: '3' }, { pods: '1' })] })
-  const replace = context.cluster.replaceStatus.bind(context.cluster)
+  const { dynamic } = context.cluster
+  const replace = dynamic.replaceStatus.bind(dynamic)
   let isOvertaken = false
-  context.cluster.replaceStatus = async (...args) => {
+  dynamic.replaceStatus = async (...args) => {
     if (!isOvertaken) {
       isOvertaken = true
       context.cluster.put('resourcequotas', quota('q', { pods: '3' }, { pods: '2' }))

@@ -1,8 +1,8 @@
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { objectCount, type QuotaEvaluator } from '#api/core/v1/quota/evaluator.ts'
 import { isUncounted, quotaEvaluators } from '#api/core/v1/quota/evaluators.ts'
-import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { groupResourceText } from '#api/meta/gvk.ts'
-import type { V1DeviceClass, V1ResourceClaim } from '#api/resource/v1/types.gen.ts'
+import { DeviceClass, ResourceClaim } from '#api/resource/v1/kinds.gen.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { checkRequest } from '#apiserver/admission/resource-quota/check-request.ts'
@@ -16,9 +16,9 @@ export function resourceQuota({ cluster, clock, isEnabled, configuration }: Admi
   const known = quotaEvaluators({
     nowMs: () => clock.now(),
     isEnabled,
-    deviceClasses: () => cluster.list('resource.k8s.io', 'deviceclasses') as V1DeviceClass[],
-    pod: (namespace, name) => cluster.get('', 'pods', namespace, name) as V1Pod | undefined,
-    resourceClaims: (namespace) => cluster.list('resource.k8s.io', 'resourceclaims', namespace) as V1ResourceClaim[],
+    deviceClasses: () => cluster.list(DeviceClass),
+    pod: (namespace, name) => cluster.get(Pod, namespace, name),
+    resourceClaims: (namespace) => cluster.list(ResourceClaim, namespace),
   })
   const evaluators = new Map<string, QuotaEvaluator>(known.map((evaluator) => [groupResourceText(evaluator), evaluator]))
 

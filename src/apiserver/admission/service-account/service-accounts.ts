@@ -1,5 +1,7 @@
+import { ServiceAccount } from '#api/core/v1/kinds.gen.ts'
 import type { V1ServiceAccount } from '#api/core/v1/types.gen.ts'
-import type { AdmissionContext, ClusterView } from '#apiserver/admission/admission.ts'
+import type { AdmissionContext } from '#apiserver/admission/admission.ts'
+import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import type { Clock } from '#base/clock.ts'
 
 /** A controller makes the default account of a new namespace; pods may come a moment earlier. */
@@ -15,12 +17,12 @@ export class ServiceAccounts {
   }
 
   get(namespace: string, name: string): V1ServiceAccount | undefined {
-    return this.#cluster.get('', 'serviceaccounts', namespace, name) as V1ServiceAccount | undefined
+    return this.#cluster.get(ServiceAccount, namespace, name)
   }
 
   /** Asks the store; waits for the default account only. */
   async await(namespace: string, name: string): Promise<V1ServiceAccount | undefined> {
-    const stored = (await this.#cluster.getFresh('', 'serviceaccounts', namespace, name)) as V1ServiceAccount | undefined
+    const stored = await this.#cluster.getFresh(ServiceAccount, namespace, name)
     return stored ?? (name === 'default' ? this.#appearing(namespace, name) : undefined)
   }
 
@@ -29,7 +31,7 @@ export class ServiceAccounts {
     return await new Promise((resolve) => {
       stack.use(this.#clock.after(patienceMs, () => resolve(undefined)))
       stack.use(
-        this.#cluster.onChange('', 'serviceaccounts', (object, isDeleted) => {
+        this.#cluster.onChange(ServiceAccount, (object, isDeleted) => {
           if (!isDeleted && object.metadata?.name === name && object.metadata.namespace === namespace) resolve(object as V1ServiceAccount)
         }),
       )

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { StatusError } from '#api/meta/status-error.ts'
 import type { KubernetesObject } from '#api/resource.ts'
-import type { ClusterView } from '#apiserver/admission/admission.ts'
 import type { UserInfo } from '#apiserver/authn/authenticator.ts'
 import { type Attributes, allowed, noOpinion } from '#apiserver/authz/authorizer.ts'
 import { objectPermissionHooks } from '#apiserver/authz/object-permissions/object-permissions.ts'
+import { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
+import type { DynamicView } from '#apiserver/cluster-view/dynamic-view.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
 
 const jane: UserInfo = { name: 'jane', uid: '7', groups: ['dev'], extra: { scopes: ['all'] } }
@@ -18,12 +19,12 @@ async function judged(question: Question, next: object, prev: object | undefined
   const asked: string[] = []
   const describe = ({ verb, group, resource, subresource, namespace, name }: Attributes) =>
     `${verb} ${group}/${resource}${subresource && `/${subresource}`} ${namespace}/${name}`
-  const cluster = {
+  const cluster = new ClusterView({
     get: (_group: string, resource: string, _namespace: string, name: string) =>
       name === 'known' ? { metadata: { name }, spec: { paramKind: { apiVersion: 'v1', kind: 'ConfigMap' } }, resource } : undefined,
     resourcesOfKind: (_group: string, _version: string, kind: string) =>
       kind === 'ConfigMap' ? [{ resource: 'configmaps', isNamespaced: true }] : [],
-  } as unknown as ClusterView
+  } as Partial<DynamicView> as DynamicView)
   const authorizer = {
     authorize(attributes: Attributes) {
       asked.push(describe(attributes))

@@ -1,12 +1,13 @@
 /** Permissions that hang on what an object says, not only on what is done to it; by `group/plural`. */
+import { MutatingAdmissionPolicy, ValidatingAdmissionPolicy } from '#api/admissionregistration/v1/kinds.gen.ts'
 import { Check } from '#api/meta/check.ts'
 import { invalid } from '#api/meta/status-error.ts'
 import type { KubernetesObject } from '#api/resource.ts'
-import type { ClusterView } from '#apiserver/admission/admission.ts'
 import type { Authorizer } from '#apiserver/authz/authorizer.ts'
 import { judgeCertificateSigning } from '#apiserver/authz/object-permissions/pod-certificates.ts'
 import { judgeParamKind, judgeParamRef } from '#apiserver/authz/object-permissions/policy-params.ts'
 import { judgeClaimStatus } from '#apiserver/authz/object-permissions/resource-claims.ts'
+import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import type { RegistryHooks } from '#apiserver/registry/registry-hooks.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
 
@@ -24,8 +25,8 @@ export type ObjectJudge = (
 const judges: Readonly<Record<string, ObjectJudge>> = {
   'admissionregistration.k8s.io/validatingadmissionpolicies': judgeParamKind,
   'admissionregistration.k8s.io/mutatingadmissionpolicies': judgeParamKind,
-  'admissionregistration.k8s.io/validatingadmissionpolicybindings': judgeParamRef('validatingadmissionpolicies'),
-  'admissionregistration.k8s.io/mutatingadmissionpolicybindings': judgeParamRef('mutatingadmissionpolicies'),
+  'admissionregistration.k8s.io/validatingadmissionpolicybindings': judgeParamRef(ValidatingAdmissionPolicy),
+  'admissionregistration.k8s.io/mutatingadmissionpolicybindings': judgeParamRef(MutatingAdmissionPolicy),
   'certificates.k8s.io/podcertificaterequests': judgeCertificateSigning,
   'resource.k8s.io/resourceclaims': judgeClaimStatus,
 }

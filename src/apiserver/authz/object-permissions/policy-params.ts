@@ -1,22 +1,24 @@
 /** Whoever makes a policy read parameters must be able to read them himself: its answers would tell him what they hold. */
 import type {
+  V1MutatingAdmissionPolicy,
   V1ParamKind,
   V1ParamRef,
   V1ValidatingAdmissionPolicy,
   V1ValidatingAdmissionPolicyBinding,
 } from '#api/admissionregistration/v1/types.gen.ts'
-import type { ClusterView } from '#apiserver/admission/admission.ts'
+import type { ClusterKind } from '#api/kind.ts'
 import { groups, type UserInfo } from '#apiserver/authn/authenticator.ts'
 import type { Attributes } from '#apiserver/authz/authorizer.ts'
 import type { ObjectJudge } from '#apiserver/authz/object-permissions/object-permissions.ts'
+import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import { sameJson } from '#apiserver/registry/same-json.ts'
 
-const group = 'admissionregistration.k8s.io'
+type AnyPolicy = V1ValidatingAdmissionPolicy | V1MutatingAdmissionPolicy
 
 export const judgeParamKind: ObjectJudge = async (next, prev, { user, subresource }, check, { authorizer, cluster }) => {
-  const kind = paramKindOf(next)
+  const kind = paramKindOf(next as AnyPolicy)
   if (kind === undefined || subresource !== '' || mayDoAnything(user)) return
-  const before = paramKindOf(prev)
+  const before = paramKindOf(prev as AnyPolicy | undefined)
   if (before !== undefined && sameJson(before, kind)) return
   const verdict = await authorizer.authorize({ ...attributesOf(user, 'get', resourceOf(kind, cluster)), name: '*', namespace: '*' })
   if (verdict.decision === 'allow') return
@@ -30,13 +32,13 @@ export const judgeParamKind: ObjectJudge = async (next, prev, { user, subresourc
 }
 
 export const judgeParamRef =
-  (policies: 'validatingadmissionpolicies' | 'mutatingadmissionpolicies'): ObjectJudge =>
+  (policies: ClusterKind<AnyPolicy>): ObjectJudge =>
   async (next, prev, { user }, check, { authorizer, cluster }) => {
     const { paramRef, policyName = '' } = (next as V1ValidatingAdmissionPolicyBinding).spec ?? {}
     if (!paramRef || mayDoAnything(user)) return
     const before = (prev as V1ValidatingAdmissionPolicyBinding | undefined)?.spec
     if (before?.paramRef && before.policyName === policyName && sameJson(before.paramRef, paramRef)) return
-    const policy = cluster.get(group, policies, '', policyName)
+    const policy = cluster.get(policies, policyName)
     const resource = resourceOf(paramKindOf(policy), cluster)
     const { name = '', namespace = '' } = paramRef as V1ParamRef
     const verb = name === '' ? 'list' : 'get'
@@ -53,8 +55,8 @@ export const judgeParamRef =
     check.at('spec.paramRef').forbidden(error === undefined ? why : `failed to authorize request: ${error}`)
   }
 
-function paramKindOf(policy: object | undefined): V1ParamKind | undefined {
-  return (policy as V1ValidatingAdmissionPolicy | undefined)?.spec?.paramKind ?? undefined
+function paramKindOf(policy: AnyPolicy | undefined): V1ParamKind | undefined {
+  return policy?.spec?.paramKind ?? undefined
 }
 
 function mayDoAnything(user: UserInfo): boolean {
@@ -68,7 +70,7 @@ function resourceOf(kind: V1ParamKind | undefined, cluster: ClusterView): Resour
   const parts = kind?.apiVersion?.split('/') ?? []
   if (kind === undefined || parts.length === 0 || parts.length > 2) return { group: '*', version: '*', resource: '*' }
   const [apiGroup = '', version = ''] = parts.length === 2 ? parts : ['', ...parts]
-  const [found] = cluster.resourcesOfKind(apiGroup, version, kind.kind ?? '')
+  const [found] = cluster.dynamic.resourcesOfKind(apiGroup, version, kind.kind ?? '')
   return { group: apiGroup, version, resource: found?.resource ?? '*' }
 }
 

@@ -1,0 +1,21 @@
+import type { KubernetesObject } from '#api/resource.ts'
+
+/** Also `caughtUp`, for who is told gradually: absent once there is nothing to wait for. */
+export type Following = Disposable & { readonly caughtUp?: Promise<void> | undefined }
+
+/** The cluster by group and plural name, for those who learn these at run time only. Objects are frozen, in their stored version. */
+export type DynamicView = {
+  get(group: string, resource: string, namespace: string, name: string): KubernetesObject | undefined
+  list(group: string, resource: string, namespace?: string): KubernetesObject[]
+  getFresh(group: string, resource: string, namespace: string, name: string): Promise<KubernetesObject | undefined>
+  replaceStatus(group: string, resource: string, object: KubernetesObject): Promise<KubernetesObject>
+  create(group: string, resource: string, object: KubernetesObject): Promise<KubernetesObject>
+  /** The resources whose objects are of the kind; none when it is not served. */
+  resourcesOfKind(group: string, version: string, kind: string): { readonly resource: string; readonly isNamespaced: boolean }[]
+  onChange(
+    group: string,
+    resource: string,
+    callback: (object: KubernetesObject, isDeleted: boolean) => void,
+    isGradual?: boolean,
+  ): Following
+}
