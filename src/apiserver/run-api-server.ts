@@ -30,6 +30,7 @@ import { specialSubresources } from '#apiserver/subresources/special-subresource
 import { virtualResources } from '#apiserver/subresources/virtual-resources.ts'
 import { ServiceRoutes } from '#apiserver/webhooks/service-routes.ts'
 import { WebhookCalls } from '#apiserver/webhooks/webhook-calls.ts'
+import { webhookCredentials } from '#apiserver/webhooks/webhook-credentials.ts'
 import type { Clock } from '#base/clock.ts'
 import { type HttpExchange, type HttpListener, listenHttp } from '#base/http-server.ts'
 import type { Logger } from '#base/log.ts'
@@ -150,6 +151,7 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
           configuration: undefined,
           reviewWebhook: access.reviewWebhook,
           webhooks,
+          webhookCredentials: (path) => webhookCredentials(options.outside.files, path),
         },
       ),
     hooks: (registries) =>

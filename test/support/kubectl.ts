@@ -1,5 +1,5 @@
 /** The real kubectl, in every version that this machine has. */
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -49,4 +49,26 @@ export function kubectl(path: string, version: string, kubeconfig: string): Kube
       return { exitCode: status ?? 128, stdout, stderr }
     },
   }
+}
+
+/** As `kubectl`, without holding up this process: for tests that serve what kubectl asks for. */
+export function kubectlBeside(path: string, kubeconfig: string): (args: readonly string[], input?: string) => Promise<KubectlResult> {
+  const cache = mkdtempSync(join(tmpdir(), 'kube-cache-'))
+  return (args, input) =>
+    new Promise((resolve) => {
+      const child = spawn(path, ['--kubeconfig', kubeconfig, '--cache-dir', cache, ...args], {
+        timeout: 60_000,
+        env: { ...process.env, KUBECONFIG: kubeconfig },
+      })
+      let stdout = ''
+      let stderr = ''
+      child.stdout.on('data', (piece) => {
+        stdout += String(piece)
+      })
+      child.stderr.on('data', (piece) => {
+        stderr += String(piece)
+      })
+      child.on('close', (code) => resolve({ exitCode: code ?? 128, stdout, stderr }))
+      child.stdin.end(input)
+    })
 }

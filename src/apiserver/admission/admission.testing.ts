@@ -15,6 +15,7 @@ import {
 import type { Attributes, Authorizer } from '#apiserver/authz/authorizer.ts'
 import { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import type { DynamicView } from '#apiserver/cluster-view/dynamic-view.ts'
+import type { ServedVersion } from '#apiserver/registry/field-ownership.ts'
 import { silentLogger } from '#base/log.ts'
 import { seededRandom } from '#base/random.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
@@ -79,6 +80,16 @@ class FakeObjects implements DynamicView {
   }
   async create(group: string, resource: string, object: KubernetesObject): Promise<KubernetesObject> {
     return this.put(textOf(group, resource), object)
+  }
+  versionsOf(stored: ResourceDefinition): ServedVersion[] {
+    const all = builtInKinds as readonly ResourceDefinition[]
+    return all
+      .filter((each) => (each.storedAs?.definition ?? each) === stored)
+      .map((definition) => ({
+        definition,
+        fromStored: (object) => definition.storedAs?.fromStored(object) ?? object,
+        toStored: (object) => definition.storedAs?.toStored(object) ?? object,
+      }))
   }
   resourcesOfKind(group: string, version: string, kind: string) {
     return builtInKinds

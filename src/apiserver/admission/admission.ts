@@ -1,11 +1,12 @@
 /** What stands between a decoded request and the store: plugins that change it, then plugins that judge it. */
 import { groupResourceText } from '#api/meta/gvk.ts'
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import { Rounds } from '#apiserver/admission/reinvocation.ts'
 import type { UserInfo } from '#apiserver/authn/authenticator.ts'
 import type { ReviewWebhook } from '#apiserver/authn/webhook/review-webhook.ts'
 import type { Authorizer } from '#apiserver/authz/authorizer.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
-import type { WebhookCalls } from '#apiserver/webhooks/webhook-calls.ts'
+import type { WebhookCall, WebhookCalls } from '#apiserver/webhooks/webhook-calls.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import type { Metrics } from '#base/metrics.ts'
@@ -34,7 +35,8 @@ export type AdmissionRequest = {
   readonly user: UserInfo
   /** Adds a Warning header. */
   warn(text: string): void
-  annotateAudit(key: string, value: string): void
+  /** What tells of the object's content is left out of records that leave it out. */
+  annotateAudit(key: string, value: string, level?: 'Metadata' | 'Request'): void
   /** Calls back when the request has ended: with true when the object was written. */
   onFinish(callback: (wasWritten: boolean) => void): void
 }
@@ -47,8 +49,8 @@ export type AdmissionPlugin = {
    * object and all its subresources. The stored resource counts, whatever version the request speaks. Everything when absent.
    */
   readonly resources?: readonly string[]
-  /** May change `request.object`; throws a StatusError to refuse. */
-  mutate?(request: AdmissionRequest): void | Promise<void>
+  /** May change `request.object`; throws a StatusError to refuse. Called twice where others change the object: doing it again must not add to it. */
+  mutate?(request: AdmissionRequest, rounds: Rounds): void | Promise<void>
   /** Throws a StatusError to refuse. */
   validate?(request: AdmissionRequest): void | Promise<void>
 }
@@ -70,6 +72,8 @@ export type AdmissionContext = {
   reviewWebhook?(kubeconfigPath: string, retryDelayMs: number): ReviewWebhook
   /** Calls webhooks of the cluster, by service or URL; absent where the server has no way to the outside. */
   readonly webhooks?: Pick<WebhookCalls, 'post'> | undefined
+  /** What a kubeconfig file says this server shows to webhooks. */
+  webhookCredentials?(kubeconfigPath: string): NonNullable<WebhookCall['credentialsFor']>
 }
 
 type Plan = { readonly mutating: readonly AdmissionPlugin[]; readonly validating: readonly AdmissionPlugin[] }
@@ -85,10 +89,12 @@ export class AdmissionChain {
   }
 
   async mutate(request: AdmissionRequest): Promise<void> {
-    for (const plugin of this.#planFor(request).mutating) {
-      const pending = plugin.mutate?.(request)
-      if (pending !== undefined) await pending
-    }
+    const { mutating } = this.#planFor(request)
+    const rounds = new Rounds()
+    await mutateInTurn(mutating, request, rounds)
+    if (!rounds.isRepeatWanted) return
+    rounds.beginRepeat()
+    await mutateInTurn(mutating, request, rounds)
   }
 
   async validate(request: AdmissionRequest): Promise<void> {
@@ -115,6 +121,13 @@ export class AdmissionChain {
       plans.set(key, plan)
     }
     return plan
+  }
+}
+
+async function mutateInTurn(plugins: readonly AdmissionPlugin[], request: AdmissionRequest, rounds: Rounds): Promise<void> {
+  for (const plugin of plugins) {
+    const pending = plugin.mutate?.(request, rounds)
+    if (pending !== undefined) await pending
   }
 }
 

@@ -13,7 +13,8 @@ test('the plugins that are on by default run in the order of v1.36', () => {
     ...['NamespaceLifecycle', 'LimitRanger', 'ServiceAccount', 'TaintNodesByCondition', 'PodSecurity', 'Priority'],
     ...['DefaultTolerationSeconds', 'DefaultStorageClass', 'StorageObjectInUseProtection', 'PersistentVolumeClaimResize', 'RuntimeClass'],
     ...['CertificateApproval', 'CertificateSigning', 'CertificateSubjectRestriction', 'DefaultIngressClass', 'PodTopologyLabels'],
-    ...['NodeDeclaredFeatureValidator', 'PodResizeValidator', 'MutatingAdmissionPolicy', 'ValidatingAdmissionPolicy', 'ResourceQuota'],
+    ...['NodeDeclaredFeatureValidator', 'PodResizeValidator', 'MutatingAdmissionPolicy', 'MutatingAdmissionWebhook'],
+    ...['ValidatingAdmissionPolicy', 'ValidatingAdmissionWebhook', 'ResourceQuota'],
   ])
 })
 

@@ -44,6 +44,8 @@ import { securityContextDeny } from '#apiserver/admission/security-context-deny.
 import { serviceAccount } from '#apiserver/admission/service-account/service-account.ts'
 import { storageObjectInUseProtection } from '#apiserver/admission/storage-object-in-use-protection.ts'
 import { taintNodesByCondition } from '#apiserver/admission/taint-nodes-by-condition.ts'
+import { mutatingAdmissionWebhook } from '#apiserver/admission/webhooks/mutating-admission-webhook.ts'
+import { validatingAdmissionWebhook } from '#apiserver/admission/webhooks/validating-admission-webhook.ts'
 
 type PluginEntry = {
   readonly name: string
@@ -97,9 +99,9 @@ const allPlugins: readonly PluginEntry[] = [
   gated('JobValidation', 'WorkloadWithJob', jobValidation),
   gated('PodResizeValidator', 'InPlacePodVerticalScaling', podResizeValidator),
   gated('MutatingAdmissionPolicy', 'MutatingAdmissionPolicy', mutatingAdmissionPolicy),
-  // The place of MutatingAdmissionWebhook.
+  on('MutatingAdmissionWebhook', mutatingAdmissionWebhook),
   on('ValidatingAdmissionPolicy', validatingAdmissionPolicy),
-  // The place of ValidatingAdmissionWebhook.
+  on('ValidatingAdmissionWebhook', validatingAdmissionWebhook),
   on('ResourceQuota', resourceQuota),
   off('AlwaysDeny', alwaysDeny),
 ]
@@ -123,11 +125,8 @@ export function admissionPlugins({ enable, disable, configurations }: PluginChoi
     .map(({ name, make }) => make({ ...context, configuration: configurations?.get(name) }))
 }
 
-/** Plugins that are not built yet may be named: flags of other clusters do. */
-const laterPlugins = ['MutatingAdmissionWebhook', 'ValidatingAdmissionWebhook']
-
 function mustBeKnown(flag: string, names: readonly string[], known: ReadonlySet<string>): void {
-  const unknown = names.filter((name) => !known.has(name) && !laterPlugins.includes(name))
+  const unknown = names.filter((name) => !known.has(name))
   if (unknown.length === 0) return
   throw new Error(`${flag}: there is no plugin ${unknown.map((name) => `"${name}"`).join(', ')}; there are ${[...known].join(', ')}`)
 }

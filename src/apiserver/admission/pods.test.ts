@@ -14,6 +14,7 @@ import { podPreset } from '#apiserver/admission/pod-preset.ts'
 import { podTolerationRestriction } from '#apiserver/admission/pod-toleration-restriction.ts'
 import { podTopologyLabels } from '#apiserver/admission/pod-topology-labels.ts'
 import { priority } from '#apiserver/admission/priority.ts'
+import { Rounds } from '#apiserver/admission/reinvocation.ts'
 import { runtimeClass } from '#apiserver/admission/runtime-class.ts'
 import { securityContextDeny } from '#apiserver/admission/security-context-deny.ts'
 
@@ -208,7 +209,7 @@ test('AlwaysPullImages sets the policy of every container, but lets running pods
   assert.equal(spec.volumes?.[0]?.image?.pullPolicy, 'Always')
   const plugin = alwaysPullImages()
   const same = requestFor('pods', { object: aPod(), oldObject: aPod() })
-  plugin.mutate?.(same)
+  plugin.mutate?.(same, new Rounds())
   assert.equal((same.object as V1Pod).spec.containers[0]?.imagePullPolicy, undefined)
   const changed = aPod({ containers: [{ name: 'c', image: 'new', imagePullPolicy: 'Never' }] })
   assert.throws(

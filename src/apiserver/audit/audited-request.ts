@@ -99,14 +99,14 @@ export class AuditedRequest {
     const { decision, clock, context, emit, receivedMicros } = this.#options
     if (decision.omitStages.has(stage)) return
     if (stage !== 'RequestReceived') this.#fillBodies()
-    const annotations = context.auditAnnotations
+    const annotations = { ...context.auditAnnotations, ...(decision.level === 'Metadata' ? {} : context.auditAnnotationsOfBodies) }
     const { requestReceivedTimestamp = null, ...event } = this.#event
     emit({
       ...event,
       stage,
       requestReceivedTimestamp,
       stageTimestamp: microTime(stage === 'RequestReceived' ? receivedMicros : clock.nowMicros()),
-      ...(Object.keys(annotations).length === 0 ? {} : { annotations: { ...annotations } }),
+      ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
     })
   }
 

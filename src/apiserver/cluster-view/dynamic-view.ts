@@ -1,4 +1,5 @@
-import type { KubernetesObject } from '#api/resource.ts'
+import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { ServedVersion } from '#apiserver/registry/field-ownership.ts'
 
 /** Also `caughtUp`, for who is told gradually: absent once there is nothing to wait for. */
 export type Following = Disposable & { readonly caughtUp?: Promise<void> | undefined }
@@ -10,6 +11,8 @@ export type DynamicView = {
   getFresh(group: string, resource: string, namespace: string, name: string): Promise<KubernetesObject | undefined>
   replaceStatus(group: string, resource: string, object: KubernetesObject): Promise<KubernetesObject>
   create(group: string, resource: string, object: KubernetesObject): Promise<KubernetesObject>
+  /** All versions in which objects of a stored kind are served, of other groups as well. */
+  versionsOf(stored: ResourceDefinition): readonly ServedVersion[]
   /** The resources whose objects are of the kind; none when it is not served. */
   resourcesOfKind(group: string, version: string, kind: string): { readonly resource: string; readonly isNamespaced: boolean }[]
   onChange(

@@ -12,6 +12,7 @@ export class RequestContext {
   user: UserInfo
   #warnings: Set<string> | undefined
   #annotations: Record<string, string> | undefined
+  #bodyAnnotations: Record<string, string> | undefined
 
   constructor(exchange: HttpExchange, info: RequestInfo, query: URLSearchParams, user: UserInfo) {
     this.exchange = exchange
@@ -30,9 +31,19 @@ export class RequestContext {
     this.#warnings.add(text)
   }
 
-  annotateAudit = (key: string, value: string): void => {
+  /** With the level `Request`, for records of bodies only. */
+  annotateAudit = (key: string, value: string, level: 'Metadata' | 'Request' = 'Metadata'): void => {
+    if (level === 'Request') {
+      this.#bodyAnnotations ??= {}
+      this.#bodyAnnotations[key] = value
+      return
+    }
     this.#annotations ??= {}
     this.#annotations[key] = value
+  }
+
+  get auditAnnotationsOfBodies(): Readonly<Record<string, string>> {
+    return this.#bodyAnnotations ?? none
   }
 
   get auditAnnotations(): Readonly<Record<string, string>> {

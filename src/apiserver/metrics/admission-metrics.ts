@@ -1,11 +1,12 @@
 /** How long admission takes, plugin by plugin and all together. */
 import type { AdmissionChain, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
+import type { Rounds } from '#apiserver/admission/reinvocation.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Histogram, Metrics } from '#base/metrics.ts'
 
 const buckets = [0.005, 0.025, 0.1, 0.5, 1, 2.5]
 
-type Step = (request: AdmissionRequest) => void | Promise<void>
+type Step<Rest extends unknown[] = []> = (request: AdmissionRequest, ...rest: Rest) => void | Promise<void>
 type Samples = { readonly passed: { observe(value: number): void }; readonly refused: { observe(value: number): void } }
 
 export class AdmissionMetrics {
@@ -24,7 +25,10 @@ export class AdmissionMetrics {
     return plugins.map((plugin) => {
       const timed = { ...plugin }
       if (plugin.mutate)
-        timed.mutate = this.#timed((request) => plugin.mutate?.(request), this.#plugins, { name: plugin.name, type: 'admit' })
+        timed.mutate = this.#timed((request, rounds: Rounds) => plugin.mutate?.(request, rounds), this.#plugins, {
+          name: plugin.name,
+          type: 'admit',
+        })
       if (plugin.validate)
         timed.validate = this.#timed((request) => plugin.validate?.(request), this.#plugins, { name: plugin.name, type: 'validate' })
       return timed
@@ -38,7 +42,7 @@ export class AdmissionMetrics {
     return { mutate: async (request) => mutate(request), validate: async (request) => validate(request) }
   }
 
-  #timed(step: Step, histogram: Histogram, labels: Record<string, string>): Step {
+  #timed<Rest extends unknown[] = []>(step: Step<Rest>, histogram: Histogram, labels: Record<string, string>): Step<Rest> {
     const samples = new Map<string, Samples>()
     const samplesFor = (operation: string): Samples => {
       let found = samples.get(operation)
@@ -51,7 +55,7 @@ export class AdmissionMetrics {
       }
       return found
     }
-    return (request) => {
+    return (request, ...rest) => {
       const startedMs = this.#clock.monotonic()
       const { passed, refused } = samplesFor(request.operation)
       const tookSeconds = () => (this.#clock.monotonic() - startedMs) / 1000
@@ -60,7 +64,7 @@ export class AdmissionMetrics {
         throw error
       }
       try {
-        const pending = step(request)
+        const pending = step(request, ...rest)
         if (pending === undefined) {
           passed.observe(tookSeconds())
           return undefined

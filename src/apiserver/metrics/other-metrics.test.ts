@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AdmissionRequest } from '#apiserver/admission/admission.ts'
+import { Rounds } from '#apiserver/admission/reinvocation.ts'
 import { Metrics } from '#base/metrics.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
 import { MemoryStore } from '#store/memory/memory-store.ts'
@@ -78,7 +79,7 @@ test('admission is timed plugin by plugin and as a whole, refusals apart', async
     },
   ])
   const request = { operation: 'CREATE' } as AdmissionRequest
-  quick?.mutate?.(request)
+  quick?.mutate?.(request, new Rounds())
   assert.equal(quick?.validate, undefined, 'a plugin that does not judge still does not')
   const judged = assert.rejects(async () => slow?.validate?.(request), refusal)
   await clock.advance(500)

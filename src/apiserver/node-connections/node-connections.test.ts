@@ -122,7 +122,14 @@ const troubles: [unknown, string][] = [
   [new ConnectTimeout('x'), 'dial tcp 10.0.0.1:10250: i/o timeout'],
   [withCode('ENOTFOUND'), 'dial tcp: lookup 10.0.0.1: no such host'],
   [withCode('DEPTH_ZERO_SELF_SIGNED_CERT'), 'tls: failed to verify certificate: x509: certificate signed by unknown authority'],
-  [withCode('ERR_TLS_CERT_ALTNAME_INVALID'), 'tls: failed to verify certificate: x509: certificate is not valid for 10.0.0.1'],
+  [
+    Object.assign(withCode('ERR_TLS_CERT_ALTNAME_INVALID'), { cert: { subjectaltname: 'DNS:node, IP Address:10.0.0.7' } }),
+    'tls: failed to verify certificate: x509: certificate is valid for 10.0.0.7, not 10.0.0.1',
+  ],
+  [
+    Object.assign(withCode('ERR_TLS_CERT_ALTNAME_INVALID'), { cert: { subjectaltname: 'DNS:node' } }),
+    "tls: failed to verify certificate: x509: cannot validate certificate for 10.0.0.1 because it doesn't contain any IP SANs",
+  ],
   [new Error('odd'), 'odd'],
   ['odder', 'odder'],
 ]

@@ -14,12 +14,15 @@ export type AdmittedWrite = {
 }
 
 export function admissionRequest(write: AdmittedWrite, context: WriteContext): FinishedRequest {
-  const { resource, kind, subresource, namespace, options, isDryRun, user, warn, annotateAudit } = context
+  const { resource, subresource, namespace, options, isDryRun, user, warn, annotateAudit, seen } = context
   const callbacks: ((wasWritten: boolean) => void)[] = []
+  const shown = (object: KubernetesObject | undefined) => (seen === undefined || object === undefined ? object : seen.of(object))
   return {
     ...write,
+    object: shown(write.object),
+    oldObject: shown(write.oldObject),
     resource,
-    kind,
+    kind: seen?.kind ?? context.kind,
     subresource,
     namespace,
     options,
@@ -32,4 +35,9 @@ export function admissionRequest(write: AdmittedWrite, context: WriteContext): F
       for (const callback of callbacks.splice(0)) callback(wasWritten)
     },
   }
+}
+
+/** The request as plugins that judge see it: the rules of the kind have changed the object since it was made. */
+export function judgedRequest(request: FinishedRequest, object: KubernetesObject, { seen }: WriteContext): FinishedRequest {
+  return seen === undefined ? request : { ...request, object: seen.of(object) }
 }

@@ -161,6 +161,7 @@ export class Registries {
           ?.cache.list(namespace)
           .map(({ object }) => object) ?? [],
       getFresh: async (group, resource, namespace, name) => (await this.#find(group, resource)?.find(namespace, name))?.object,
+      versionsOf: (stored) => [...(this.#byPrefix.get(storagePrefix(stored))?.served ?? [])],
       resourcesOfKind: (group, version, kind) => {
         const definition = this.#options.scheme.byKind(group, version, kind)
         return definition ? [{ resource: definition.plural, isNamespaced: definition.scope === 'Namespaced' }] : []

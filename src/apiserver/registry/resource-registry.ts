@@ -9,7 +9,7 @@ import type { V1DeleteOptions } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject, ResourceDefinition, RuleContext, UpdateRules } from '#api/resource.ts'
 import type { AdmissionOperation, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import type { ValueTransformer } from '#apiserver/encryption/transformer.ts'
-import { admissionRequest, type FinishedRequest } from '#apiserver/registry/admission-request.ts'
+import { admissionRequest, type FinishedRequest, judgedRequest } from '#apiserver/registry/admission-request.ts'
 import { beforeCreate } from '#apiserver/registry/before-create.ts'
 import { beforeDelete, garbageCollectionFinalizers, markAsDeleting } from '#apiserver/registry/before-delete.ts'
 import { beforeUpdate } from '#apiserver/registry/before-update.ts'
@@ -179,7 +179,7 @@ export class ResourceRegistry {
       const judged = hooks?.afterRules?.(next, prev.object, context)
       if (judged !== undefined) await judged
       ownership.keepTimesOfUnchanged(next, prev.object)
-      if (!context.skipsAdmission) await admission.validate(request)
+      if (!context.skipsAdmission) await admission.validate(judgedRequest(request, next, context))
       if (isReleased(next, prev.object) && (hooks?.mayDeleteOnUpdate?.(next) ?? true)) {
         const deleted = await this.#remove(prev, next, context, pass)
         wasWritten = !context.isDryRun
@@ -320,6 +320,8 @@ export class ResourceRegistry {
   async #mutate(request: AdmissionRequest, object: KubernetesObject, context: WriteContext): Promise<void> {
     if (context.skipsAdmission) return
     await this.#options.admission.mutate(request)
+    if (request.object !== undefined) context.seen?.into(request.object, object)
+    this.#ensureNamespace(object, context)
     dropRepeatedOwners(object, context.warn, true)
   }
 

@@ -1,3 +1,4 @@
+import type { KubernetesObject } from '#api/resource.ts'
 import type { AdmissionOperation } from '#apiserver/admission/admission.ts'
 import type { UserInfo } from '#apiserver/authn/authenticator.ts'
 
@@ -20,9 +21,18 @@ export type WriteContext = {
   /** CreateOptions and the like, for admission. */
   readonly options: Readonly<Record<string, unknown>>
   warn(text: string): void
-  annotateAudit(key: string, value: string): void
+  annotateAudit(key: string, value: string, level?: 'Metadata' | 'Request'): void
+  /** Admission is shown something else that stands for the object: a Scale. */
+  readonly seen?: SeenByAdmission
   /** Writes of the server itself that must not be judged: bootstrap, quota usage. */
   readonly skipsAdmission?: boolean
+}
+
+export type SeenByAdmission = {
+  readonly kind: { readonly group: string; readonly version: string; readonly kind: string }
+  of(object: KubernetesObject): KubernetesObject
+  /** Does to the object what plugins have done to what they saw. */
+  into(seen: KubernetesObject, object: KubernetesObject): void
 }
 
 export type Finish = (wasWritten: boolean) => void | Promise<void>

@@ -20,6 +20,7 @@ import { type EndpointServices, formOf, tableOptions } from '#apiserver/http/res
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
 import { columnDefinitions, tableRow } from '#apiserver/http/table.ts'
 import { bodyOptions, writeContext } from '#apiserver/http/write-verbs.ts'
+import type { WriteContext } from '#apiserver/registry/write-context.ts'
 import { currentScale, scaleDefinition, shownScale } from '#apiserver/subresources/scale-kind.ts'
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 import type { HttpHeaders } from '#base/http-server.ts'
@@ -82,7 +83,15 @@ async function changeScale(
 ): Promise<void> {
   const { name, namespace } = context.info
   const { definition } = resource
-  const write = writeContext(context, resource, options, 'UpdateOptions')
+  const { group, version, kind } = scaleDefinition(resource)
+  const write: WriteContext = {
+    ...writeContext(context, resource, options, 'UpdateOptions'),
+    seen: {
+      kind: { group, version, kind },
+      of: (object) => shownScale(scaleOf(rules, object), resource) as KubernetesObject,
+      into: (seen, object) => rules.setReplicas(object, (seen as V1Scale).spec?.replicas ?? 0),
+    },
+  }
   const subject = { group: definition.group, resource: `${definition.plural}/scale` }
   const { object } = await resource.registry.update(name, write, {
     retriesConflicts: true,

@@ -24,9 +24,11 @@ export type WebhookCall = {
   /** Without the question mark. */
   readonly query?: string
   readonly signal?: AbortSignal
+  /** By `host:port`; undefined: nothing is shown. */
+  readonly credentialsFor?: ((hostPort: string) => Promise<WebhookCredentials | undefined>) | undefined
 }
 
-/** What the server shows of itself to a webhook at `host:port`. */
+/** What the server shows of itself to a webhook. */
 export type WebhookCredentials = { readonly connection: HttpClientOptions; readonly headers: Readonly<Record<string, string>> }
 
 export type WebhookCallsOptions = {
@@ -34,7 +36,6 @@ export type WebhookCallsOptions = {
   makeClient(options: HttpClientOptions): HttpClient
   /** `host:port` of a pod of the service. */
   hostOf(service: ServiceReference): Promise<string>
-  credentialsFor?(hostPort: string): WebhookCredentials | undefined
 }
 
 /** There is no usable answer. The message is the one upstream's client would give: `Post "https://…": context deadline exceeded`. */
@@ -89,9 +90,13 @@ export class WebhookCalls implements Disposable {
     this.#clients.clear()
   }
 
-  async #sent(config: WebhookClientConfig, { body, query, answerLimitBytes }: WebhookCall, signal: AbortSignal): Promise<string> {
+  async #sent(
+    config: WebhookClientConfig,
+    { body, query, answerLimitBytes, credentialsFor }: WebhookCall,
+    signal: AbortSignal,
+  ): Promise<string> {
     const { url, dialed, serverName, hostPort } = await this.#targetOf(config, query)
-    const shown = this.#options.credentialsFor?.(hostPort)
+    const shown = await credentialsFor?.(hostPort)
     const kept = this.#clientFor({
       ...(config.caBundle ? { ca: trusted(config.caBundle) } : {}),
       ...(serverName === undefined ? {} : { serverName }),

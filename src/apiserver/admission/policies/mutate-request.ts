@@ -10,6 +10,7 @@ import { askingFor, policyInput, whenAnswered } from '#apiserver/admission/polic
 import type { Enforcement, PolicyMetrics } from '#apiserver/admission/policies/policy-metrics.ts'
 import { paramResource, paramsOf } from '#apiserver/admission/policies/policy-params.ts'
 import { matchedResource } from '#apiserver/admission/policies/request-match.ts'
+import type { Rounds } from '#apiserver/admission/reinvocation.ts'
 
 const compiled = new WeakMap<V1MutatingAdmissionPolicy, CompiledMutations>()
 
@@ -35,18 +36,22 @@ export async function mutateRequest(
     authorizer,
     clock,
     checks,
-  }: Pick<AdmissionContext, 'cluster' | 'authorizer' | 'clock'> & { checks: PolicyMetrics | undefined },
+    rounds,
+  }: Pick<AdmissionContext, 'cluster' | 'authorizer' | 'clock'> & { checks: PolicyMetrics | undefined; rounds: Rounds },
 ): Promise<void> {
   const ask = askingFor(request, authorizer)
   const failures: Failure[] = []
   const invocations = policies.flatMap((bound) => invocationsOf(bound, request, cluster, failures))
-  /** Those that want to see what came after them. */
-  const curious: Invocation[] = []
+  const known = rounds.invocationsOf('MutatingAdmissionPolicy')
+  known.begin(rounds, request.object)
   for (const invocation of invocations) {
+    const { policy, binding, params } = invocation
+    const uid = JSON.stringify([policy.metadata?.name, binding, params?.metadata?.namespace, params?.metadata?.name])
+    if (!known.isDue(uid, rounds)) continue
     const isChanged = await invoke(invocation)
-    if (isChanged) while (curious.length > 0) await invoke(curious.shift() as Invocation)
-    if (invocation.policy.spec.reinvocationPolicy === 'IfNeeded') curious.push(invocation)
+    known.invoked(uid, rounds, { isChanged, wantsRepeat: policy.spec.reinvocationPolicy === 'IfNeeded' })
   }
+  known.end(rounds, request.object)
   if (failures.length > 0) throw refusal(failures, request)
 
   /** Whether the object is another one now. */

@@ -17,9 +17,9 @@ export function mutatingAdmissionPolicy({ cluster, authorizer, clock, metrics }:
   return {
     name: 'MutatingAdmissionPolicy',
     operations: ['CREATE', 'UPDATE', 'CONNECT'],
-    mutate(request) {
+    mutate(request, rounds) {
       if (policies().length === 0 || request.object === undefined || isExempt(request.definition)) return undefined
-      return engine().mutateRequest(policies(), request, { cluster, authorizer, clock, checks })
+      return engine().mutateRequest(policies(), request, { cluster, authorizer, clock, checks, rounds })
     },
   }
 }

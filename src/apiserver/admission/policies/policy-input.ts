@@ -22,7 +22,8 @@ export type PolicyInputOptions = {
 export function policyInput({ request, resource, params, cluster, ask }: PolicyInputOptions): AdmissionInput {
   const { definition, namespace, user } = request
   const isNamespace = definition.group === '' && definition.plural === 'namespaces'
-  const written = { group: definition.group, version: resource.version, kind: request.kind.kind }
+  const isAsked = resource.group === request.resource.group && resource.version === request.resource.version
+  const written = isAsked ? request.kind : { group: resource.group, version: resource.version, kind: request.kind.kind }
   return admissionInput({
     object: request.object,
     oldObject: request.oldObject,

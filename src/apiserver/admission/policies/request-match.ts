@@ -29,7 +29,7 @@ function namespaceMatches(selector: V1LabelSelector | undefined, request: Admiss
   return compiled.matches(labelled?.metadata?.labels)
 }
 
-function objectMatches(selector: V1LabelSelector | undefined, { object, oldObject }: AdmissionRequest): boolean {
+export function objectMatches(selector: V1LabelSelector | undefined, { object, oldObject }: AdmissionRequest): boolean {
   if (selector === undefined) return true
   const compiled = labelSelectorFrom(selector)
   if (compiled.isEmpty) return true
@@ -53,7 +53,11 @@ function ruleMatch(
 const includes = (items: readonly string[] | undefined, wanted: string): boolean =>
   items?.some((item) => item === '*' || item === wanted) ?? false
 
-function isAbout(rule: V1NamedRuleWithOperations, { group, version, resource }: Resource, request: AdmissionRequest): boolean {
+export function isAbout(
+  rule: Omit<V1NamedRuleWithOperations, 'resourceNames'> & { resourceNames?: string[] },
+  { group, version, resource }: Resource,
+  request: AdmissionRequest,
+): boolean {
   if (!includes(rule.operations, request.operation) || !includes(rule.apiGroups, group) || !includes(rule.apiVersions, version))
     return false
   if (rule.resourceNames?.length && !rule.resourceNames.includes(request.name)) return false

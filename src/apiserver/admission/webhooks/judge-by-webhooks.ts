@@ -1,0 +1,45 @@
+/** Asks the webhooks that judge a request, all at once. Loaded once there is one. */
+import type { AdmissionRequest } from '#apiserver/admission/admission.ts'
+import { askedWebhook } from '#apiserver/admission/webhooks/asked-webhook.ts'
+import { callWebhook } from '#apiserver/admission/webhooks/call-webhook.ts'
+import type { ConfiguredWebhook, Webhook } from '#apiserver/admission/webhooks/configured-webhooks.ts'
+import { failsOpen, measuredCall, refusalOf, type WebhookServices } from '#apiserver/admission/webhooks/measured-call.ts'
+import type { ShownVersion } from '#apiserver/admission/webhooks/shown-version.ts'
+
+/** Throws the first refusal, in the order of the webhooks, after all have answered: others may warn or leave notes. */
+export async function judgeByWebhooks(
+  webhooks: readonly ConfiguredWebhook[],
+  request: AdmissionRequest,
+  services: WebhookServices,
+): Promise<void> {
+  const asked: { webhook: Webhook; shown: ShownVersion }[] = []
+  for (const configured of webhooks) {
+    const shown = await askedWebhook(configured, request, services.cluster, services.conditionsHold)
+    if (shown !== undefined) asked.push({ webhook: configured.webhook, shown })
+  }
+  const outcomes = await Promise.allSettled(asked.map(({ webhook, shown }, index) => ask(webhook, request, shown, index, services)))
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+}
+
+async function ask(
+  webhook: Webhook,
+  request: AdmissionRequest,
+  shown: ShownVersion,
+  index: number,
+  services: WebhookServices,
+): Promise<void> {
+  const { name, timeoutSeconds = 10 } = webhook
+  try {
+    await measuredCall(webhook, request, services, async () => {
+      await callWebhook(webhook, request, shown, { ...services, isMutating: false, timeoutMs: timeoutSeconds * 1000 })
+    })
+  } catch (error) {
+    if (!failsOpen(webhook, error)) throw refusalOf(error)
+    services.logger.warn('a webhook failed and is ignored, as its failure policy wants it', {
+      webhook: name,
+      error: (error as Error).message,
+    })
+    services.metrics?.failedOpen(name)
+    request.annotateAudit(`failed-open.validating.webhook.admission.k8s.io/round_0_index_${index}`, name)
+  }
+}
