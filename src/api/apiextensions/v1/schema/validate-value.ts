@@ -14,8 +14,9 @@ type Schema = V1JSONSchemaProps
 type Verdict = { faults: Fault[]; matches: number }
 
 /** Reports what is wrong with the value; `check` stands at it. */
-export function validateValue(value: unknown, schema: Schema, check: Check): void {
-  for (const { field, report } of judge(value, schema, '').faults) report(field === '' ? check : check.at(field.replace(/^\./, '')))
+export function validateValue(check: Check<unknown>, schema: Schema): void {
+  const value = check.value
+  for (const { field, report } of judge(value, schema, '').faults) report(field === '' ? check : check.dynamic(field.replace(/^\./, '')))
 }
 
 function judge(value: unknown, schema: Schema, path: string): Verdict {
@@ -59,7 +60,7 @@ function typeFaults(value: unknown, schema: Schema, path: string): Fault[] {
   const type = typeOf(value)
   const wrongType = (expected: string): Fault[] => {
     const message = `${path} in body must be of type ${expected}: ${quoted(type)}`
-    return [{ field: path, message, report: (check) => check.typeInvalid(type, message) }]
+    return [{ field: path, message, report: (check) => check.typeInvalid(message, type) }]
   }
   if (types.length === 0) return []
   if (value === null) return schema.nullable ? [] : wrongType(types.join(','))
@@ -91,7 +92,7 @@ function formatFaults(text: string, { format, type }: Schema, path: string): Fau
   const accepts = stringFormat(format)
   if (accepts === undefined || accepts(text)) return []
   const message = `${path} in body must be of type ${format}: ${quoted(text)}`
-  return [{ field: path, message, report: (check) => check.typeInvalid(text, message) }]
+  return [{ field: path, message, report: (check) => check.typeInvalid(message, text) }]
 }
 
 function listFaults(list: readonly unknown[], schema: Schema, path: string): Fault[] {
@@ -116,7 +117,7 @@ function enumFaults(value: unknown, schema: Schema, path: string): Fault[] {
   if (allowed.length === 0 || allowed.some((each) => isDeepStrictEqual(each, value))) return []
   const shown = allowed.map((each) => (typeof each === 'string' ? each : JSON.stringify(each)))
   const message = `${path} in body should be one of [${shown.join(' ')}]`
-  return [{ field: path, message, report: (check) => check.notSupported(value, shown) }]
+  return [{ field: path, message, report: (check) => check.notSupported(shown, value) }]
 }
 
 function objectFaults(object: Fields, schema: Schema, path: string): Fault[] {
