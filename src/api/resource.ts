@@ -47,7 +47,7 @@ export type UpdateRules<T> = {
   /** Puts back what this write may not touch, drops what is switched off. Runs before validation. */
   prepareForUpdate?(next: T, prev: T, context: RuleContext): void
   /** Reports what is wrong with going from `prev` to `next`. Metadata was judged before. */
-  validateUpdate?(next: T, prev: T, check: Check<T>, context: RuleContext): void
+  validateUpdate?(next: T, prev: T, check: Check, context: RuleContext): void
   /** Sentences for the Warning header. */
   warningsOnUpdate?(next: T, prev: T): string[]
   /**
@@ -141,7 +141,7 @@ export type ResourceRules<T extends KubernetesObject = KubernetesObject> = Updat
   /** Clears what a creator may not set (status, most of all), sets the first generation. */
   prepareForCreate?(object: T, context: RuleContext): void
   /** Reports what is wrong with the object as it stands, on create. Metadata was judged before. */
-  validate?(object: T, check: Check<T>, context: RuleContext): void
+  validate?(object: T, check: Check, context: RuleContext): void
   warningsOnCreate?(object: T): string[]
   /** The last touches to a new object, after it was judged and before it is stored. */
   settle?(object: T): void
@@ -181,7 +181,7 @@ export type ResourceRules<T extends KubernetesObject = KubernetesObject> = Updat
 
 export type ResourceDefinition<T extends KubernetesObject = KubernetesObject> = Kind<T> & ResourceRules<T>
 
-/** Attaches the rules of the server to a kind. `T & {}` takes the type from the kind alone; NoInfer would hide it from Check's types. */
-export function defineResource<T extends KubernetesObject>(kind: Kind<T>, rules: ResourceRules<T & {}>): ResourceDefinition<T> {
+/** Attaches the rules of the server to a kind. */
+export function defineResource<T extends KubernetesObject>(kind: Kind<T>, rules: ResourceRules<NoInfer<T>>): ResourceDefinition<T> {
   return { ...rules, ...kind }
 }

@@ -80,13 +80,12 @@ export type RunApiServerOptions = {
 
 /** Whether requests are put on record, and how many may run at once. */
 export type RequestSettings = AuditSettings & {
+  /** In milliseconds: how long a request may take that is not long-running. */
+  requestTimeout: number
   enablePriorityAndFairness: boolean
   maxRequestsInflight: number
   maxMutatingRequestsInflight: number
 }
-
-/** As long as a quarter of what a request may take altogether. */
-const queueWaitMs = 15_000
 
 export type RunningApiServer = {
   readonly server: ApiServer
@@ -131,8 +130,10 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
     metrics,
     auditor,
     flowControl: requests?.enablePriorityAndFairness
-      ? { serverSeats: requests.maxRequestsInflight + requests.maxMutatingRequestsInflight, waitLimitMs: queueWaitMs }
+      ? // Nobody waits for longer than a quarter of what a request may take altogether.
+        { serverSeats: requests.maxRequestsInflight + requests.maxMutatingRequestsInflight, waitLimitMs: requests.requestTimeout / 4 }
       : undefined,
+    ...(requests === undefined ? {} : { requestTimeoutMs: requests.requestTimeout }),
     scheme,
     isEnabled,
     authenticator: (cluster) => standardAuthenticator({ keys, clock, logger, cluster, serviceAccounts, more: access.authenticators }),
@@ -212,7 +213,7 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
     server,
     listener,
     async drain(deadline) {
-      server.endOutsideWatches()
+      server.drain()
       await Promise.all([listener?.drain(deadline), second?.drain(deadline)])
     },
     stop: () => running.disposeAsync(),

@@ -13,7 +13,9 @@ import type { ValueTransformer } from '#apiserver/encryption/transformer.ts'
 import { FlowControl } from '#apiserver/flow-control/flow-control.ts'
 import { FlowMetrics } from '#apiserver/flow-control/flow-metrics.ts'
 import { followFlowObjects } from '#apiserver/flow-control/flow-objects.ts'
+import { BootSequence } from '#apiserver/health/boot-sequence.ts'
 import { HealthChecks } from '#apiserver/health/health-checks.ts'
+import { HealthcheckMetrics } from '#apiserver/health/healthcheck-metrics.ts'
 import { ApiHandler, type Endpoint } from '#apiserver/http/handler.ts'
 import { inProcess } from '#apiserver/http/in-process-exchange.ts'
 import { otherRoute } from '#apiserver/http/other-endpoints.ts'
@@ -33,6 +35,7 @@ import type { RegistryHooks } from '#apiserver/registry/registry-hooks.ts'
 import { storagePrefix } from '#apiserver/registry/storage-key.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
+import { thisProcess } from '#base/machine.ts'
 import { Metrics } from '#base/metrics.ts'
 import { ownBytes } from '#base/own-bytes.ts'
 import type { Random } from '#base/random.ts'
@@ -66,6 +69,7 @@ export type ApiServerOptions = {
   ttlSeconds?: Readonly<Record<string, number>>
   /** Undefined: nothing is put on record. */
   auditor?: Auditor | undefined
+  requestTimeoutMs?: number
   /** Undefined: every request runs at once. */
   flowControl?: { serverSeats: number; waitLimitMs: number } | undefined
 }
@@ -87,17 +91,21 @@ export class ApiServer {
   readonly registries: Registries
   readonly cluster: ClusterView
   readonly handler: ApiHandler
-  readonly health = new HealthChecks()
+  readonly boot = new BootSequence()
+  readonly health: HealthChecks
   readonly #options: ApiServerOptions
   #hooks: ReadonlyMap<string, RegistryHooks> = new Map()
   #admission: AdmissionChain = new AdmissionChain([])
   readonly #outsideWatches = new Set<WatchStream>()
   readonly #flowControl: FlowControl | undefined
   #followingFlows: Disposable | undefined
+  #isDraining = false
 
   constructor(options: ApiServerOptions) {
     this.#options = options
     this.scheme = options.scheme
+    const healthchecks = new HealthcheckMetrics(thisProcess.startedMs)
+    this.health = new HealthChecks({ metrics: healthchecks, logger: options.logger })
     const { clock, random, isEnabled, scheme, metrics = new Metrics() } = options
     const store = measuredStore(options.store, metrics, clock, () => this.#storagePrefixes())
     const admissionMetrics = new AdmissionMetrics(metrics, clock)
@@ -152,6 +160,8 @@ export class ApiServer {
     const others = otherRoute({
       health: this.health,
       metrics,
+      healthchecks,
+      groupPaths: () => groupPaths(scheme),
       version: options.version,
       paths: new Map([...openApi.paths, ...(options.paths?.(parts) ?? [])]),
       prefixes: [openApi.prefix],
@@ -164,6 +174,7 @@ export class ApiServer {
       authorizer,
       logger: options.logger,
       clock,
+      ...(options.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: options.requestTimeoutMs }),
       records: {
         clock,
         random,
@@ -195,8 +206,20 @@ export class ApiServer {
       if (definition === undefined || subresource === '') return definition !== undefined
       return subresourcesOf(definition).some(({ name }) => name === subresource)
     }
-    this.health.add({ name: 'ping', run: () => undefined })
-    this.health.add({ name: 'etcd', run: () => store.trouble?.message })
+    this.#addHealthChecks(() => store.trouble?.message)
+  }
+
+  /** Upstream's names, in upstream's order. */
+  #addHealthChecks(storeTrouble: () => string | undefined): void {
+    const { health, boot } = this
+    health.add({ name: 'ping', run: () => undefined })
+    // Nothing is logged in the background here: a log that blocks blocks the answer too.
+    health.add({ name: 'log', run: () => undefined })
+    health.add({ name: 'etcd', run: storeTrouble })
+    health.add({ name: 'etcd-readiness', run: storeTrouble }, ['readyz'])
+    health.add({ name: 'informer-sync', run: () => (boot.has('caches') ? undefined : 'caches not filled yet') }, ['readyz'])
+    for (const check of boot.checks({ hasFlowControl: this.#flowControl !== undefined })) health.add(check)
+    health.add({ name: 'shutdown', run: () => (this.#isDraining ? 'process is shutting down' : undefined) }, ['readyz'])
   }
 
   /** Fills the caches from the store; the server can answer from then on. */
@@ -207,10 +230,12 @@ export class ApiServer {
     if (this.#flowControl) {
       this.#followingFlows = followFlowObjects({ cluster: this.cluster, flowControl: this.#flowControl, clock, logger, send })
     }
+    this.boot.done('caches')
   }
 
-  /** Watches would outlast every patience; their clients go on elsewhere, or later. */
-  endOutsideWatches(): void {
+  /** Ends watches, which would outlast every patience: their clients go on elsewhere, or later. Says that it is not ready any more. */
+  drain(): void {
+    this.#isDraining = true
     for (const watch of [...this.#outsideWatches]) watch.stop()
   }
 
@@ -260,4 +285,11 @@ export class ApiServer {
       },
     }
   }
+}
+
+/** For the index. */
+function groupPaths({ groups }: Scheme): string[] {
+  return groups
+    .filter(({ group }) => group !== '')
+    .flatMap(({ group, versions }) => [`/apis/${group}`, ...versions.map(({ version }) => `/apis/${group}/${version}`)])
 }

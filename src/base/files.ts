@@ -86,9 +86,7 @@ export const nodeFiles: Files = {
     await syncDirectory(dirname(path))
   },
   append: (path, content, { mode = 0o600 } = {}) => fs.appendFile(path, content, { mode }),
-  async makeDirectory(path, { mode = 0o700 } = {}) {
-    await fs.mkdir(path, { recursive: true, mode })
-  },
+  makeDirectory: (path, { mode = 0o700 } = {}) => makeDirectories(path, mode),
   list: async (path) => ((await unlessMissing(fs.readdir(path))) ?? []).sort(),
   stat: async (path) => fileStat(await unlessMissing(fs.lstat(path))),
   statTarget: async (path) => fileStat(await unlessMissing(fs.stat(path))),
@@ -203,4 +201,17 @@ async function unlessMissing<T>(promise: Promise<T>): Promise<T | undefined> {
 /** Whether a system call failed with this code: `ENOENT`, `EADDRINUSE`, … */
 export function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code
+}
+
+/** Not by Node's own `recursive`: it tries for ever where a directory that is there takes none inside it, as /proc does. */
+async function makeDirectories(path: string, mode: number): Promise<void> {
+  try {
+    await fs.mkdir(path, { mode })
+  } catch (error) {
+    if (hasCode(error, 'EEXIST') && (await fs.stat(path)).isDirectory()) return
+    const parent = dirname(path)
+    if (!hasCode(error, 'ENOENT') || parent === path || (await unlessMissing(fs.stat(parent))) !== undefined) throw error
+    await makeDirectories(parent, mode)
+    await makeDirectories(path, mode)
+  }
 }

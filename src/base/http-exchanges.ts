@@ -90,6 +90,13 @@ export class Http2Exchange implements HttpExchange {
     // A client may send a body nobody wants; without this the stream never closes.
     if (!stream.readableEnded) stream.resume()
   }
+  abandonBody(): void {
+    const stream = this.#stream
+    if (!stream.readableEnded) stream.once('finish', () => stream.close(http2.constants.NGHTTP2_NO_ERROR))
+  }
+  closeConnection(): void {
+    this.#stream.session?.close()
+  }
   stream(status: number, headers: HttpHeaders): HttpResponseStream {
     if (!this.isClosed) this.#stream.respond({ ':status': status, ...headers })
     return new SinkStream(this.#stream)
@@ -143,6 +150,12 @@ export class Http1Exchange implements HttpExchange {
     this.#response.writeHead(status, headers)
     this.#response.end(this.method === 'HEAD' ? undefined : body)
     if (!this.#request.readableEnded) this.#request.resume()
+  }
+  abandonBody(): void {
+    if (this.#request.readableEnded) return
+    const { socket } = this.#request
+    if (this.#response.writableFinished) socket.destroySoon()
+    else this.#response.once('finish', () => socket.destroySoon())
   }
   stream(status: number, headers: HttpHeaders): HttpResponseStream {
     if (!this.isClosed) {

@@ -39,6 +39,10 @@ export type HttpExchange = {
   readonly isClosed: boolean
   /** Sends a whole answer. */
   respond(status: number, headers: HttpHeaders, body?: Uint8Array | string): void
+  /** After `respond`: what has not come of the body yet is not waited for. Absent where bodies come whole. */
+  abandonBody?(): void
+  /** Lets this connection have no further requests, once those that are under way are answered. Absent where connections are not shared. */
+  closeConnection?(): void
   /** Starts an answer of unknown length. */
   stream(status: number, headers: HttpHeaders): HttpResponseStream
   /**
@@ -100,6 +104,14 @@ export type HttpListener = {
   close(): Promise<void>
 }
 
+/**
+ * Of all headers of a request together, its first line included: as Go's servers, and hence upstream's.
+ * The HTTP/2 library has limits of its own below it: 64 KiB a header, and eight continuation frames (some 140 KiB) for all.
+ */
+const headersMaxBytes = 1 << 20
+/** Upstream has no limit on their number. */
+const headersMaxCount = 10_000
+
 export async function listenHttp(options: HttpListenerOptions): Promise<HttpListener> {
   const sockets = new Set<Socket>()
   const sessions = new Set<http2.ServerHttp2Session>()
@@ -110,7 +122,9 @@ export async function listenHttp(options: HttpListenerOptions): Promise<HttpList
     options.onExchange(new Http1Exchange(request, response, connectionOf(request.socket)))
   }
   const server =
-    options.tls === undefined ? plainHttp.createServer({ shouldUpgradeCallback: mayUpgrade }, onRequest) : secureServer(options, onRequest)
+    options.tls === undefined
+      ? plainHttp.createServer({ shouldUpgradeCallback: mayUpgrade, maxHeaderSize: headersMaxBytes }, onRequest)
+      : secureServer(options, onRequest)
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     options.onExchange(new UpgradeExchange(request, socket, head, connectionOf(request.socket)))
   })
@@ -172,13 +186,18 @@ function secureServer(
     ...secureContextOf(options.tls as TlsMaterial),
     allowHTTP1: true,
     // Known to Node, not yet to its types.
-    ...({ shouldUpgradeCallback: mayUpgrade } as object),
+    ...({ shouldUpgradeCallback: mayUpgrade, maxHeaderSize: headersMaxBytes } as object),
     requestCert: true,
     // Who a client without a verified certificate is gets decided above.
     rejectUnauthorized: false,
     minVersion: 'TLSv1.2',
     maxSessionMemory: 64,
-    settings: { maxConcurrentStreams: options.maxStreamsPerConnection ?? 1000, initialWindowSize: 1 << 20 },
+    maxHeaderListPairs: headersMaxCount,
+    settings: {
+      maxConcurrentStreams: options.maxStreamsPerConnection ?? 1000,
+      initialWindowSize: 1 << 20,
+      maxHeaderListSize: headersMaxBytes,
+    },
   })
   server.on('request', onRequest as never)
   // Listening to 'request' also makes compatibility objects for every HTTP/2 stream; only HTTP/1.1 requests shall take that road.

@@ -1,7 +1,8 @@
+import { HealthcheckMetrics } from '#apiserver/health/healthcheck-metrics.ts'
 import { issueIdentity, newAuthority } from '#apiserver/pki/authority.ts'
 import type { Clock } from '#base/clock.ts'
 import { type HttpListener, listenHttp } from '#base/http-server.ts'
-import { thisMachine } from '#base/machine.ts'
+import { thisMachine, thisProcess } from '#base/machine.ts'
 import type { Metrics } from '#base/metrics.ts'
 import type { Random } from '#base/random.ts'
 
@@ -21,6 +22,7 @@ export type HealthOptions = {
 
 /** Health and metrics of a process that serves nothing else, over TLS. */
 export function serveHealth({ host, port, metrics, checks = {}, ...options }: HealthOptions): Promise<HttpListener> {
+  const healthchecks = new HealthcheckMetrics(thisProcess.startedMs)
   return listenHttp({
     host,
     port,
@@ -28,13 +30,14 @@ export function serveHealth({ host, port, metrics, checks = {}, ...options }: He
     onExchange(exchange) {
       const [path = '', query = ''] = exchange.target.split('?')
       const [, probe = '', one = ''] = path.split('/')
-      if (path === '/metrics') exchange.respond(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }, metrics.text())
+      if (path === '/metrics') exchange.respond(200, { 'content-type': metricsType }, metrics.text())
+      else if (path === '/metrics/slis') exchange.respond(200, { 'content-type': metricsType }, healthchecks.text())
       else if (!probes.has(probe) || (one !== '' && one !== 'ping' && checks[one] === undefined)) {
         exchange.respond(404, plain, '404 page not found\n')
       } else {
         const asked =
           one === '' ? checks : one === 'ping' ? {} : Object.fromEntries(Object.entries(checks).filter(([name]) => name === one))
-        const { isWell, text } = judgement(probe, asked)
+        const { isWell, text } = judgement(probe, asked, healthchecks)
         const isVerbose = new URLSearchParams(query).has('verbose') && one === ''
         exchange.respond(isWell ? 200 : 500, plain, isWell && !isVerbose ? 'ok' : text)
       }
@@ -42,15 +45,22 @@ export function serveHealth({ host, port, metrics, checks = {}, ...options }: He
   })
 }
 
+const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
 const plain = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' }
 const probes: ReadonlySet<string> = new Set(['healthz', 'livez', 'readyz'])
 
-function judgement(probe: string, checks: NonNullable<HealthOptions['checks']>): { isWell: boolean; text: string } {
+function judgement(
+  probe: string,
+  checks: NonNullable<HealthOptions['checks']>,
+  healthchecks: HealthcheckMetrics,
+): { isWell: boolean; text: string } {
   let isWell = true
+  healthchecks.observe('ping', probe, true)
   let text = '[+]ping ok\n'
   for (const [name, check] of Object.entries(checks)) {
     const isFine = check() === undefined
     isWell &&= isFine
+    healthchecks.observe(name, probe, isFine)
     // Why is for the log: whoever asks here may be anybody.
     text += isFine ? `[+]${name} ok\n` : `[-]${name} failed: reason withheld\n`
   }

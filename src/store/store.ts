@@ -166,6 +166,13 @@ export class InvalidKeyError extends StoreError {
 }
 export class ValueTooLargeError extends StoreError {
   override name = 'ValueTooLargeError'
+  /** Undefined where only the backend knows. */
+  readonly limitBytes: number | undefined
+
+  constructor(message: string, limitBytes?: number) {
+    super(message)
+    this.limitBytes = limitBytes
+  }
 }
 export class DuplicateKeyError extends StoreError {
   override name = 'DuplicateKeyError'

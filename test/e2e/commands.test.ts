@@ -34,6 +34,12 @@ for (const [args, complaint] of [
   [['nope'], /^typernetes: unknown command 'nope'/],
   [['up', '--nope'], /^typernetes: unknown option '--nope'/],
   [['up', '--api-port', 'many'], /^typernetes: option '--api-port <N>' argument 'many' is invalid\. It is not a whole number/],
+  [
+    ['up', '--data-dir', '/proc/typernetes'],
+    /^typernetes: --data-dir: cannot write to \/proc\/typernetes \(.*\); choose another directory\n$/,
+  ],
+  [['up', '-d', '--data-dir', '/proc/typernetes'], /^typernetes: --data-dir: cannot write to \/proc\/typernetes/],
+  [['up', '--data-dir', join(repository, 'package.json', 'x')], /^typernetes: --data-dir: cannot write to .*package.json.*\n$/],
   [['up', '--store', 'paper', '--data-dir', join(repository, '.cache', 'nowhere')], /^typernetes: .*paper/],
 ] as const) {
   test(`${args.slice(0, 3).join(' ')} ends in one line that says what is wrong`, () => {

@@ -146,6 +146,19 @@ for (const { path: kubectl, version } of kubectls) {
     assert.match(missing.stderr, /no-such-program/)
   })
 
+  test(`${title}: exec takes a command line of 100 KB`, options, async () => {
+    const { exitCode, stdout, stderr } = await node.run(kubectl, [
+      'exec',
+      'talker',
+      '--',
+      'sh',
+      '-c',
+      'echo $#',
+      ...Array(1000).fill('x'.repeat(100)),
+    ])
+    assert.deepEqual([exitCode, stdout, stderr], [0, '999\n', ''])
+  })
+
   test(`${title}: exec takes input to its end`, options, async () => {
     const bytes = randomBytes(3_000_000)
     const { exitCode, stdout } = await node.run(kubectl, ['exec', '-i', 'talker', '--', 'sha256sum'], bytes)

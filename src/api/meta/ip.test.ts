@@ -53,22 +53,22 @@ test('an address is judged for strict, legacy and old fields', () => {
   for (const [value, strict, legacy, lenient] of cases) {
     const list = (error: string | undefined) => (error === undefined ? [] : [error])
     assert.deepEqual(
-      bodies((check) => ip.validIp(check.with(value))),
+      bodies((check) => ip.validIp(value, check)),
       list(strict),
       `strict ${value}`,
     )
     assert.deepEqual(
-      bodies((check) => ip.ipForLegacyField(check.with(value))),
+      bodies((check) => ip.ipForLegacyField(value, check)),
       list(legacy),
       `legacy ${value}`,
     )
     assert.deepEqual(
-      bodies((check) => ip.ipForLegacyField(check.with(value), { strict: false })),
+      bodies((check) => ip.ipForLegacyField(value, check, { strict: false })),
       list(lenient),
       `lenient ${value}`,
     )
     assert.deepEqual(
-      bodies((check) => ip.ipForLegacyField(check.with(value), { known: [value] })),
+      bodies((check) => ip.ipForLegacyField(value, check, { known: [value] })),
       [],
       `known ${value}`,
     )
@@ -102,22 +102,22 @@ test('a range is judged for strict and legacy fields, and as an interface addres
   const list = (error: string | undefined) => (error === undefined ? [] : [error])
   for (const [value, strict, legacy, face] of cases) {
     assert.deepEqual(
-      bodies((check) => ip.validCidr(check.with(value))),
+      bodies((check) => ip.validCidr(value, check)),
       list(strict),
       `strict ${value}`,
     )
     assert.deepEqual(
-      bodies((check) => ip.cidrForLegacyField(check.with(value))),
+      bodies((check) => ip.cidrForLegacyField(value, check)),
       list(legacy),
       `legacy ${value}`,
     )
     assert.deepEqual(
-      bodies((check) => ip.cidrForLegacyField(check.with(value), { strict: false })),
+      bodies((check) => ip.cidrForLegacyField(value, check, { strict: false })),
       legacy === malformed ? [malformed] : [],
       `lenient ${value}`,
     )
     assert.deepEqual(
-      bodies((check) => ip.validInterfaceAddress(check.with(value))),
+      bodies((check) => ip.validInterfaceAddress(value, check)),
       list(face),
       `interface ${value}`,
     )

@@ -10,9 +10,8 @@ export type NameRule = (name: string, isPrefix: boolean) => string[]
 export type Format = (value: string) => string[]
 
 /** Reports everything a format holds against the value. */
-export function mustBe(format: Format, check: Check<string>): void {
-  const value = check.value
-  for (const message of format(value)) check.invalid(message)
+export function mustBe(format: Format, value: string, check: Check): void {
+  for (const message of format(value)) check.invalid(value, message)
 }
 
 /** The formats of upstream's first validation count characters, the later ones bytes; both mean bytes. */

@@ -163,7 +163,17 @@ test('a policy file lists its rules', () => {
 })
 
 test('a broken policy file names its line', () => {
-  for (const line of ['{', '[]', '{"kind":"Role","apiVersion":"v1"}', '{"user":1}']) {
+  const readonlyText = '{"apiVersion":"abac.authorization.kubernetes.io/v1beta1","kind":"Policy","spec":{"user":"a","readonly":"true"}}'
+  const specText = '{"apiVersion":"abac.authorization.kubernetes.io/v1beta1","kind":"Policy","spec":"a"}'
+  for (const line of [
+    '{',
+    '[]',
+    '{"kind":"Role","apiVersion":"v1"}',
+    '{"user":1}',
+    '{"user":"a","readonly":"true"}',
+    readonlyText,
+    specText,
+  ]) {
     assert.throws(() => abacAuthorizer(`# x\n${line}\n`, 'f'), /error reading policy file f, line 2/, line)
   }
 })

@@ -37,6 +37,7 @@ const retryServiceMs = 10_000
 export async function bootstrap(server: ApiServer, options: BootstrapOptions): Promise<AsyncDisposable> {
   const createAll = (entries: readonly BootstrapEntry[]) => inParallel(options, entries, (entry) => createIfMissing(server, entry))
   await createAll(namespaceEntries())
+  server.boot.done('namespaces')
   await Promise.all([
     inParallel(options, defaultRbacObjects(), ({ kind, object }) => reconcileRbac(server, kind, object as unknown as ClusterRole)),
     createAll([
@@ -46,11 +47,14 @@ export async function bootstrap(server: ApiServer, options: BootstrapOptions): P
       ...localApiServices(server.scheme.definitions(), options.clock.now()),
     ]),
   ])
+  server.boot.done('objects')
   const background = new AsyncDisposableStack()
   background.use(await makeService(server, options))
   // A machine without any address but loopback has nothing to tell.
   if (options.advertiseAddress !== '') await publishAddress(server, options, background)
+  server.boot.done('service')
   if (options.hostName !== undefined) background.use(await keepIdentityLease(server, { ...options, hostName: options.hostName }))
+  server.boot.done('identity')
   if (options.aggregatesClusterRoles) background.use(await aggregateClusterRoles(server, options.logger))
   return background
 }

@@ -1,7 +1,7 @@
 /** The way of a request: who, may they, what, and the answer. */
 import { DecodeError } from '#api/codec/decode-error.ts'
 import { badRequest, internalError, requestEntityTooLarge, StatusError, unauthorized } from '#api/meta/status-error.ts'
-import { type Authenticator, type AuthResult, Unauthenticated, type UserInfo } from '#apiserver/authn/authenticator.ts'
+import { type Authenticator, type AuthResult, groups, Unauthenticated, type UserInfo } from '#apiserver/authn/authenticator.ts'
 import { impersonate, isImpersonated } from '#apiserver/authn/impersonation.ts'
 import type { Attributes, Authorizer, Verdict } from '#apiserver/authz/authorizer.ts'
 import { Forbidden, forbidden } from '#apiserver/authz/forbidden.ts'
@@ -12,6 +12,7 @@ import { InProcessExchange } from '#apiserver/http/in-process-exchange.ts'
 import { type Form, negotiate } from '#apiserver/http/negotiation.ts'
 import { OwnTurns } from '#apiserver/http/own-turns.ts'
 import { denied, serverCouldNotFind } from '#apiserver/http/refusals.ts'
+import { defaultRequestTimeoutMs, giveUpAfter, requestTimeoutMs } from '#apiserver/http/request-deadline.ts'
 import { type RequestInfo, requestInfo } from '#apiserver/http/request-info.ts'
 import { type RecordServices, RequestRecord } from '#apiserver/http/request-record.ts'
 import { selectorAttributes } from '#apiserver/http/selector-attributes.ts'
@@ -21,6 +22,7 @@ import type { Clock } from '#base/clock.ts'
 import { BodyTooLargeError, ClientGoneError } from '#base/http-exchanges.ts'
 import type { HttpExchange, HttpHeaders } from '#base/http-server.ts'
 import type { Logger } from '#base/log.ts'
+import { ValueTooLargeError } from '#store/store.ts'
 
 /** Answers one kind of request; it has been authenticated and authorized. */
 export type Endpoint = (context: RequestContext) => void | Promise<void>
@@ -33,6 +35,8 @@ export type HandlerOptions = {
   route(info: RequestInfo, method: string): Endpoint | undefined
   logger: Logger
   clock: Clock
+  /** How long a request may take that is not long-running. */
+  requestTimeoutMs?: number
   /** For metrics, audit and flow control; absent where nobody asks. */
   records?: RecordServices
 }
@@ -57,15 +61,32 @@ export class ApiHandler {
     const { records } = this.#options
     const record = records && new RequestRecord(records, raw, info, query)
     const exchange = record === undefined ? raw : new TrackedExchange(raw, record)
-    void this.#serve(new RequestContext(exchange, info, query, nobody), record).catch((error) => {
-      this.#options.logger.error('a request could not be answered', { path, error: String(error) })
+    const context = new RequestContext(exchange, info, query, nobody)
+    const serving = this.#serve(context, record).catch((error) => {
+      this.#options.logger.error('failed to answer a request', { path, error: String(error) })
     })
+    // Most are answered by now; a timer for each would cost more than they do.
+    if (exchange instanceof TrackedExchange && !exchange.isAnswered && !(raw instanceof InProcessExchange)) {
+      this.#giveUpInTime(exchange, context, serving)
+    }
+  }
+
+  #giveUpInTime(exchange: TrackedExchange, { info, query }: RequestContext, serving: Promise<void>): void {
+    const { clock, requestTimeoutMs: limitMs = defaultRequestTimeoutMs } = this.#options
+    const timeoutMs = requestTimeoutMs(info, query, limitMs)
+    if (timeoutMs === undefined) return
+    const timer = giveUpAfter(exchange, timeoutMs, clock)
+    void serving.then(() => timer[Symbol.dispose]())
   }
 
   async #serve(context: RequestContext, record: RequestRecord | undefined): Promise<void> {
     const { exchange, info, query } = context
     const { authorizer, route } = this.#options
+    let isIdentifying = false
     try {
+      // Before anybody is asked who they are, as upstream has it.
+      requestTimeoutMs(info, query, defaultRequestTimeoutMs)
+      isIdentifying = true
       const found = this.#identify(exchange, info)
       this.#enter(context, found instanceof Promise ? await found : found, record)
       if (isImpersonated(exchange.headers)) await this.#impersonate(context, record)
@@ -81,7 +102,8 @@ export class ApiHandler {
       const pending = endpoint(context)
       if (pending !== undefined) await pending
     } catch (error) {
-      if (context.user === nobody) record?.notIdentified(context)
+      if (context.user === nobody) closeSharedConnection(context)
+      if (isIdentifying && context.user === nobody) record?.notIdentified(context)
       if (error instanceof TooManyRequests) respondTooMany(context, error, record)
       else respondError(context, error, this.#options.logger, record)
     } finally {
@@ -92,6 +114,7 @@ export class ApiHandler {
 
   #enter(context: RequestContext, { user, warnings, auditAnnotations }: AuthResult, record: RequestRecord | undefined): void {
     context.user = user
+    if (isAnonymous(user)) closeSharedConnection(context)
     for (const warning of warnings ?? []) context.warn(warning)
     for (const key in auditAnnotations) context.annotateAudit(key, auditAnnotations[key] ?? '')
     record?.identified(context)
@@ -123,6 +146,18 @@ export class ApiHandler {
 }
 
 const nobody: UserInfo = { name: '', groups: [], extra: {} }
+
+/**
+ * Many requests on one connection cost a client little and the server much, above all when they are reset at once
+ * (CVE-2023-44487). Whoever has not said who they are gets one at a time, as upstream has it.
+ */
+function closeSharedConnection({ exchange }: RequestContext): void {
+  if (exchange.httpVersion === '2') exchange.closeConnection?.()
+}
+
+function isAnonymous({ name, groups: held }: UserInfo): boolean {
+  return name === 'system:anonymous' || held.includes(groups.unauthenticated)
+}
 
 export function attributesOf(user: UserInfo, info: RequestInfo, query: URLSearchParams): Attributes {
   const { verb, namespace, group, version, resource, subresource, name, path, isResourceRequest } = info
@@ -181,6 +216,8 @@ function statusErrorOf(thrown: unknown): StatusError | undefined {
   if (thrown instanceof Unauthenticated) return unauthorized()
   if (thrown instanceof DecodeError) return badRequest(thrown.message)
   if (thrown instanceof BodyTooLargeError) return requestEntityTooLarge(`limit is 3145728`)
+  if (thrown instanceof ValueTooLargeError)
+    return requestEntityTooLarge(thrown.limitBytes ? `limit is ${thrown.limitBytes}` : thrown.message)
   return undefined
 }
 

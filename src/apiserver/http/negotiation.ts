@@ -32,13 +32,17 @@ const forms = new Map<string, Form | undefined>([
 ])
 
 /** The first form in the client's order of preference that can be given. Throws 406. */
-export function negotiate(accept: string | undefined, options: { pretty: string | null; userAgent: string | undefined }): Form {
+export function negotiate(
+  accept: string | undefined,
+  options: { pretty: string | null; userAgent: string | undefined /** The resource cannot be shown as one. */; hasNoTable?: boolean },
+): Form {
   const header = accept ?? ''
   let form = forms.get(header)
-  if (form === undefined) {
-    form = chooseForm(header)
+  if (form?.as === 'Table' && options.hasNoTable) form = chooseForm(header, true)
+  else if (form === undefined) {
+    form = chooseForm(header, options.hasNoTable)
     // Clients send a handful of headers over and over; a hostile one shall not fill the memory.
-    if (forms.size < 1000) forms.set(header, form)
+    if (forms.size < 1000 && !options.hasNoTable) forms.set(header, form)
   }
   if (form === undefined) throw notAcceptable(acceptedMedia)
   if (!form.isPretty && wantsPretty(options.pretty, options.userAgent)) return { ...form, isPretty: true }
@@ -54,12 +58,12 @@ function wantsPretty(pretty: string | null, userAgent: string | undefined): bool
 
 type Clause = { type: string; parameters: Record<string, string>; quality: number }
 
-function chooseForm(header: string): Form | undefined {
+function chooseForm(header: string, hasNoTable = false): Form | undefined {
   for (const clause of parseAccept(header)) {
     const media = mediaOf[clause.type]
     if (media === undefined) continue
     const form = formOf(media, clause.parameters)
-    if (form) return form
+    if (form && !(hasNoTable && form.as === 'Table')) return form
   }
   return undefined
 }
@@ -68,6 +72,7 @@ function formOf(media: Media, { as, g, v, pretty }: Record<string, string>): For
   const isPretty = pretty === '1' || pretty === 'true'
   if (as === undefined) return { media, as: 'object', metaVersion: 'v1', isPretty }
   if (as !== 'Table' && as !== 'PartialObjectMetadata' && as !== 'PartialObjectMetadataList') return undefined
+  if (as === 'Table' && media === 'protobuf') return undefined
   if (g !== 'meta.k8s.io' || (v !== 'v1' && v !== 'v1beta1')) return undefined
   return { media, as, metaVersion: v, isPretty }
 }

@@ -1,6 +1,7 @@
 /** Everything outside the resources: the index, versions, health, metrics, and whatever else is registered by path. */
 
 import type { HealthChecks } from '#apiserver/health/health-checks.ts'
+import type { HealthcheckMetrics } from '#apiserver/health/healthcheck-metrics.ts'
 import type { Endpoint } from '#apiserver/http/handler.ts'
 import { methodNotAllowed } from '#apiserver/http/refusals.ts'
 import type { Metrics } from '#base/metrics.ts'
@@ -8,6 +9,9 @@ import type { Metrics } from '#base/metrics.ts'
 export type OtherEndpoints = {
   health: HealthChecks
   metrics: Metrics
+  healthchecks: HealthcheckMetrics
+  /** Of the groups that are served, for the index. */
+  groupPaths(): readonly string[]
   version: Readonly<Record<string, string>>
   /** By exact path: OpenAPI documents, token keys, … */
   paths: ReadonlyMap<string, Endpoint>
@@ -20,10 +24,11 @@ const healthPaths = /^\/(livez|readyz|healthz)(?:\/(.*))?$/
 export function otherRoute(options: OtherEndpoints): (path: string, method: string) => Endpoint | undefined {
   const fixed = new Map<string, Endpoint>(options.paths)
   fixed.set('/version', (context) => respondJson(context, options.version))
-  fixed.set('/metrics', ({ exchange }) =>
-    exchange.respond(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }, options.metrics.text()),
-  )
-  fixed.set('/', (context) => respondJson(context, { paths: indexPaths(fixed) }))
+  const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
+  fixed.set('/metrics', ({ exchange }) => exchange.respond(200, { 'content-type': metricsType }, options.metrics.text()))
+  fixed.set('/metrics/slis', ({ exchange }) => exchange.respond(200, { 'content-type': metricsType }, options.healthchecks.text()))
+  const index = () => [...fixed.keys(), ...options.health.paths(), ...options.groupPaths()]
+  fixed.set('/', (context) => respondJson(context, { paths: indexPaths(index()) }))
   return (path, method) => {
     const health = healthPaths.exec(path)
     if (health) return (context) => options.health.respond(context, health[1] as 'livez', health[2] ?? '')
@@ -46,6 +51,6 @@ const missing: Endpoint = ({ exchange }) => {
   exchange.respond(404, { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' }, '404 page not found\n')
 }
 
-function indexPaths(fixed: ReadonlyMap<string, Endpoint>): string[] {
-  return ['/api', '/api/v1', '/apis', '/healthz', '/livez', '/readyz', ...fixed.keys()].filter((path) => path !== '/').sort()
+function indexPaths(paths: readonly string[]): string[] {
+  return ['/api', '/api/v1', '/apis', ...paths].filter((path) => path !== '/').sort()
 }

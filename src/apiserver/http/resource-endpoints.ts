@@ -181,9 +181,9 @@ function isScale(rules: UpdateRules<KubernetesObject> | ScaleRules<KubernetesObj
   return 'setReplicas' in rules
 }
 
-export function formOf(context: RequestContext): Form {
+export function formOf(context: RequestContext, { hasNoTable = false } = {}): Form {
   if (!knowsAnyOf(context.headers.accept)) throw unknownAccept(context.info.verb === 'list' || context.info.verb === 'watch')
-  return negotiate(context.headers.accept, { pretty: context.query.get('pretty'), userAgent: context.headers['user-agent'] })
+  return negotiate(context.headers.accept, { pretty: context.query.get('pretty'), userAgent: context.headers['user-agent'], hasNoTable })
 }
 
 function getObject(services: EndpointServices, context: RequestContext, resource: ServedResource): void | Promise<void> {

@@ -22,6 +22,8 @@ export class TrackedExchange implements HttpExchange {
   #status = 0
   #hasEnded = false
   #isStream = false
+  #isGivenUp = false
+  #stream: HttpResponseStream | undefined
 
   constructor(inner: HttpExchange, watcher: ExchangeWatcher) {
     this.#inner = inner
@@ -63,6 +65,9 @@ export class TrackedExchange implements HttpExchange {
   onClose(callback: () => void): void {
     this.#inner.onClose(callback)
   }
+  closeConnection(): void {
+    this.#inner.closeConnection?.()
+  }
   get takeOver(): (() => TakenConnection) | undefined {
     const { takeOver } = this.#inner
     if (takeOver === undefined) return undefined
@@ -75,17 +80,34 @@ export class TrackedExchange implements HttpExchange {
   }
 
   respond(status: number, headers: HttpHeaders, body?: Uint8Array | string): void {
+    if (this.#isGivenUp) return
     this.#begin(status, headers, body, false)
     this.#inner.respond(status, headers, body)
     this.#end(body === undefined ? 0 : body.length)
   }
 
   stream(status: number, headers: HttpHeaders): HttpResponseStream {
+    if (this.#isGivenUp) return nowhere
     this.#begin(status, headers, undefined, true)
     const watcher = this.#watcher.wantsChunks ? this.#watcher : undefined
     const stream = new CountedStream(this.#inner.stream(status, headers), watcher, (sizeBytes) => this.#end(sizeBytes))
     this.#inner.onClose(stream.ended)
+    this.#stream = stream
     return stream
+  }
+
+  /** Whether an answer has begun, or nobody waits for one. */
+  get isAnswered(): boolean {
+    return this.#status !== 0 || this.#hasEnded
+  }
+
+  /** Time is up: answers with this where no answer has begun, and breaks off one that has. Whoever answers later is not heard. */
+  giveUp(status: number, headers: HttpHeaders, body: string): void {
+    if (this.#hasEnded) return
+    if (this.#status === 0) this.respond(status, headers, body)
+    else this.#stream?.abort()
+    this.#isGivenUp = true
+    this.#inner.abandonBody?.()
   }
 
   /** Nobody will answer any more; streams that were begun go on. */
@@ -106,6 +128,8 @@ export class TrackedExchange implements HttpExchange {
     this.#watcher.onEnd(this.#status, sizeBytes)
   }
 }
+
+const nowhere: HttpResponseStream = { write: () => false, backlogBytes: 0, onDrain() {}, end() {}, abort() {} }
 
 class CountedStream implements HttpResponseStream {
   readonly #inner: HttpResponseStream

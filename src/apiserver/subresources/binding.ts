@@ -12,7 +12,7 @@ import { bodyOptions } from '#apiserver/http/write-verbs.ts'
 import type { Registries } from '#apiserver/registry/registries.ts'
 import { serverContext } from '#apiserver/registry/registries.ts'
 import { type Admission, judged } from '#apiserver/subresources/judged.ts'
-import { respondSuccess } from '#apiserver/subresources/respond-value.ts'
+import { respondSuccess, valueFormOf } from '#apiserver/subresources/respond-value.ts'
 
 export const bindingDefinition: ResourceDefinition = {
   group: '',
@@ -28,6 +28,7 @@ export type BindingParts = { registries: Registries; services: EndpointServices;
 
 /** Serves `pods/NAME/binding`, and `bindings`, where the name is in the object alone. */
 export async function bind(context: RequestContext, { registries, services, admission }: BindingParts): Promise<void> {
+  valueFormOf(context)
   const options = writeOptions('CreateOptions', context.query)
   const body = await context.exchange.readBody(services.bodyLimitBytes)
   const binding = decodeBody(body, bindingDefinition, { ...bodyOptions(context), fieldValidation: options.fieldValidation }) as V1Binding

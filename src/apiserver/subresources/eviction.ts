@@ -16,7 +16,7 @@ import { deleteContext } from '#apiserver/http/write-verbs.ts'
 import { type Registries, serverContext } from '#apiserver/registry/registries.ts'
 import type { BindingParts } from '#apiserver/subresources/binding.ts'
 import { judged } from '#apiserver/subresources/judged.ts'
-import { respondSuccess } from '#apiserver/subresources/respond-value.ts'
+import { respondSuccess, valueFormOf } from '#apiserver/subresources/respond-value.ts'
 
 const evictionType = { group: 'policy', version: 'v1', kind: 'Eviction', schema: 'io.k8s.api.policy.v1.Eviction' }
 /** A budget that remembers more disrupted pods than this is not being looked after. */
@@ -27,6 +27,7 @@ export async function evict(
   resource: ServedResource,
   { registries, services, admission }: BindingParts,
 ): Promise<void> {
+  valueFormOf(context)
   const body = await context.exchange.readBody(services.bodyLimitBytes)
   const { object } = decodeObject(body, contentMedia(context.headers['content-type']), evictionType)
   const eviction = object as V1Eviction

@@ -10,7 +10,7 @@ import { writeOptions } from '#apiserver/http/query-options.ts'
 import type { EndpointServices } from '#apiserver/http/resource-endpoints.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
 import { bodyOptions, writeContext } from '#apiserver/http/write-verbs.ts'
-import { respondValue } from '#apiserver/subresources/respond-value.ts'
+import { respondValue, valueFormOf } from '#apiserver/subresources/respond-value.ts'
 
 const tokenRequestDefinition: ResourceDefinition = {
   group: 'authentication.k8s.io',
@@ -35,6 +35,7 @@ export async function requestToken(
   resource: ServedResource,
   { services, tokens, admission }: TokenRequestParts,
 ): Promise<void> {
+  valueFormOf(context)
   const options = writeOptions('CreateOptions', context.query)
   const body = await context.exchange.readBody(services.bodyLimitBytes)
   const asked = decodeBody(body, tokenRequestDefinition, {

@@ -21,7 +21,7 @@ import { writeOptions } from '#apiserver/http/query-options.ts'
 import { bodyOptions, writeContext } from '#apiserver/http/write-verbs.ts'
 import type { ServerParts } from '#apiserver/server.ts'
 import { bind } from '#apiserver/subresources/binding.ts'
-import { respondValue } from '#apiserver/subresources/respond-value.ts'
+import { respondValue, valueFormOf } from '#apiserver/subresources/respond-value.ts'
 import type { Clock } from '#base/clock.ts'
 
 type Answer = (review: KubernetesObject, context: RequestContext) => Promise<object>
@@ -57,6 +57,7 @@ export function virtualResources(
     const resource = services.find(info.group, info.version, info.resource)
     if (resource === undefined) return
     warnOfDeprecation(context, resource)
+    valueFormOf(context)
     const { definition } = resource
     const options = writeOptions('CreateOptions', context.query)
     const body = await context.exchange.readBody(services.bodyLimitBytes)
@@ -77,7 +78,7 @@ export function virtualResources(
 }
 
 function judge(definition: ResourceDefinition, object: KubernetesObject, clock: Clock): void {
-  const check = new Check(object)
+  const check = new Check()
   definition.validate?.(object, check, { now: formatTime(clock.now()), isEnabled: () => true })
   // Upstream has lost the kind by then, and clients see it missing.
   if (check.failed) throw invalid({ group: definition.group, kind: '' }, '', check.errors)

@@ -4,6 +4,7 @@ import { nodeFiles } from '#base/files.ts'
 import { thisProcess } from '#base/machine.ts'
 import { nodeProcesses } from '#base/processes.ts'
 import { logPath, readyPath, runningCluster } from '#cmd/running/running-cluster.ts'
+import { prepareDataDirectory } from '#cmd/up/data-directory.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
 import { readyText } from '#cmd/up/ready-text.ts'
 
@@ -16,7 +17,7 @@ export async function startDetached({ dataDir }: UpOptions): Promise<void> {
     thisProcess.print(`It is running already.\n${readyText(running.kubeconfig, running.url)}`)
     thisProcess.exit(0)
   }
-  await nodeFiles.makeDirectory(dataDir)
+  await prepareDataDirectory(nodeFiles, dataDir)
   await nodeFiles.remove(readyPath(dataDir))
   const logFile = logPath(dataDir)
   await nodeFiles.write(logFile, '')

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { thisProcess } from '#base/machine.ts'
 import type { ClusterSeams } from '#cmd/up/cluster.ts'
+import { prepareDataDirectory } from '#cmd/up/data-directory.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
 import type { Store } from '#store/store.ts'
 
@@ -9,7 +10,7 @@ export async function openStore(
   { store, dataDir, etcdCafile, etcdCertfile, etcdKeyfile }: UpOptions,
   { clock, files, logger }: ClusterSeams,
 ): Promise<Store> {
-  await files.makeDirectory(dataDir)
+  await prepareDataDirectory(files, dataDir)
   if (store === 'memory') {
     const { MemoryStore } = await import('#store/memory/memory-store.ts')
     return new MemoryStore({ clock })

@@ -40,7 +40,7 @@ export function storeErrorOf(error: unknown, asked: { revision: number; compacte
     case etcdMessages.duplicateKey:
       return new DuplicateKeyError('a key is changed twice in one transaction')
     case etcdMessages.tooLarge:
-      return new ValueTooLargeError('the request is larger than etcd allows')
+      return new ValueTooLargeError(etcdMessages.tooLarge)
     case etcdMessages.leaseNotFound:
       return new LeaseNotFoundError('the lease does not exist')
     case etcdMessages.leaseExists:

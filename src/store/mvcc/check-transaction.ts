@@ -33,7 +33,8 @@ function checkBranch(operations: Operation[]): void {
       checkKey(operation.put.key)
       const size = operation.put.value.byteLength
       if (size > largestValueBytes) {
-        throw new ValueTooLargeError(`the value of ${operation.put.key} has ${size} bytes; at most ${largestValueBytes} are allowed`)
+        const message = `the value of ${operation.put.key} has ${size} bytes; at most ${largestValueBytes} are allowed`
+        throw new ValueTooLargeError(message, largestValueBytes)
       }
     } else {
       checkRange('delete' in operation ? operation.delete : operation.range)

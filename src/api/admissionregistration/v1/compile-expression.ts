@@ -43,11 +43,10 @@ function typesOf(
 }
 
 /** Reports what is wrong with the expression; `shown` stands in where upstream quotes another text. */
-export function validateExpression(check: Check<PolicyExpression>, shown: string = check.value.text): void {
-  const expression = check.value
+export function validateExpression(expression: PolicyExpression, check: Check, shown: string = expression.text): void {
   const error = compileExpression(expression)
   if (error === undefined) return
   if (error.type === 'required') check.required(error.detail)
-  else if (error.type === 'invalid') check.invalid(error.detail, shown)
+  else if (error.type === 'invalid') check.invalid(shown, error.detail)
   else check.internal(error.detail)
 }

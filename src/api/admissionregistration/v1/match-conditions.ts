@@ -2,6 +2,7 @@
 import { validateExpression } from '#api/admissionregistration/v1/compile-expression.ts'
 import type { V1MatchCondition } from '#api/admissionregistration/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
+import { each } from '#api/meta/each.ts'
 import { mustBe, qualifiedName } from '#api/meta/names.ts'
 
 const maxConditions = 64
@@ -9,29 +10,26 @@ const maxConditions = 64
 export type MatchConditionOptions = { hasParams: boolean; stored: readonly V1MatchCondition[] }
 
 export function validateMatchConditions(
-  check: Check<readonly V1MatchCondition[] | undefined>,
+  conditions: readonly V1MatchCondition[] | undefined,
+  check: Check,
   { hasParams, stored }: MatchConditionOptions,
 ): void {
-  const conditions = check.value
   const count = conditions?.length ?? 0
   if (count > maxConditions) check.tooMany(count, maxConditions)
   const names = new Set<string>()
-  check.each((item) => {
-    const { name = '', expression = '' } = item.value
+  each(conditions, check, ({ name = '', expression = '' }, item) => {
     const text = expression.trim()
     if (text === '') item.at('expression').required()
     else {
       const isStored = stored.some((each) => each.expression === text)
-      validateExpression(
-        item.at('expression').with({ use: 'matchCondition', text, hasParams, hasAuthorizer: true, isStored, variables: [] }),
-      )
+      validateExpression({ use: 'matchCondition', text, hasParams, hasAuthorizer: true, isStored, variables: [] }, item.at('expression'))
     }
     if (name === '') {
       item.at('name').required()
       return
     }
-    mustBe(qualifiedName, item.at('name').or(''))
-    if (names.has(name)) item.at('name').or('').duplicate()
+    mustBe(qualifiedName, name, item.at('name'))
+    if (names.has(name)) item.at('name').duplicate(name)
     names.add(name)
   })
 }

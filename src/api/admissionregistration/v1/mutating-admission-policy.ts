@@ -7,6 +7,7 @@ import { staticSuffixWarnings, validateStaticSuffix } from '#api/admissionregist
 import type { V1MutatingAdmissionPolicySpec, V1Mutation } from '#api/admissionregistration/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { each } from '#api/meta/each.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { defineResource } from '#api/resource.ts'
@@ -22,13 +23,13 @@ export const mutatingAdmissionPolicyResource = defineResource(MutatingAdmissionP
     policy.spec.failurePolicy ??= 'Fail'
     defaultMatchResources(policy.spec.matchConstraints)
   },
-  validate(_policy, check, context) {
-    validateSpec(check.at('spec'), undefined)
-    validateStaticSuffix(check, context)
+  validate(policy, check, context) {
+    validateSpec(policy.spec, undefined, check.at('spec'))
+    validateStaticSuffix(policy, check, context)
   },
-  validateUpdate(_next, prev, check) {
-    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain, finalizers: 'any' })
-    validateSpec(check.at('spec'), prev.spec)
+  validateUpdate(next, prev, check) {
+    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain, finalizers: 'any' }, check.at('metadata'))
+    validateSpec(next.spec, prev.spec, check.at('spec'))
   },
   warningsOnCreate: staticSuffixWarnings,
   warningsOnUpdate: staticSuffixWarnings,
@@ -54,35 +55,34 @@ export const mutatingAdmissionPolicyResource = defineResource(MutatingAdmissionP
 const reinvocationPolicies = ['IfNeeded', 'Never']
 const patchTypes = ['ApplyConfiguration', 'JSONPatch']
 
-function validateSpec(check: Check<V1MutatingAdmissionPolicySpec>, prev: V1MutatingAdmissionPolicySpec | undefined): void {
-  const spec = check.value
+function validateSpec(spec: V1MutatingAdmissionPolicySpec, prev: V1MutatingAdmissionPolicySpec | undefined, check: Check): void {
   const { mutations, reinvocationPolicy } = spec
-  validateHead(check)
-  validateMutatingOperations(check.at('matchConstraints'))
-  validatePolicyMatchConditions(check, prev)
-  validateVariables(check.at('variables'), { hasParams: spec.paramKind != null, stored: new Set() })
+  validateHead(spec, check)
+  validateMutatingOperations(spec.matchConstraints, check.at('matchConstraints'))
+  validatePolicyMatchConditions(spec, prev, check)
+  validateVariables(spec.variables, check.at('variables'), { hasParams: spec.paramKind != null, stored: new Set() })
   if (!mutations?.length) check.at('mutations').required('mutations must contain at least one item')
-  check.at('mutations').each((item) => validateMutation(item, spec, prev))
+  each(mutations, check.at('mutations'), (mutation, item) => validateMutation(mutation, item, spec, prev))
   if (!reinvocationPolicy) check.at('reinvocationPolicy').required()
   else if (!reinvocationPolicies.includes(reinvocationPolicy)) {
-    check.at('reinvocationPolicy').notSupported(reinvocationPolicies)
+    check.at('reinvocationPolicy').notSupported(reinvocationPolicy, reinvocationPolicies)
   }
 }
 
 /** The kind of patch names the field that holds its expression, and rules the other one out. */
 function validateMutation(
-  check: Check<V1Mutation>,
+  mutation: V1Mutation,
+  check: Check,
   { paramKind, variables = [] }: V1MutatingAdmissionPolicySpec,
   prev: V1MutatingAdmissionPolicySpec | undefined,
 ): void {
-  const mutation = check.value
   const { patchType } = mutation
   if (!patchType) {
     check.at('patchType').required()
     return
   }
   if (patchType !== 'ApplyConfiguration' && patchType !== 'JSONPatch') {
-    check.at('patchType').notSupported(patchTypes)
+    check.at('patchType').notSupported(patchType, patchTypes)
     return
   }
   const [field, other] =
@@ -95,12 +95,10 @@ function validateMutation(
     if (text === '') check.at(field).at('expression').required()
     else {
       validateExpression(
-        check
-          .at(field)
-          .at('expression')
-          .with({ use: field, text, hasParams: paramKind != null, hasAuthorizer: true, isStored, variables }),
+        { use: field, text, hasParams: paramKind != null, hasAuthorizer: true, isStored, variables },
+        check.at(field).at('expression'),
       )
     }
   }
-  if (mutation[other] != null) check.at(other).invalid(`must not be specified when patchType is ${patchType}`, `{${other}}`)
+  if (mutation[other] != null) check.at(other).invalid(`{${other}}`, `must not be specified when patchType is ${patchType}`)
 }

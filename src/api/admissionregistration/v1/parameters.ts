@@ -5,57 +5,50 @@ import { validateLabelSelector } from '#api/meta/labels.ts'
 import { dns1035Label, dns1123Subdomain, mustBe, pathSegmentName } from '#api/meta/names.ts'
 import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
 
-export function validateParamKind(check: Check<V1ParamKind>): void {
-  const { apiVersion = '', kind = '' } = check.value
+export function validateParamKind({ apiVersion = '', kind = '' }: V1ParamKind, check: Check): void {
   if (apiVersion === '') check.at('apiVersion').required()
-  else validateApiVersion(check.at('apiVersion').or(''))
+  else validateApiVersion(apiVersion, check.at('apiVersion'))
   if (kind === '') check.at('kind').required()
   else {
     const errors = dns1035Label(kind.toLowerCase())
-    if (errors.length > 0)
-      check
-        .at('kind')
-        .or('')
-        .invalid(`may have mixed case, but should otherwise match: ${errors.join(',')}`)
+    if (errors.length > 0) check.at('kind').invalid(kind, `may have mixed case, but should otherwise match: ${errors.join(',')}`)
   }
 }
 
-function validateApiVersion(check: Check<string>): void {
-  const apiVersion = check.value
+function validateApiVersion(apiVersion: string, check: Check): void {
   const parts = apiVersion === '/' ? [''] : apiVersion.split('/')
   if (parts.length > 2) {
-    check.invalid(`unexpected GroupVersion string: ${apiVersion}`)
+    check.invalid(apiVersion, `unexpected GroupVersion string: ${apiVersion}`)
     return
   }
   const [group, version] = parts.length === 2 ? parts : ['', parts[0]]
   if (group) {
     const errors = dns1123Subdomain(group)
-    if (errors.length > 0) check.invalid(errors.join(','), group)
+    if (errors.length > 0) check.invalid(group, errors.join(','))
   }
-  if (!version) check.invalid('version must be specified')
+  if (!version) check.invalid(apiVersion, 'version must be specified')
   else {
     const errors = dns1035Label(version)
-    if (errors.length > 0) check.invalid(errors.join(','), version)
+    if (errors.length > 0) check.invalid(version, errors.join(','))
   }
 }
 
 const notFoundActions = ['Deny', 'Allow']
 const mutuallyExclusive = 'name and selector are mutually exclusive'
 
-export function validateParamRef(check: Check<V1ParamRef | undefined>): void {
-  const reference = check.value
+export function validateParamRef(reference: V1ParamRef | undefined, check: Check): void {
   if (reference == null) return
   const { name = '', selector, parameterNotFoundAction: action } = reference
   if (name !== '') {
-    mustBe(pathSegmentName, check.at('name').or(''))
+    mustBe(pathSegmentName, name, check.at('name'))
     if (selector != null) check.at('name').forbidden(mutuallyExclusive)
   }
   if (selector != null) {
-    validateLabelSelector(check.at('selector'))
+    validateLabelSelector(selector, check.at('selector'))
     if (name !== '') check.at('selector').forbidden(mutuallyExclusive)
   } else if (name === '') check.required('one of name or selector must be specified')
   if (!action) check.at('parameterNotFoundAction').required()
-  else if (!notFoundActions.includes(action)) check.at('parameterNotFoundAction').notSupported(notFoundActions)
+  else if (!notFoundActions.includes(action)) check.at('parameterNotFoundAction').notSupported(action, notFoundActions)
 }
 
 export const paramKindCell = (kind: V1ParamKind | undefined): string =>

@@ -2,6 +2,7 @@ import { certificateError, signingRequestError } from '#api/certificates/v1/pem-
 import type { V1CertificateSigningRequest, V1CertificateSigningRequestCondition } from '#api/certificates/v1/types.gen.ts'
 import { validateSignerName } from '#api/core/v1/signer-names.ts'
 import { type Check, quoted } from '#api/meta/check.ts'
+import { each } from '#api/meta/each.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import type { RuleContext } from '#api/resource.ts'
@@ -19,44 +20,42 @@ const isLenient = ({ requestVersion }: RuleContext): boolean => requestVersion =
 
 /** Judges the request as it stands. What `prev` already has wrong is let through. */
 export function validateSigningRequest(
-  check: Check<V1CertificateSigningRequest>,
+  request: V1CertificateSigningRequest,
+  check: Check,
   context: RuleContext,
   prev?: V1CertificateSigningRequest,
 ): void {
-  const request = check.value
   const { request: pem = '', usages = [], signerName = '', expirationSeconds } = request.spec ?? {}
   const spec = check.at('spec')
   const error = signingRequestError(pem)
-  if (error !== undefined) spec.at('request').invalid(error, pem === '' ? null : pem)
+  if (error !== undefined) spec.at('request').invalid(pem === '' ? null : pem, error)
   if (usages.length === 0) spec.at('usages').required()
-  if (!isLenient(context)) validateUsages(spec.at('usages').with(usages), prev?.spec?.usages ?? [])
+  if (!isLenient(context)) validateUsages(usages, spec.at('usages'), prev?.spec?.usages ?? [])
   if (signerName === legacyUnknownSigner && prev?.spec?.signerName !== legacyUnknownSigner && !isLenient(context)) {
-    spec.at('signerName').invalid('the legacy signerName is not allowed via this API version', signerName)
-  } else validateSignerName(spec.at('signerName').with(signerName))
+    spec.at('signerName').invalid(signerName, 'the legacy signerName is not allowed via this API version')
+  } else validateSignerName(signerName, spec.at('signerName'))
   if (expirationSeconds != null && expirationSeconds < 600) {
-    spec.at('expirationSeconds').invalid('may not specify a duration less than 600 seconds (10 minutes)', expirationSeconds)
+    spec.at('expirationSeconds').invalid(expirationSeconds, 'may not specify a duration less than 600 seconds (10 minutes)')
   }
-  validateConditions(check.at('status').at('conditions').or([]), prev?.status?.conditions ?? [], isLenient(context))
+  validateConditions(request.status?.conditions ?? [], check.at('status.conditions'), prev?.status?.conditions ?? [], isLenient(context))
 
   const { certificate } = request.status ?? {}
   const isUntouched = prev !== undefined && (certificate ?? '') === (prev.status?.certificate ?? '')
   if (isLenient(context) || isUntouched || certificateError(prev?.status?.certificate) !== undefined) return
   const certificateFault = certificateError(certificate)
-  if (certificateFault !== undefined) check.at('status').at('certificate').invalid(certificateFault, '<certificate data>')
+  if (certificateFault !== undefined) check.at('status.certificate').invalid('<certificate data>', certificateFault)
 }
 
-function validateUsages(check: Check<readonly string[]>, prev: readonly string[]): void {
+function validateUsages(usages: readonly string[], check: Check, prev: readonly string[]): void {
   if (prev.every((usage) => keyUsages.includes(usage))) {
-    check.each((item) => {
-      const usage = item.value
-      if (!keyUsages.includes(usage)) item.notSupported(keyUsages)
+    each(usages, check, (usage, item) => {
+      if (!keyUsages.includes(usage)) item.notSupported(usage, keyUsages)
     })
   }
   if (hasDuplicates(prev)) return
   const seen = new Set<string>()
-  check.each((item) => {
-    const usage = item.value
-    if (seen.has(usage)) item.duplicate()
+  each(usages, check, (usage, item) => {
+    if (seen.has(usage)) item.duplicate(usage)
     seen.add(usage)
   })
 }
@@ -65,22 +64,21 @@ type Conditions = readonly V1CertificateSigningRequestCondition[]
 
 const hasDuplicates = (values: readonly string[]): boolean => new Set(values).size < values.length
 
-function validateConditions(check: Check<Conditions>, prev: Conditions, lenient: boolean): void {
+function validateConditions(conditions: Conditions, check: Check, prev: Conditions, lenient: boolean): void {
   const prevTypes = prev.map(({ type }) => type)
   const mayContradict = prevTypes.includes('Approved') && prevTypes.includes('Denied')
   const mayRepeat = lenient || hasDuplicates(prevTypes)
   const seen = new Set<string>()
-  check.each((item) => {
-    const { type = '', status = '' } = item.value
+  each(conditions, check, ({ type = '', status = '' }, item) => {
     if (type === '' && !lenient && !prevTypes.includes('')) item.at('type').required()
     const allowed = finalConditions.includes(type) ? ['True'] : ['False', 'True', 'Unknown']
     if (status === '') item.at('status').required()
-    else if (!allowed.includes(status)) item.at('status').or('').notSupported(allowed)
+    else if (!allowed.includes(status)) item.at('status').notSupported(status, allowed)
     const opposite = type === 'Approved' ? 'Denied' : type === 'Denied' ? 'Approved' : undefined
     if (opposite !== undefined && seen.has(opposite) && !mayContradict) {
-      check.invalid('Approved and Denied conditions are mutually exclusive', type)
+      check.invalid(type, 'Approved and Denied conditions are mutually exclusive')
     }
-    if (seen.has(type) && !mayRepeat) item.at('type').or('').duplicate()
+    if (seen.has(type) && !mayRepeat) item.at('type').duplicate(type)
     seen.add(type)
   })
 }
@@ -92,26 +90,25 @@ const finalConditions = ['Approved', 'Denied', 'Failed']
 const verdicts = ['Approved', 'Denied']
 
 export function validateSigningRequestUpdate(
-  check: Check<V1CertificateSigningRequest>,
+  next: V1CertificateSigningRequest,
   prev: V1CertificateSigningRequest,
+  check: Check,
   context: RuleContext,
   { maySetCertificate = false, mayApprove = false }: Permissions = {},
 ): void {
-  const next = check.value
-  validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: () => [] })
-  validateSigningRequest(check, context, prev)
-  validateFinalConditions(check.at('status').at('conditions').or([]), prev.status?.conditions ?? [], mayApprove)
+  validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: () => [] }, check.at('metadata'))
+  validateSigningRequest(next, check, context, prev)
+  validateFinalConditions(next.status?.conditions ?? [], prev.status?.conditions ?? [], check.at('status.conditions'), mayApprove)
   const before = prev.status?.certificate ?? ''
   if ((next.status?.certificate ?? '') !== before) {
-    if (!maySetCertificate) check.at('status').at('certificate').forbidden('updates may not set certificate content')
+    if (!maySetCertificate) check.at('status.certificate').forbidden('updates may not set certificate content')
     else if (before !== '' && !isLenient(context))
-      check.at('status').at('certificate').forbidden('updates may not modify existing certificate content')
+      check.at('status.certificate').forbidden('updates may not modify existing certificate content')
   }
-  validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
+  validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
 }
 
-function validateFinalConditions(check: Check<Conditions>, prev: Conditions, mayApprove: boolean): void {
-  const conditions = check.value
+function validateFinalConditions(conditions: Conditions, prev: Conditions, check: Check, mayApprove: boolean): void {
   const of = (all: Conditions, type: string) => all.filter((condition) => condition.type === type)
   for (const type of finalConditions) {
     if (of(conditions, type).length < of(prev, type).length) {

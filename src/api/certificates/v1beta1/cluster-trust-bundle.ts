@@ -19,12 +19,12 @@ export const clusterTrustBundleResource = defineResource(ClusterTrustBundle, {
   generation: false,
   rejudgesMetadata: false,
 
-  validate: (_bundle, check) => validateBundle(check),
-  validateUpdate(_next, prev, check) {
-    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsPathSegment })
-    validateBundle(check, prev)
-    validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
-    mustNotChange(check.at('spec').at('signerName').or(''), prev.spec?.signerName ?? '')
+  validate: (bundle, check) => validateBundle(bundle, check),
+  validateUpdate(next, prev, check) {
+    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsPathSegment }, check.at('metadata'))
+    validateBundle(next, check, prev)
+    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+    mustNotChange(next.spec?.signerName ?? '', prev.spec?.signerName ?? '', check.at('spec.signerName'))
   },
 
   fieldSelectors: { 'spec.signerName': ({ spec }) => spec?.signerName ?? '' },
@@ -40,23 +40,20 @@ export const clusterTrustBundleResource = defineResource(ClusterTrustBundle, {
 })
 
 /** Certificates that an update leaves alone are not read again: what counts as sound may have changed. */
-function validateBundle(check: Check<V1beta1ClusterTrustBundle>, prev?: V1beta1ClusterTrustBundle): void {
-  const { metadata, spec } = check.value
+function validateBundle({ metadata, spec }: V1beta1ClusterTrustBundle, check: Check, prev?: V1beta1ClusterTrustBundle): void {
   const { signerName = '', trustBundle = '' } = spec ?? {}
-  for (const field of ['generateName', 'name'] as const) {
-    const value = metadata?.[field] ?? ''
+  const { name = '', generateName = '' } = metadata ?? {}
+  for (const [field, value] of Object.entries({ generateName, name })) {
     if (value === '') continue
-    for (const message of trustBundleNameErrorsFor(signerName, value)) check.at('metadata').at(field).invalid(message)
+    for (const message of trustBundleNameErrorsFor(signerName, value)) check.at('metadata').at(field).invalid(value, message)
   }
-  if (signerName !== '') validateSignerName(check.at('spec').at('signerName').with(signerName))
-  if (prev === undefined || trustBundle !== prev.spec?.trustBundle)
-    validateCertificates(check.at('spec').at('trustBundle').with(trustBundle))
+  if (signerName !== '') validateSignerName(signerName, check.at('spec.signerName'))
+  if (prev === undefined || trustBundle !== prev.spec?.trustBundle) validateCertificates(trustBundle, check.at('spec.trustBundle'))
 }
 
 const hidden = '<value omitted>'
 
-function validateCertificates(check: Check<string>): void {
-  const pem = check.value
+function validateCertificates(pem: string, check: Check): void {
   if (byteLength(pem) > maxBundleBytes) {
     check.tooLong(maxBundleBytes)
     return
@@ -65,14 +62,14 @@ function validateCertificates(check: Check<string>): void {
   const indicesOf = new Map<string, number[]>()
   for (const [index, { type, headers, bytes }] of decodePemBlocks(pem).entries()) {
     const fault = blockFault(type, headers, bytes)
-    if (fault !== undefined) check.invalid(`entry ${index} ${fault}`, hidden)
+    if (fault !== undefined) check.invalid(hidden, `entry ${index} ${fault}`)
     const key = Buffer.from(bytes).toString('base64')
     indicesOf.set(key, [...(indicesOf.get(key) ?? []), index])
   }
   if (check.errors.length > before) return
-  if (indicesOf.size === 0) check.invalid('at least one trust anchor must be provided', hidden)
+  if (indicesOf.size === 0) check.invalid(hidden, 'at least one trust anchor must be provided')
   for (const indices of indicesOf.values()) {
-    if (indices.length > 1) check.invalid(`duplicate trust anchor (indices [${indices.join(' ')}])`, hidden)
+    if (indices.length > 1) check.invalid(hidden, `duplicate trust anchor (indices [${indices.join(' ')}])`)
   }
 }
 

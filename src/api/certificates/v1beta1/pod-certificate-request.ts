@@ -25,8 +25,8 @@ export const podCertificateRequestResource = defineResource(PodCertificateReques
     request.status = {}
   },
   prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
-  validate: (_object, check) => validateSpec(check.at('spec').or({} as V1beta1PodCertificateRequestSpec)),
-  validateUpdate: (_next, prev, check) => mustNotChange(check.at('spec'), prev.spec, 'certificates.PodCertificateRequestSpec'),
+  validate: ({ spec }, check) => validateSpec(spec ?? ({} as V1beta1PodCertificateRequestSpec), check.at('spec')),
+  validateUpdate: (next, prev, check) => mustNotChange(next.spec, prev.spec, check.at('spec'), 'certificates.PodCertificateRequestSpec'),
 
   subresources: {
     status: {
@@ -81,15 +81,14 @@ const minSeconds = 60 * 60
 const maxSeconds = 91 * 24 * 60 * 60
 const maxKubernetesSeconds = 24 * 60 * 60
 
-function validateSpec(check: Check<V1beta1PodCertificateRequestSpec>): void {
-  const spec = check.value
+function validateSpec(spec: V1beta1PodCertificateRequestSpec, check: Check): void {
   const { signerName = '', unverifiedUserAnnotations, maxExpirationSeconds: seconds } = spec
-  validateSignerName(check.at('signerName').or(''))
-  if (unverifiedUserAnnotations != null) validateUserAnnotations(check.at('unverifiedUserAnnotations').present)
+  validateSignerName(signerName, check.at('signerName'))
+  if (unverifiedUserAnnotations != null) validateUserAnnotations(unverifiedUserAnnotations, check.at('unverifiedUserAnnotations'))
   for (const owner of ['pod', 'serviceAccount', 'node'] as const) {
-    mustBe(dns1123Subdomain, check.at(`${owner}Name`).with(spec[`${owner}Name`] ?? ''))
+    mustBe(dns1123Subdomain, spec[`${owner}Name`] ?? '', check.at(`${owner}Name`))
     const uid = spec[`${owner}UID`] ?? ''
-    if (uid === '') check.at(`${owner}UID`).invalid('must not be empty', uid)
+    if (uid === '') check.at(`${owner}UID`).invalid(uid, 'must not be empty')
     if (byteLength(uid) > maxUidBytes) check.at(`${owner}UID`).tooLong(maxUidBytes)
   }
   if (seconds == null) {
@@ -98,7 +97,7 @@ function validateSpec(check: Check<V1beta1PodCertificateRequestSpec>): void {
   }
   const limit = isKubernetesSigner(signerName) ? maxKubernetesSeconds : maxSeconds
   if (seconds < minSeconds || seconds > limit) {
-    check.at('maxExpirationSeconds').invalid(`must be in the range [${minSeconds}, ${limit}]`)
+    check.at('maxExpirationSeconds').invalid(seconds, `must be in the range [${minSeconds}, ${limit}]`)
   }
-  validateKey(check)
+  validateKey(spec, check)
 }

@@ -9,12 +9,11 @@ const curves: Record<string, string> = { prime256v1: 'P-256', secp384r1: 'P-384'
 
 type Spec = V1beta1PodCertificateRequestSpec
 
-export function validateKey(check: Check<Spec>): void {
-  const spec = check.value
+export function validateKey(spec: Spec, check: Check): void {
   const { stubPKCS10Request, pkixPublicKey, proofOfPossession } = spec
-  if (stubPKCS10Request && !pkixPublicKey && !proofOfPossession) validateRequest(check.at('stubPKCS10Request'))
-  else if (!stubPKCS10Request && pkixPublicKey && proofOfPossession) validateProof(check, pkixPublicKey, proofOfPossession)
-  else check.invalid('exactly one of (stubPKCS10Request) or (pkixPublicKey, proofOfPossession) must be set', omittedValue)
+  if (stubPKCS10Request && !pkixPublicKey && !proofOfPossession) validateRequest(stubPKCS10Request, check.at('stubPKCS10Request'))
+  else if (!stubPKCS10Request && pkixPublicKey && proofOfPossession) validateProof(spec, pkixPublicKey, proofOfPossession, check)
+  else check.invalid(omittedValue, 'exactly one of (stubPKCS10Request) or (pkixPublicKey, proofOfPossession) must be set')
 }
 
 /** The public key asked for; throws when the spec holds none. */
@@ -27,8 +26,7 @@ const publicKeyFrom = (base64: string): KeyObject => createPublicKey({ key: Buff
 
 const sizeOf = (base64: string): number => Buffer.byteLength(base64, 'base64')
 
-function validateRequest(check: Check<string>): void {
-  const base64 = check.value
+function validateRequest(base64: string, check: Check): void {
   if (sizeOf(base64) > maxBytes) {
     check.tooLong(maxBytes)
     return
@@ -37,19 +35,18 @@ function validateRequest(check: Check<string>): void {
   try {
     request = parseCertificateRequest(Buffer.from(base64, 'base64'))
   } catch {
-    check.invalid('must be a valid PKCS#10 CSR', omittedValue)
+    check.invalid(omittedValue, 'must be a valid PKCS#10 CSR')
     return
   }
   if (!isSupported(request.publicKey, check, omittedValue, 'P256, P384, or P521')) return
   try {
     checkSignature(request)
   } catch {
-    check.invalid('invalid signature', omittedValue)
+    check.invalid(omittedValue, 'invalid signature')
   }
 }
 
-function validateProof(check: Check<Spec>, pkix: string, proof: string): void {
-  const spec = check.value
+function validateProof(spec: Spec, pkix: string, proof: string, check: Check): void {
   const place = check.at('pkixPublicKey')
   if (sizeOf(pkix) > maxBytes) {
     place.tooLong(maxBytes)
@@ -63,7 +60,7 @@ function validateProof(check: Check<Spec>, pkix: string, proof: string): void {
   try {
     key = publicKeyFrom(pkix)
   } catch {
-    place.invalid('must be a valid PKIX-serialized public key', pkix)
+    place.invalid(pkix, 'must be a valid PKIX-serialized public key')
     return
   }
   if (!isSupported(key, place, pkix, 'P256 or P384')) return
@@ -73,7 +70,7 @@ function validateProof(check: Check<Spec>, pkix: string, proof: string): void {
   const options = isRsa ? { key, padding: 6, saltLength: -2 } : key
   const hash = key.asymmetricKeyType === 'ed25519' ? null : 'sha256'
   if (!verify(hash, signed, options, Buffer.from(proof, 'base64'))) {
-    check.at('proofOfPossession').invalid('could not verify proof-of-possession signature', omittedValue)
+    check.at('proofOfPossession').invalid(omittedValue, 'could not verify proof-of-possession signature')
   }
 }
 
@@ -84,14 +81,14 @@ function isSupported(key: KeyObject, check: Check, shown: unknown, allowedCurves
       return true
     case 'ec':
       if (curves[namedCurve] !== undefined) return true
-      check.invalid(`elliptic public keys must use curve ${allowedCurves}`, `curve ${namedCurve}`)
+      check.invalid(`curve ${namedCurve}`, `elliptic public keys must use curve ${allowedCurves}`)
       return false
     case 'rsa':
       if (modulusLength === 3072 || modulusLength === 4096) return true
-      check.invalid('RSA keys must have modulus size 3072 or 4096', `${modulusLength}-bit modulus`)
+      check.invalid(`${modulusLength}-bit modulus`, 'RSA keys must have modulus size 3072 or 4096')
       return false
     default:
-      check.invalid('unknown public key type; supported types are Ed25519, ECDSA, and RSA', shown)
+      check.invalid(shown, 'unknown public key type; supported types are Ed25519, ECDSA, and RSA')
       return false
   }
 }

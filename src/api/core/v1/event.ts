@@ -13,9 +13,9 @@ export const eventResource = defineResource(Event, {
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Unsupported',
 
-  validate: (_event, check, { requestVersion }) => validateEvent(check, requestVersion),
+  validate: (event, check, { requestVersion }) => validateEvent(event, check, requestVersion),
   rejudgesMetadata: false,
-  validateUpdate: (_next, prev, check, { requestVersion }) => validateEventUpdate(check, prev, requestVersion),
+  validateUpdate: (next, prev, check, { requestVersion }) => validateEventUpdate(next, prev, check, requestVersion),
 
   columns: [
     {

@@ -8,24 +8,21 @@ export type ResourceList = { [name: string]: string }
 
 export const mustBePositive = 'must be greater than zero'
 
-export function validatePositiveQuantity(check: Check<string>): void {
-  const quantity = check.value
+export function validatePositiveQuantity(quantity: string, check: Check): void {
   const parsed = parseQuantity(quantity)
-  if (parsed.sign <= 0) check.invalid(mustBePositive, parsed.toString())
+  if (parsed.sign <= 0) check.invalid(parsed.toString(), mustBePositive)
 }
 
-export function validateNotBelowZero(check: Check<string>): void {
-  const quantity = check.value
+export function validateNotBelowZero(quantity: string, check: Check): void {
   const value = parseQuantity(quantity).value()
-  if (value < 0) check.invalid('must be a valid resource quantity', value)
+  if (value < 0) check.invalid(value, 'must be a valid resource quantity')
 }
 
 /** Never negative; whole where things are counted. */
-export function validateResourceQuantity(name: string, check: Check<string>): void {
-  const quantity = check.value
+export function validateResourceQuantity(name: string, quantity: string, check: Check): void {
   const parsed = parseQuantity(quantity)
-  if (parsed.sign < 0) check.invalid(mustBeNonNegative, parsed.toString())
-  if (!hasWholeMillis(quantity) && isIntegerResource(name)) check.invalid('must be an integer', parsed.toString())
+  if (parsed.sign < 0) check.invalid(parsed.toString(), mustBeNonNegative)
+  if (!hasWholeMillis(quantity) && isIntegerResource(name)) check.invalid(parsed.toString(), 'must be an integer')
 }
 
 /** Whether the quantity, rounded up to thousandths, is whole. */

@@ -58,54 +58,50 @@ export const isIntegerResource = (name: string): boolean => integerResources.has
 /** What `spec.resources` of a pod may hold. */
 export const isPodLevelResource = (name: string): boolean => name === 'cpu' || name === 'memory' || isHugePages(name)
 
-function validateResourceName(check: Check<string>): boolean {
-  const name = check.value
+function validateResourceName(name: string, check: Check): boolean {
   const messages = qualifiedName(name)
   if (messages.length > 0) {
-    for (const message of messages) check.invalid(message)
+    for (const message of messages) check.invalid(name, message)
     return false
   }
   if (!name.includes('/') && !isStandardResource(name)) {
-    check.invalid('must be a standard resource type or fully qualified')
+    check.invalid(name, 'must be a standard resource type or fully qualified')
     return false
   }
   return true
 }
 
-export function validateAnyResourceName(check: Check<string>): void {
-  validateResourceName(check)
+export function validateAnyResourceName(name: string, check: Check): void {
+  validateResourceName(name, check)
 }
 
-export function validateContainerResourceName(check: Check<string>): void {
-  const name = check.value
+export function validateContainerResourceName(name: string, check: Check): void {
   // The names nearly every container uses need no pattern.
   if (containerResources.has(name)) return
-  validateResourceName(check)
+  validateResourceName(name, check)
   if (!name.includes('/')) {
-    if (!isStandardContainerResource(name)) check.invalid('must be a standard resource for containers')
+    if (!isStandardContainerResource(name)) check.invalid(name, 'must be a standard resource for containers')
   } else if (!isNativeResource(name) && !isExtendedResource(name)) {
-    check.invalid("doesn't follow extended resource name standard")
+    check.invalid(name, "doesn't follow extended resource name standard")
   }
 }
 
-export function validatePodLevelResourceName(check: Check<string>): void {
-  if (!validateResourceName(check)) return
-  if (!isPodLevelResource(check.value)) check.notSupported(['cpu', hugePagesPrefix, 'memory'])
+export function validatePodLevelResourceName(name: string, check: Check): void {
+  if (!validateResourceName(name, check)) return
+  if (!isPodLevelResource(name)) check.notSupported(name, ['cpu', hugePagesPrefix, 'memory'])
 }
 
-export function validateQuotaResourceName(check: Check<string>): void {
-  const name = check.value
-  validateResourceName(check)
-  if (!name.includes('/') && !isStandardQuotaResource(name)) check.invalid('must be a standard resource for quota')
+export function validateQuotaResourceName(name: string, check: Check): void {
+  validateResourceName(name, check)
+  if (!name.includes('/') && !isStandardQuotaResource(name)) check.invalid(name, 'must be a standard resource for quota')
 }
 
-export function validateClaimResourceName(check: Check<string>): boolean {
-  const name = check.value
+export function validateClaimResourceName(name: string, check: Check): boolean {
   const before = check.errors.length
-  mustBe(qualifiedName, check)
+  mustBe(qualifiedName, name, check)
   if (check.errors.length > before) return false
   if (isNativeResource(name) && name !== 'storage') {
-    check.notSupported(['storage'])
+    check.notSupported(name, ['storage'])
     return false
   }
   return true

@@ -15,8 +15,8 @@ export const serviceAccountResource = defineResource(ServiceAccount, {
   warningsOnCreate: (account) => annotationWarnings(account),
 
   prepareForUpdate: keepOnlyNames,
-  validateUpdate(_next, _prev, check) {
-    validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })
+  validateUpdate(next, _prev, check) {
+    validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
   },
   warningsOnUpdate: annotationWarnings,
 

@@ -6,6 +6,7 @@ import type {
 } from '#api/internal/v1alpha1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { each } from '#api/meta/each.ts'
 import { dns1035Label, dns1123Subdomain, emptyError, mustBe, qualifiedName, regexError } from '#api/meta/names.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
@@ -34,7 +35,7 @@ export const storageVersionResource = defineResource(StorageVersion, {
         putBack(next, prev, 'spec')
         resetObjectMetaForStatus(next.metadata, prev.metadata)
       },
-      validateUpdate: (_next, _prev, check) => validateStatus(check.at('status').or({})),
+      validateUpdate: ({ status }, _prev, check) => validateStatus(status ?? {}, check.at('status')),
     },
   },
 
@@ -72,33 +73,31 @@ function nameProblems(name: string): string[] {
   ]
 }
 
-function validateStatus(check: Check<V1alpha1StorageVersionStatus>): void {
-  const status = check.value
+function validateStatus(status: V1alpha1StorageVersionStatus, check: Check): void {
   const servers = new Set<string>()
-  check.at('storageVersions').each((at) => {
-    const server = at.value
-    if (servers.has(server.apiServerID)) at.at('apiServerID').duplicate()
+  each(status.storageVersions, check.at('storageVersions'), (server, at) => {
+    if (servers.has(server.apiServerID)) at.at('apiServerID').duplicate(server.apiServerID)
     servers.add(server.apiServerID)
-    validateServer(at)
+    validateServer(server, at)
   })
   validateCommonVersion(status, check.at('commonEncodingVersion'))
-  validateConditions(check.with(status.conditions))
+  validateConditions(status.conditions, check)
 }
 
-function validateServer(check: Check<V1alpha1ServerStorageVersion>): void {
-  const server = check.value
-  const { encodingVersion = '', decodableVersions = [] } = server
-  mustBe(dns1123Subdomain, check.at('apiServerID').or(''))
-  mustBeApiVersion(check.at('encodingVersion').or(''))
-  check.at('decodableVersions').each(mustBeApiVersion)
+function validateServer(server: V1alpha1ServerStorageVersion, check: Check): void {
+  const { apiServerID = '', encodingVersion = '', decodableVersions = [], servedVersions = [] } = server
+  mustBe(dns1123Subdomain, apiServerID, check.at('apiServerID'))
+  mustBeApiVersion(encodingVersion, check.at('encodingVersion'))
+  each(decodableVersions, check.at('decodableVersions'), mustBeApiVersion)
   if (!decodableVersions.includes(encodingVersion)) {
-    check.at('decodableVersions').invalid(`decodableVersions must include encodingVersion ${encodingVersion}`)
+    check
+      .at('decodableVersions')
+      .invalid(server.decodableVersions ?? null, `decodableVersions must include encodingVersion ${encodingVersion}`)
   }
-  check.at('servedVersions').each((at) => {
-    const version = at.value
-    mustBeApiVersion(at)
+  each(servedVersions, check.at('servedVersions'), (version, at) => {
+    mustBeApiVersion(version, at)
     if (decodableVersions.includes(version)) return
-    at.invalid(`individual served version : ${version} must be included in decodableVersions : [${decodableVersions.join(' ')}]`)
+    at.invalid(version, `individual served version : ${version} must be included in decodableVersions : [${decodableVersions.join(' ')}]`)
   })
 }
 
@@ -110,10 +109,9 @@ const apiVersionError = `an apiVersion is ${regexError(
   'abc-123',
 )} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyVersion')`
 
-function mustBeApiVersion(check: Check<string>): void {
-  const text = check.value
+function mustBeApiVersion(text: string, check: Check): void {
   const problems = apiVersionProblems(text)
-  if (problems.length > 0) check.invalid(problems.join(','))
+  if (problems.length > 0) check.invalid(text, problems.join(','))
 }
 
 function apiVersionProblems(text: string): string[] {
@@ -137,27 +135,25 @@ function validateCommonVersion({ storageVersions = [], commonEncodingVersion }: 
   if (!agree) {
     if (commonEncodingVersion === undefined) return
     check.invalid(
-      'should be nil if servers do not agree on the same encoding version, or if there is no server reporting the supported versions yet',
       commonEncodingVersion,
+      'should be nil if servers do not agree on the same encoding version, or if there is no server reporting the supported versions yet',
     )
-  } else if (commonEncodingVersion === undefined) check.invalid(`the common encoding version is ${first.encodingVersion}`, null)
+  } else if (commonEncodingVersion === undefined) check.invalid(null, `the common encoding version is ${first.encodingVersion}`)
   else if (commonEncodingVersion !== first.encodingVersion) {
-    check.invalid(`the actual common encoding version is ${first.encodingVersion}`, commonEncodingVersion)
+    check.invalid(commonEncodingVersion, `the actual common encoding version is ${first.encodingVersion}`)
   }
 }
 
 /** Upstream names no field between the status and the condition's place. */
-function validateConditions(check: Check<readonly V1alpha1StorageVersionCondition[] | undefined>): void {
-  const conditions = check.value
+function validateConditions(conditions: readonly V1alpha1StorageVersionCondition[] | undefined, check: Check): void {
   const places = new Map<string, number>()
-  for (const [index, { type = '', reason, message }] of (conditions ?? []).entries()) {
+  for (const [index, { type = '', status = '', reason, message }] of (conditions ?? []).entries()) {
     const at = check.at(index)
     const place = places.get(type)
-    if (place !== undefined)
-      at.at('type').or('').invalid(`the type of the condition is not unique, it also appears in conditions[${place}]`)
+    if (place !== undefined) at.at('type').invalid(type, `the type of the condition is not unique, it also appears in conditions[${place}]`)
     places.set(type, index)
-    mustBe(qualifiedName, at.at('type').or(''))
-    mustBe(qualifiedName, at.at('status').or(''))
+    mustBe(qualifiedName, type, at.at('type'))
+    mustBe(qualifiedName, status, at.at('status'))
     if (!reason) at.at('reason').required()
     if (!message) at.at('message').required()
   }

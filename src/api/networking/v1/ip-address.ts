@@ -9,8 +9,8 @@ import type { V1IPAddress, V1ParentReference } from '#api/networking/v1/types.ge
 import { defineResource } from '#api/resource.ts'
 
 const nameIsIp: NameRule = (name) => {
-  const check = new Check(name)
-  validIp(check)
+  const check = new Check()
+  validIp(name, check)
   return check.errors.map(({ body }) => body.slice(body.lastIndexOf(`": `) + 3))
 }
 
@@ -21,12 +21,13 @@ export const ipAddressResource = defineResource(IPAddress, {
   rejudgesMetadata: false,
   allowUnconditionalUpdate: true,
 
-  validate: (address, check) => validateSpec(address.spec, check.at('spec').at('parentRef')),
+  validate: (address, check) => validateSpec(address, check.at('spec.parentRef')),
   validateUpdate(next, prev, check) {
-    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsIp })
-    validateSpec(next.spec, check.at('spec').at('parentRef'))
-    validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
-    mustNotChange(check.at('spec').at('parentRef'), prev.spec?.parentRef, '*networking.ParentReference')
+    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsIp }, check.at('metadata'))
+    validateSpec(next, check.at('spec.parentRef'))
+    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+    const parent = next.spec?.parentRef
+    mustNotChange(parent, prev.spec?.parentRef, check.at('spec.parentRef'), '*networking.ParentReference')
   },
 
   columns: [
@@ -40,19 +41,19 @@ export const ipAddressResource = defineResource(IPAddress, {
   ],
 })
 
-function validateSpec(spec: V1IPAddress['spec'], check: Check): void {
+function validateSpec({ spec }: V1IPAddress, check: Check): void {
   const parent = spec?.parentRef as V1ParentReference | undefined
   if (parent == null) {
     check.required()
     return
   }
   const { group, resource, name, namespace } = parent
-  if (group) mustBe(dns1123Subdomain, check.at('group').with(group))
+  if (group) mustBe(dns1123Subdomain, group, check.at('group'))
   if (!resource) check.at('resource').required()
-  else mustBe(pathSegmentName, check.at('resource').with(resource))
+  else mustBe(pathSegmentName, resource, check.at('resource'))
   if (!name) check.at('name').required()
-  else mustBe(pathSegmentName, check.at('name').with(name))
-  if (namespace) mustBe(pathSegmentName, check.at('namespace').with(namespace))
+  else mustBe(pathSegmentName, name, check.at('name'))
+  if (namespace) mustBe(pathSegmentName, namespace, check.at('namespace'))
 }
 
 function parentCell(parent: V1ParentReference | undefined): string {

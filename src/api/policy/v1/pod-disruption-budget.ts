@@ -29,15 +29,15 @@ export const podDisruptionBudgetResource = defineResource(PodDisruptionBudget, {
   prepareForCreate(budget) {
     delete budget.status
   },
-  validate: (_object, check) => validateSpec(check.at('spec'), false),
+  validate: ({ spec }, check) => validateSpec(spec, check.at('spec'), false),
 
   generation: 'spec',
   rejudgesMetadata: false,
   prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
-  validateUpdate(_next, prev, check) {
-    const wasWrong = new Check(prev.spec.selector)
-    validateLabelSelector(wasWrong)
-    validateSpec(check.at('spec'), wasWrong.failed)
+  validateUpdate(next, prev, check) {
+    const wasWrong = new Check('')
+    validateLabelSelector(prev.spec.selector, wasWrong)
+    validateSpec(next.spec, check.at('spec'), wasWrong.failed)
   },
 
   subresources: {
@@ -45,7 +45,7 @@ export const podDisruptionBudgetResource = defineResource(PodDisruptionBudget, {
       resetFields: ['spec'],
       rejudgesMetadata: false,
       prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
-      validateUpdate: ({ status }, _prev, check, context) => status && validateStatus(check.at('status').present, context),
+      validateUpdate: ({ status }, _prev, check, context) => status && validateStatus(status, check.at('status'), context),
     },
   },
 
@@ -81,32 +81,31 @@ function stripEmptySelectorLabel(selector: V1LabelSelector | undefined): void {
   if (!matchesNothing) selector.matchExpressions = expressions.filter(({ key }) => key !== v1beta1EmptySelectorLabel)
 }
 
-function validateSpec(check: Check<V1PodDisruptionBudgetSpec>, allowInvalidValues: boolean): void {
-  const spec = check.value
+function validateSpec(spec: V1PodDisruptionBudgetSpec, check: Check, allowInvalidValues: boolean): void {
   const { minAvailable, maxUnavailable, unhealthyPodEvictionPolicy } = spec
   if (minAvailable !== undefined && maxUnavailable !== undefined) {
-    check.invalid('minAvailable and maxUnavailable cannot be both set', asInternal('policy.PodDisruptionBudgetSpec', spec))
+    check.invalid(asInternal('policy.PodDisruptionBudgetSpec', spec), 'minAvailable and maxUnavailable cannot be both set')
   }
   if (minAvailable !== undefined) {
-    mustBePositiveIntOrPercent(check.at('minAvailable').present)
-    mustNotExceed100Percent(check.at('minAvailable').present)
+    mustBePositiveIntOrPercent(minAvailable, check.at('minAvailable'))
+    mustNotExceed100Percent(minAvailable, check.at('minAvailable'))
   }
   if (maxUnavailable !== undefined) {
-    mustBePositiveIntOrPercent(check.at('maxUnavailable').present)
-    mustNotExceed100Percent(check.at('maxUnavailable').present)
+    mustBePositiveIntOrPercent(maxUnavailable, check.at('maxUnavailable'))
+    mustNotExceed100Percent(maxUnavailable, check.at('maxUnavailable'))
   }
-  validateLabelSelector(check.at('selector'), { allowInvalidValues })
+  validateLabelSelector(spec.selector, check.at('selector'), { allowInvalidValues })
   if (unhealthyPodEvictionPolicy === undefined) return
   if (unhealthyPodEvictionPolicy !== 'AlwaysAllow' && unhealthyPodEvictionPolicy !== 'IfHealthyBudget') {
-    check.at('unhealthyPodEvictionPolicy').notSupported(['AlwaysAllow', 'IfHealthyBudget'])
+    check.at('unhealthyPodEvictionPolicy').notSupported(unhealthyPodEvictionPolicy, ['AlwaysAllow', 'IfHealthyBudget'])
   }
 }
 
-function validateStatus(check: Check<V1PodDisruptionBudgetStatus>, { requestVersion }: RuleContext): void {
-  validateConditions(check.at('conditions'))
+function validateStatus(status: V1PodDisruptionBudgetStatus, check: Check, { requestVersion }: RuleContext): void {
+  validateConditions(status.conditions, check.at('conditions'))
   if (requestVersion === 'policy/v1beta1') return
-  nonNegative(check.at('disruptionsAllowed'))
-  nonNegative(check.at('currentHealthy'))
-  nonNegative(check.at('desiredHealthy'))
-  nonNegative(check.at('expectedPods'))
+  nonNegative(status.disruptionsAllowed, check.at('disruptionsAllowed'))
+  nonNegative(status.currentHealthy, check.at('currentHealthy'))
+  nonNegative(status.desiredHealthy, check.at('desiredHealthy'))
+  nonNegative(status.expectedPods, check.at('expectedPods'))
 }

@@ -1,5 +1,6 @@
 import { Check } from '#api/meta/check.ts'
 import { defaultColumns } from '#api/meta/columns.ts'
+import { each } from '#api/meta/each.ts'
 import { type LabelSelectorOptions, validateLabelSelector } from '#api/meta/labels.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
@@ -18,34 +19,32 @@ export const clusterRoleResource = defineResource(ClusterRole, {
   allowUnconditionalUpdate: true,
   columns: defaultColumns,
 
-  validate: (_role, check) => validateRole(check, {}),
-  validateUpdate(_next, prev, check) {
-    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: rbacName })
-    validateRole(check, {
+  validate: (role, check) => validateRole(role, check, {}),
+  validateUpdate(next, prev, check) {
+    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: rbacName }, check.at('metadata'))
+    validateRole(next, check, {
       allowInvalidValues: (prev.aggregationRule?.clusterRoleSelectors ?? []).some(isInvalid),
     })
-    validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
+    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
   },
 })
 
-function validateRole(check: Check<V1ClusterRole>, options: LabelSelectorOptions): void {
-  const { aggregationRule } = check.value
-  check.at('rules').each((item) => validatePolicyRule(item, 'Cluster'))
+function validateRole({ rules, aggregationRule }: V1ClusterRole, check: Check, options: LabelSelectorOptions): void {
+  each(rules, check.at('rules'), (rule, item) => validatePolicyRule(rule, 'Cluster', item))
   if (aggregationRule == null) return
-  const selectors = check.at('aggregationRule').at('clusterRoleSelectors')
+  const selectors = check.at('aggregationRule.clusterRoleSelectors')
   if (!aggregationRule.clusterRoleSelectors?.length) {
     selectors.required('at least one clusterRoleSelector required if aggregationRule is non-nil')
   }
-  selectors.each((item) => {
-    const selector = item.value
-    validateLabelSelector(item, options)
+  each(aggregationRule.clusterRoleSelectors, selectors, (selector, item) => {
+    validateLabelSelector(selector, item, options)
     // What is shown is the selector that could not be made.
-    if (isInvalid(selector)) item.invalid('invalid label selector.', null)
+    if (isInvalid(selector)) item.invalid(null, 'invalid label selector.')
   })
 }
 
 function isInvalid(selector: V1LabelSelector): boolean {
-  const scratch = new Check(selector)
-  validateLabelSelector(scratch)
+  const scratch = new Check()
+  validateLabelSelector(selector, scratch)
   return scratch.failed
 }

@@ -14,11 +14,11 @@ export const roleBindingResource = defineResource(RoleBinding, {
   columns: bindingColumns('RoleBinding'),
 
   defaults: defaultBinding,
-  validate: (_binding, check) => validateBinding(check, 'Namespaced'),
+  validate: (binding, check) => validateBinding(binding, check, 'Namespaced'),
   validateUpdate(next, prev, check) {
-    validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: rbacName })
-    validateBinding(check, 'Namespaced')
-    validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
+    validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: rbacName }, check.at('metadata'))
+    validateBinding(next, check, 'Namespaced')
+    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
     validateRoleRefUpdate(next.roleRef, prev.roleRef, check)
   },
 })

@@ -1,32 +1,30 @@
 /** Lists, sets and maps of a limited size: when there are too many items, nothing else is said about them. */
 import type { Check } from '#api/meta/check.ts'
+import { each } from '#api/meta/each.ts'
 import { byteLength } from '#api/meta/names.ts'
 
-type Judge<T> = (check: Check<T>) => void
+type Judge<T> = (item: T, check: Check) => void
 
 /** `check` stands at the list. */
-export function boundedList<T>(check: Check<readonly T[] | undefined | null>, max: number, judge: Judge<T>): void {
-  const list = check.value
+export function boundedList<T>(list: readonly T[] | undefined | null, max: number, check: Check, judge: Judge<T>): void {
   if (list && list.length > max) check.tooMany(list.length, max)
-  else check.each((item) => judge(item))
+  else each(list, check, judge)
 }
 
 /** Items of the same key are reported after everything else; `shown` stands in for the key where messages quote another value. */
 export function boundedSet<T>(
-  check: Check<readonly T[] | undefined | null>,
+  list: readonly T[] | undefined | null,
   max: number,
+  check: Check,
   rules: { key(item: T): string; shown?(item: T): unknown; judge?: Judge<T> },
 ): void {
-  const list = check.value
   if (list && list.length > max) {
     check.tooMany(list.length, max)
     return
   }
-  const { judge } = rules
-  if (judge) check.each((item) => judge(item))
+  if (rules.judge) each(list, check, rules.judge)
   const keys = new Set<string>()
-  check.each((at) => {
-    const item = at.value
+  each(list, check, (item, at) => {
     const key = rules.key(item)
     if (keys.has(key)) at.duplicate(rules.shown ? rules.shown(item) : key)
     keys.add(key)
@@ -35,20 +33,20 @@ export function boundedSet<T>(
 
 /** Keys are judged at the map, items at their key, which is cut short in paths if it is too long. */
 export function boundedMap<T>(
-  check: Check<{ readonly [key: string]: T } | undefined>,
+  map: { readonly [key: string]: T } | undefined,
   max: number,
   maxKeyBytes: number,
+  check: Check,
   rules: { key: Judge<string>; item?: Judge<T> },
 ): void {
-  const map = check.value
   const entries = Object.entries(map ?? {})
   if (entries.length > max) {
     check.tooMany(entries.length, max)
     return
   }
   for (const [key, item] of entries) {
-    rules.key(check.with(key))
-    rules.item?.(check.key(cutShort(key, maxKeyBytes)).with(item))
+    rules.key(key, check)
+    rules.item?.(item, check.key(cutShort(key, maxKeyBytes)))
   }
 }
 

@@ -1,5 +1,6 @@
 /** Defaults and rules of what a claim asks for, alone or in a template. */
 import type { Check } from '#api/meta/check.ts'
+import { each } from '#api/meta/each.ts'
 import { dns1123Label, dns1123Subdomain, mustBe } from '#api/meta/names.ts'
 import { boundedList, boundedSet } from '#api/resource/v1/bounded.ts'
 import { validateDeviceConfiguration } from '#api/resource/v1/device-configuration.ts'
@@ -33,65 +34,62 @@ function defaultRequest(request: V1ExactDeviceRequest | V1DeviceSubRequest): voi
 }
 
 /** `check` stands at the spec. */
-export function validateClaimSpec(check: Check<V1ResourceClaimSpec>, context: RuleContext): void {
-  const { devices = {} } = check.value
+export function validateClaimSpec({ devices = {} }: V1ResourceClaimSpec, check: Check, context: RuleContext): void {
   const names = requestNamesOf(devices.requests)
   const at = check.at('devices')
-  boundedSet(at.at('requests').with(devices.requests), maxRequests, { key: ({ name }) => name ?? '', judge: validateRequest })
-  boundedList(at.at('constraints').with(devices.constraints), maxConstraints, (here) => validateConstraint(here, names, context))
-  boundedList(at.at('config').with(devices.config), maxConfigurations, (here) => {
-    validateRequestReferences(here.at('requests'), names)
-    validateDeviceConfiguration(here, false)
+  boundedSet(devices.requests, maxRequests, at.at('requests'), { key: ({ name }) => name ?? '', judge: validateRequest })
+  boundedList(devices.constraints, maxConstraints, at.at('constraints'), (constraint, here) =>
+    validateConstraint(constraint, names, here, context),
+  )
+  boundedList(devices.config, maxConfigurations, at.at('config'), (config, here) => {
+    validateRequestReferences(config.requests, names, here.at('requests'))
+    validateDeviceConfiguration(config, false, here)
   })
 }
 
-export function validateRequestReferences(check: Check<readonly string[] | undefined>, names: RequestNames): void {
-  const references = check.value
-  boundedSet(check.with(references), maxRequests, {
+export function validateRequestReferences(references: readonly string[] | undefined, names: RequestNames, check: Check): void {
+  boundedSet(references, maxRequests, check, {
     key: (reference) => reference,
-    judge: (at) => validateRequestReference(at, names),
+    judge: (reference, at) => validateRequestReference(reference, names, at),
   })
 }
 
-function validateRequest(check: Check<V1DeviceRequest>): void {
-  const { exactly, firstAvailable } = check.value
-  mustBe(dns1123Label, check.at('name').or(''))
+function validateRequest({ name, exactly, firstAvailable }: V1DeviceRequest, check: Check): void {
+  mustBe(dns1123Label, name ?? '', check.at('name'))
   const hasAlternatives = firstAvailable !== undefined && firstAvailable.length > 0
   if (!exactly && !hasAlternatives) check.required('exactly one of `exactly` or `firstAvailable` is required')
   else if (exactly && hasAlternatives) {
-    check.invalid('exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set', null)
-  } else if (exactly) validateWanted(check.at('exactly').present)
+    check.invalid(null, 'exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set')
+  } else if (exactly) validateWanted(exactly, check.at('exactly'))
   else {
-    boundedSet(check.at('firstAvailable').with(firstAvailable), maxAlternatives, {
+    boundedSet(firstAvailable, maxAlternatives, check.at('firstAvailable'), {
       key: (alternative) => alternative.name ?? '',
-      judge(at) {
-        mustBe(dns1123Label, at.at('name').or(''))
-        validateWanted(at)
+      judge(alternative, at) {
+        mustBe(dns1123Label, alternative.name ?? '', at.at('name'))
+        validateWanted(alternative, at)
       },
     })
   }
 }
 
-function validateWanted(check: Check<V1ExactDeviceRequest | V1DeviceSubRequest>): void {
-  const request = check.value
+function validateWanted(request: V1ExactDeviceRequest | V1DeviceSubRequest, check: Check): void {
   if (!request.deviceClassName) check.at('deviceClassName').required()
-  else mustBe(dns1123Subdomain, check.at('deviceClassName'))
-  validateDeviceSelectors(check.at('selectors'))
+  else mustBe(dns1123Subdomain, request.deviceClassName, check.at('deviceClassName'))
+  validateDeviceSelectors(request.selectors, check.at('selectors'))
   const { allocationMode = '', count = 0 } = request
   if (allocationMode === 'All') {
-    if (count !== 0) check.at('count').or(0).invalid("must not be specified when allocationMode is 'All'")
+    if (count !== 0) check.at('count').invalid(count, "must not be specified when allocationMode is 'All'")
   } else if (allocationMode === 'ExactCount') {
-    if (count <= 0) check.at('count').or(0).invalid('must be greater than zero')
-  } else check.at('allocationMode').or('').notSupported(['All', 'ExactCount'])
-  check.at('tolerations').each(validateDeviceToleration)
+    if (count <= 0) check.at('count').invalid(count, 'must be greater than zero')
+  } else check.at('allocationMode').notSupported(allocationMode, ['All', 'ExactCount'])
+  each(request.tolerations, check.at('tolerations'), validateDeviceToleration)
 }
 
-function validateConstraint(check: Check<V1DeviceConstraint>, names: RequestNames, { isEnabled }: RuleContext): void {
-  const constraint = check.value
-  validateRequestReferences(check.at('requests'), names)
+function validateConstraint(constraint: V1DeviceConstraint, names: RequestNames, check: Check, { isEnabled }: RuleContext): void {
+  validateRequestReferences(constraint.requests, names, check.at('requests'))
   const { matchAttribute, distinctAttribute } = constraint
-  if (matchAttribute !== undefined) validateFullyQualifiedName(check.at('matchAttribute').present)
-  else if (distinctAttribute !== undefined) validateFullyQualifiedName(check.at('distinctAttribute').present)
+  if (matchAttribute !== undefined) validateFullyQualifiedName(matchAttribute, check.at('matchAttribute'))
+  else if (distinctAttribute !== undefined) validateFullyQualifiedName(distinctAttribute, check.at('distinctAttribute'))
   else if (isEnabled('DRAConsumableCapacity')) {
     check.required('exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set')
   } else check.at('matchAttribute').required()
@@ -135,7 +133,7 @@ export function validateAdminAccess(spec: V1ResourceClaimSpec | undefined, names
   const index = requestsOf(spec).findIndex(({ exactly }) => exactly?.adminAccess)
   if (index < 0 || isAdminNamespace(namespace, context)) return
   // Upstream names the field where it was in an older version.
-  check.at('spec').at('devices').at('requests').at(index).at('adminAccess').forbidden(adminAccessDetail)
+  check.at('spec.devices.requests').at(index).at('adminAccess').forbidden(adminAccessDetail)
 }
 
 export function validateGrantedAdminAccess(
@@ -148,7 +146,7 @@ export function validateGrantedAdminAccess(
   if (prev?.some(({ adminAccess }) => adminAccess)) return
   const index = results?.findIndex(({ adminAccess }) => adminAccess) ?? -1
   if (index < 0 || isAdminNamespace(namespace, context)) return
-  check.at('status').at('allocation').at('devices').at('results').at(index).at('adminAccess').forbidden(adminAccessDetail)
+  check.at('status.allocation.devices.results').at(index).at('adminAccess').forbidden(adminAccessDetail)
 }
 
 function isAdminNamespace(namespace: string, { labelsOfNamespace }: RuleContext): boolean {

@@ -31,18 +31,17 @@ export const priorityClassResource = defineResource(PriorityClass, {
       const problem = systemClassProblem(name, value, globalDefault)
       if (problem !== undefined) {
         check
-          .at('metadata')
-          .at('name')
+          .at('metadata.name')
           .forbidden(`priority class names with '${systemPrefix}' prefix are reserved for system use only. error: ${problem}`)
       }
     } else if (value > highestUserDefinablePriority) {
       check.at('value').forbidden(`maximum allowed value of a user defined priority is ${highestUserDefinablePriority}`)
     }
-    if (preemptionPolicy !== undefined) validatePreemptionPolicy(check.at('preemptionPolicy').present)
+    if (preemptionPolicy !== undefined) validatePreemptionPolicy(preemptionPolicy, check.at('preemptionPolicy'))
   },
   validateUpdate(next, prev, check) {
     if ((next.value ?? 0) !== (prev.value ?? 0)) check.at('value').forbidden('may not be changed in an update.')
-    mustNotChange(check.at('preemptionPolicy'), prev.preemptionPolicy)
+    mustNotChange(next.preemptionPolicy, prev.preemptionPolicy, check.at('preemptionPolicy'))
   },
 
   deletionForbidden: (name) =>
@@ -74,8 +73,7 @@ function systemClassProblem(name: string, value: number, globalDefault: boolean)
   return globalDefault ? `globalDefault of ${name} PriorityClass must be false` : undefined
 }
 
-function validatePreemptionPolicy(check: Check<string>): void {
-  const policy = check.value
+function validatePreemptionPolicy(policy: string, check: Check): void {
   if (policy === '') check.required()
-  else if (policy !== 'PreemptLowerPriority' && policy !== 'Never') check.notSupported(['PreemptLowerPriority', 'Never'])
+  else if (policy !== 'PreemptLowerPriority' && policy !== 'Never') check.notSupported(policy, ['PreemptLowerPriority', 'Never'])
 }

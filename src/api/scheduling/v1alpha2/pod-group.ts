@@ -1,6 +1,7 @@
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { validateConditions } from '#api/meta/conditions.ts'
+import { each } from '#api/meta/each.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { longName, mustBe, shortName } from '#api/meta/names.ts'
 import { putBack } from '#api/meta/put-back.ts'
@@ -40,11 +41,11 @@ export const podGroupResource = defineResource(PodGroup, {
   },
   validate({ spec }, check, context) {
     const at = check.at('spec')
-    if (spec.podGroupTemplateRef) validateTemplateReference(at.at('podGroupTemplateRef').present)
-    validateSchedulingPolicy(at.at('schedulingPolicy'), undefined)
-    if (spec.schedulingConstraints) validateSchedulingConstraints(at.at('schedulingConstraints').present)
-    validateGroupClaims(at.at('resourceClaims'))
-    validatePreemption(at, context)
+    if (spec.podGroupTemplateRef) validateTemplateReference(spec.podGroupTemplateRef, at.at('podGroupTemplateRef'))
+    validateSchedulingPolicy(spec.schedulingPolicy, undefined, at.at('schedulingPolicy'))
+    if (spec.schedulingConstraints) validateSchedulingConstraints(spec.schedulingConstraints, at.at('schedulingConstraints'))
+    validateGroupClaims(spec.resourceClaims, at.at('resourceClaims'))
+    validatePreemption(spec, at, context)
   },
   prepareForUpdate(next, prev, context) {
     putBack(next, prev, 'status')
@@ -53,7 +54,7 @@ export const podGroupResource = defineResource(PodGroup, {
   // Nothing of the spec may change, so that there is nothing else to judge.
   validateUpdate({ spec }, prev, check) {
     for (const field of immutableFields) {
-      if (!semanticEqual(spec[field], prev.spec[field])) check.at('spec').at(field).invalid('field is immutable', null)
+      if (!semanticEqual(spec[field], prev.spec[field])) check.at('spec').at(field).invalid(null, 'field is immutable')
     }
   },
 
@@ -97,25 +98,23 @@ function statusCell({ status }: V1alpha2PodGroup): string {
   return scheduled.status === 'True' ? 'Scheduled' : 'Unschedulable'
 }
 
-function validateTemplateReference(check: Check<V1alpha2PodGroupTemplateReference>): void {
-  const reference = check.value
-  mustBeOneOf(check.with(reference), undefined, ['workload'])
+function validateTemplateReference(reference: V1alpha2PodGroupTemplateReference, check: Check): void {
+  mustBeOneOf(reference, undefined, ['workload'], check)
   if (!reference.workload) return
   const { workloadName, podGroupTemplateName } = reference.workload
-  if (!workloadName) check.at('workload').at('workloadName').required()
-  else mustBe(longName, check.at('workload').at('workloadName').present)
-  if (!podGroupTemplateName) check.at('workload').at('podGroupTemplateName').required()
-  else mustBe(shortName, check.at('workload').at('podGroupTemplateName').present)
+  if (!workloadName) check.at('workload.workloadName').required()
+  else mustBe(longName, workloadName, check.at('workload.workloadName'))
+  if (!podGroupTemplateName) check.at('workload.podGroupTemplateName').required()
+  else mustBe(shortName, podGroupTemplateName, check.at('workload.podGroupTemplateName'))
 }
 
 function validateStatus({ spec, status }: V1alpha2PodGroup, check: Check): void {
-  validateConditions(check.at('conditions').with(status?.conditions))
+  validateConditions(status?.conditions, check.at('conditions'))
   const statuses = status?.resourceClaimStatuses ?? []
   const at = check.at('resourceClaimStatuses')
-  at.with(statuses).each((here) => {
-    const { name } = here.value
+  each(statuses, at, ({ name }, here) => {
     if (!spec.resourceClaims?.some((claim) => claim.name === name)) {
-      here.at('name').or('').invalid('must match the name of an entry in `spec.resourceClaims`')
+      here.at('name').invalid(name ?? '', 'must match the name of an entry in `spec.resourceClaims`')
     }
   })
   if (statuses.length > maxClaims) {
@@ -125,8 +124,7 @@ function validateStatus({ spec, status }: V1alpha2PodGroup, check: Check): void 
   for (const [index, entry] of statuses.entries()) {
     if (statuses.findIndex(({ name }) => name === entry.name) < index) at.at(index).duplicate(entry)
   }
-  at.with(statuses).each((here) => {
-    const { resourceClaimName } = here.value
-    if (resourceClaimName !== undefined) mustBe(longName, here.at('resourceClaimName').present)
+  each(statuses, at, ({ resourceClaimName }, here) => {
+    if (resourceClaimName !== undefined) mustBe(longName, resourceClaimName, here.at('resourceClaimName'))
   })
 }

@@ -5,16 +5,14 @@ import { byteLength, qualifiedName } from '#api/meta/names.ts'
 const maxParameters = 512
 const maxParametersBytes = 256 * 1024
 
-export function validateProvisioner(check: Check<string | undefined>): void {
-  const name = check.value
+export function validateProvisioner(name: string | undefined, check: Check): void {
   if (!name) check.required()
-  else for (const message of qualifiedName(name.toLowerCase())) check.invalid(message, name.toLowerCase())
+  else for (const message of qualifiedName(name.toLowerCase())) check.invalid(name.toLowerCase(), message)
 }
 
 type Parameters = Readonly<Record<string, string>>
 
-export function validateParameters(check: Check<Parameters | undefined>): void {
-  const parameters = check.value
+export function validateParameters(parameters: Parameters | undefined, check: Check): void {
   const entries = Object.entries(parameters ?? {})
   if (entries.length > maxParameters) {
     check.tooLong(maxParameters)
@@ -22,7 +20,7 @@ export function validateParameters(check: Check<Parameters | undefined>): void {
   }
   let sizeBytes = 0
   for (const [key, value] of entries) {
-    if (key === '') check.invalid('field can not be empty.', key)
+    if (key === '') check.invalid(key, 'field can not be empty.')
     sizeBytes += byteLength(key) + byteLength(value)
   }
   if (sizeBytes > maxParametersBytes) check.tooLong(maxParametersBytes)

@@ -23,14 +23,14 @@ export const storageVersionMigrationResource = defineResource(StorageVersionMigr
   prepareForCreate(migration) {
     delete migration.status
   },
-  validate: (_object, check) => validateSpec(check.at('spec')),
+  validate: ({ spec }, check) => validateSpec(spec, check.at('spec')),
   prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
   rejudgesMetadata: false,
-  validateUpdate(_next, prev, check) {
-    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain })
-    validateSpec(check.at('spec'))
-    validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
-    mustNotChange(check.at('spec'), prev.spec, 'storagemigration.StorageVersionMigrationSpec')
+  validateUpdate(next, prev, check) {
+    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
+    validateSpec(next.spec, check.at('spec'))
+    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+    mustNotChange(next.spec, prev.spec, check.at('spec'), 'storagemigration.StorageVersionMigrationSpec')
   },
 
   subresources: {
@@ -40,7 +40,7 @@ export const storageVersionMigrationResource = defineResource(StorageVersionMigr
         putBack(next, prev, 'spec')
         resetObjectMetaForStatus(next.metadata, prev.metadata)
       },
-      validateUpdate: (_next, prev, check) => validateStatus(check.at('status').or({}), prev.status),
+      validateUpdate: (next, prev, check) => validateStatus(next.status ?? {}, prev.status, check.at('status')),
     },
   },
 
@@ -61,37 +61,39 @@ function statusCell(status: V1beta1StorageVersionMigrationStatus | undefined): s
   return status?.conditions?.findLast((each) => each.status === 'True' && known.includes(each.type))?.type ?? 'Unknown'
 }
 
-function validateSpec(check: Check<V1beta1StorageVersionMigrationSpec>): void {
-  const { resource: target } = check.value
+function validateSpec({ resource: target }: V1beta1StorageVersionMigrationSpec, check: Check): void {
   const { group = '', resource = '' } = target ?? {}
-  if (resource === '') check.at('resource').at('resource').required('resource is required to be set')
-  else mustBeAllOf(dns1035Label(resource), resource, check.at('resource').at('resource'))
-  if (group !== '') mustBeAllOf(dns1123Subdomain(group), group, check.at('resource').at('group'))
+  if (resource === '') check.at('resource.resource').required('resource is required to be set')
+  else mustBeAllOf(dns1035Label(resource), resource, check.at('resource.resource'))
+  if (group !== '') mustBeAllOf(dns1123Subdomain(group), group, check.at('resource.group'))
 }
 
 function mustBeAllOf(problems: readonly string[], value: string, check: Check): void {
-  if (problems.length > 0) check.invalid(problems.join(','), value)
+  if (problems.length > 0) check.invalid(value, problems.join(','))
 }
 
 function isTrue(status: V1beta1StorageVersionMigrationStatus | undefined, type: string): boolean {
   return status?.conditions?.find((each) => each.type === type)?.status === 'True'
 }
 
-function validateStatus(check: Check<V1beta1StorageVersionMigrationStatus>, prev: V1beta1StorageVersionMigrationStatus | undefined): void {
-  const status = check.value
+function validateStatus(
+  status: V1beta1StorageVersionMigrationStatus,
+  prev: V1beta1StorageVersionMigrationStatus | undefined,
+  check: Check,
+): void {
   const { resourceVersion = '' } = status
   const conditions = check.at('conditions')
   const shown = () => asInternal('[meta.Condition', status.conditions)
   if (resourceVersion !== '' && !/^[1-9][0-9]*$/.test(resourceVersion)) {
-    check.at('resourceVersion').or('').invalid(`resource version is not well formed: ${resourceVersion}`)
+    check.at('resourceVersion').invalid(resourceVersion, `resource version is not well formed: ${resourceVersion}`)
   }
-  validateConditions(conditions)
+  validateConditions(status.conditions, conditions)
   if (prev?.resourceVersion && prev.resourceVersion !== resourceVersion) {
-    check.at('resourceVersion').or('').invalid('field is immutable')
+    check.at('resourceVersion').invalid(resourceVersion, 'field is immutable')
   }
   const succeeded = isTrue(status, 'Succeeded')
   const failed = isTrue(status, 'Failed')
-  if (succeeded && failed) conditions.invalid('Both success and failed conditions cannot be true at the same time', shown())
-  if (isTrue(prev, 'Succeeded') && !succeeded) conditions.invalid('Success condition cannot be set to false once it is true', shown())
-  if (isTrue(prev, 'Failed') && !failed) conditions.invalid('Failed condition cannot be set to false once it is true', shown())
+  if (succeeded && failed) conditions.invalid(shown(), 'Both success and failed conditions cannot be true at the same time')
+  if (isTrue(prev, 'Succeeded') && !succeeded) conditions.invalid(shown(), 'Success condition cannot be set to false once it is true')
+  if (isTrue(prev, 'Failed') && !failed) conditions.invalid(shown(), 'Failed condition cannot be set to false once it is true')
 }

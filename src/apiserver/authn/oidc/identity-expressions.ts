@@ -30,13 +30,13 @@ export type WrittenExpressions = {
 /** Undefined where there are none: then the engine is not even loaded. `check` stands at the issuer. */
 export function readIdentityExpressions(written: WrittenExpressions, check: Check): IdentityExpressions | undefined {
   const mappings = check.at('claimMappings')
-  const claimRules = claimRulesOf(check.at('claimValidationRules').with(written.claimRules))
-  const username = mapped(mappings.at('username').with(written.username))
-  const groups = mapped(mappings.at('groups').with(written.groups))
-  const uid = mapped(mappings.at('uid').with({ ...written.uid, prefix: undefined }))
-  const extra = extraOf(mappings.at('extra').with(written.extra))
-  const userRules = userRulesOf(check.at('userValidationRules').with(written.userRules))
-  if (username !== undefined) mustVerifyMail(username, [...extra, ...claimRules], mappings.at('username').at('expression'))
+  const claimRules = claimRulesOf(written.claimRules, check.at('claimValidationRules'))
+  const username = mapped(written.username, mappings.at('username'))
+  const groups = mapped(written.groups, mappings.at('groups'))
+  const uid = mapped({ ...written.uid, prefix: undefined }, mappings.at('uid'))
+  const extra = extraOf(written.extra, mappings.at('extra'))
+  const userRules = userRulesOf(written.userRules, check.at('userValidationRules'))
+  if (username !== undefined) mustVerifyMail(username, [...extra, ...claimRules], mappings.at('username.expression'))
   if (![username, groups, uid].some(Boolean) && extra.length + claimRules.length + userRules.length === 0) return undefined
   return {
     ...(username === undefined ? {} : { username }),
@@ -48,41 +48,38 @@ export function readIdentityExpressions(written: WrittenExpressions, check: Chec
   }
 }
 
-function compiled(check: Check<string>, variable: 'claims' | 'user', use: 'rule' | 'mapping'): Program | undefined {
-  const text = check.value
+function compiled(text: string, variable: 'claims' | 'user', use: 'rule' | 'mapping', check: Check): Program | undefined {
   const result = identityCel().compileIdentity(text, variable, use)
   if ('program' in result) return result.program
-  check.invalid(result.detail)
+  check.invalid(text, result.detail)
   return undefined
 }
 
-function mapped(check: Check<Mapping>): Program | undefined {
-  const { claim, prefix, expression } = check.value
+function mapped({ claim, prefix, expression }: Mapping, check: Check): Program | undefined {
   if (expression === '') return undefined
   if (claim !== '') {
-    check.invalid("claim and expression can't both be set", '')
+    check.invalid('', "claim and expression can't both be set")
     return undefined
   }
-  if (prefix !== undefined) check.at('prefix').invalid('may not be specified when expression is set')
-  return compiled(check.at('expression'), 'claims', 'mapping')
+  if (prefix !== undefined) check.at('prefix').invalid(prefix, 'may not be specified when expression is set')
+  return compiled(expression, 'claims', 'mapping', check.at('expression'))
 }
 
-function claimRulesOf(check: Check<readonly ValidationRule[]>): CompiledRule[] {
-  const rules = check.value
+function claimRulesOf(rules: readonly ValidationRule[], check: Check): CompiledRule[] {
   const found: CompiledRule[] = []
   for (const [index, { claim, requiredValue, expression, message }] of rules.entries()) {
     const place = check.at(index)
     const earlier = rules.slice(0, index)
-    if (claim !== '' && expression !== '') place.invalid("claim and expression can't both be set", claim)
+    if (claim !== '' && expression !== '') place.invalid(claim, "claim and expression can't both be set")
     else if (claim === '' && expression === '') place.required('claim or expression is required')
     else if (claim !== '') {
-      if (message !== '') place.at('message').invalid('may not be specified when claim is set')
-      if (earlier.some((other) => other.claim === claim)) place.at('claim').duplicate()
+      if (message !== '') place.at('message').invalid(message, 'may not be specified when claim is set')
+      if (earlier.some((other) => other.claim === claim)) place.at('claim').duplicate(claim)
     } else {
-      if (requiredValue !== '') place.at('requiredValue').invalid('may not be specified when expression is set')
-      if (earlier.some((other) => other.expression === expression)) place.at('expression').duplicate()
+      if (requiredValue !== '') place.at('requiredValue').invalid(requiredValue, 'may not be specified when expression is set')
+      if (earlier.some((other) => other.expression === expression)) place.at('expression').duplicate(expression)
       else {
-        const program = compiled(place.at('expression'), 'claims', 'rule')
+        const program = compiled(expression, 'claims', 'rule', place.at('expression'))
         if (program !== undefined) found.push({ program, message })
       }
     }
@@ -90,15 +87,14 @@ function claimRulesOf(check: Check<readonly ValidationRule[]>): CompiledRule[] {
   return found
 }
 
-function userRulesOf(check: Check<readonly ValidationRule[]>): CompiledRule[] {
-  const rules = check.value
+function userRulesOf(rules: readonly ValidationRule[], check: Check): CompiledRule[] {
   const found: CompiledRule[] = []
   for (const [index, { expression, message }] of rules.entries()) {
     const place = check.at(index).at('expression')
     if (expression === '') place.required()
-    else if (rules.slice(0, index).some((other) => other.expression === expression)) place.duplicate()
+    else if (rules.slice(0, index).some((other) => other.expression === expression)) place.duplicate(expression)
     else {
-      const program = compiled(place, 'user', 'rule')
+      const program = compiled(expression, 'user', 'rule', place)
       if (program !== undefined) found.push({ program, message })
     }
   }
@@ -107,18 +103,18 @@ function userRulesOf(check: Check<readonly ValidationRule[]>): CompiledRule[] {
 
 const kubernetesDomain = /(?:^|\.)(?:kubernetes|k8s)\.io\//
 
-function extraOf(check: Check<WrittenExpressions['extra']>): { key: string; program: Program }[] {
-  const extra = check.value
+function extraOf(extra: WrittenExpressions['extra'], check: Check): { key: string; program: Program }[] {
   const found: { key: string; program: Program }[] = []
   for (const [index, { key, text }] of extra.entries()) {
     const place = check.at(index)
-    domainPrefixedPath(place.at('key'))
-    if (key !== key.toLowerCase()) place.at('key').invalid('must be lowercase')
-    if (kubernetesDomain.test(key)) place.at('key').invalid('k8s.io, kubernetes.io and their subdomains are reserved for Kubernetes use')
-    if (extra.slice(0, index).some((other) => other.key === key)) place.at('key').duplicate()
-    else if (text === '') place.dynamic('valueExpression').required()
+    domainPrefixedPath(key, place.at('key'))
+    if (key !== key.toLowerCase()) place.at('key').invalid(key, 'must be lowercase')
+    if (kubernetesDomain.test(key))
+      place.at('key').invalid(key, 'k8s.io, kubernetes.io and their subdomains are reserved for Kubernetes use')
+    if (extra.slice(0, index).some((other) => other.key === key)) place.at('key').duplicate(key)
+    else if (text === '') place.at('valueExpression').required()
     else {
-      const program = compiled(place.dynamic('valueExpression').with(text), 'claims', 'mapping')
+      const program = compiled(text, 'claims', 'mapping', place.at('valueExpression'))
       if (program !== undefined) found.push({ key, program })
     }
   }
@@ -132,7 +128,7 @@ function mustVerifyMail(username: Program, others: readonly { program: Program }
   if ([username, ...others.map(({ program }) => program)].some((program) => usesClaim(program, 'email_verified'))) return
   const places = 'claimMappings.username.expression or claimMappings.extra[*].valueExpression or claimValidationRules[*].expression'
   check.invalid(
-    `claims.email_verified must be used in ${places} when claims.email is used in claimMappings.username.expression`,
     username.text,
+    `claims.email_verified must be used in ${places} when claims.email is used in claimMappings.username.expression`,
   )
 }

@@ -57,7 +57,9 @@ function policyOf(value: unknown): Policy {
   if (object['kind'] !== 'Policy' || object['apiVersion'] !== 'abac.authorization.kubernetes.io/v1beta1') {
     throw new Error(`expected Policy of abac.authorization.kubernetes.io/v1beta1, found ${object['kind']} of ${object['apiVersion']}`)
   }
-  return forAuthenticated(fieldsOf((object['spec'] ?? {}) as Record<string, unknown>))
+  const spec = object['spec'] ?? {}
+  if (typeof spec !== 'object' || Array.isArray(spec)) throw new Error('spec is not an object')
+  return forAuthenticated(fieldsOf(spec as Record<string, unknown>))
 }
 
 function fieldsOf(object: Record<string, unknown>): Policy {
@@ -66,7 +68,10 @@ function fieldsOf(object: Record<string, unknown>): Policy {
     if (typeof value !== 'string') throw new Error(`${field} is not a string`)
     return [field, value] as const
   })
-  return { ...Object.fromEntries(texts), readonly: object['readonly'] === true } as Policy
+  const readonly = object['readonly'] ?? false
+  // A line that means to allow less must not allow more for want of the right type.
+  if (typeof readonly !== 'boolean') throw new Error('readonly is not a boolean')
+  return { ...Object.fromEntries(texts), readonly } as Policy
 }
 
 /** Lines without a version: what is not said means anything. */

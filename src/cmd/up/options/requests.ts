@@ -1,4 +1,4 @@
-import { defineOptions, onOff, text, wholeNumber } from '#base/options.ts'
+import { defineOptions, duration, onOff, text, wholeNumber } from '#base/options.ts'
 
 const file = { placeholder: 'FILE', default: '' }
 
@@ -10,6 +10,7 @@ export const requestOptions = defineOptions({
   auditLogMaxbackup: wholeNumber('keep this many old audit logs (0: all)', { placeholder: 'N', default: 0 }),
   auditLogMaxage: wholeNumber('keep old audit logs this many days (0: for ever)', { placeholder: 'N', default: 0 }),
   auditWebhookConfigFile: text('send audit events to the service that this kubeconfig describes', file),
+  requestTimeout: duration('how long a request may take, watches and their like aside', { default: 60_000, defaultText: '1m' }),
   enablePriorityAndFairness: onOff('make requests of busy clients wait, so that others get their turn', { default: true }),
   maxRequestsInflight: wholeNumber('how many requests run at once, together with the next', { placeholder: 'N', default: 400 }),
   maxMutatingRequestsInflight: wholeNumber('how many requests run at once, together with the last', { placeholder: 'N', default: 200 }),

@@ -14,9 +14,8 @@ type Schema = V1JSONSchemaProps
 type Verdict = { faults: Fault[]; matches: number }
 
 /** Reports what is wrong with the value; `check` stands at it. */
-export function validateValue(check: Check<unknown>, schema: Schema): void {
-  const value = check.value
-  for (const { field, report } of judge(value, schema, '').faults) report(field === '' ? check : check.dynamic(field.replace(/^\./, '')))
+export function validateValue(value: unknown, schema: Schema, check: Check): void {
+  for (const { field, report } of judge(value, schema, '').faults) report(field === '' ? check : check.at(field.replace(/^\./, '')))
 }
 
 function judge(value: unknown, schema: Schema, path: string): Verdict {
@@ -60,7 +59,7 @@ function typeFaults(value: unknown, schema: Schema, path: string): Fault[] {
   const type = typeOf(value)
   const wrongType = (expected: string): Fault[] => {
     const message = `${path} in body must be of type ${expected}: ${quoted(type)}`
-    return [{ field: path, message, report: (check) => check.typeInvalid(message, type) }]
+    return [{ field: path, message, report: (check) => check.typeInvalid(type, message) }]
   }
   if (types.length === 0) return []
   if (value === null) return schema.nullable ? [] : wrongType(types.join(','))
@@ -92,7 +91,7 @@ function formatFaults(text: string, { format, type }: Schema, path: string): Fau
   const accepts = stringFormat(format)
   if (accepts === undefined || accepts(text)) return []
   const message = `${path} in body must be of type ${format}: ${quoted(text)}`
-  return [{ field: path, message, report: (check) => check.typeInvalid(message, text) }]
+  return [{ field: path, message, report: (check) => check.typeInvalid(text, message) }]
 }
 
 function listFaults(list: readonly unknown[], schema: Schema, path: string): Fault[] {
@@ -117,7 +116,7 @@ function enumFaults(value: unknown, schema: Schema, path: string): Fault[] {
   if (allowed.length === 0 || allowed.some((each) => isDeepStrictEqual(each, value))) return []
   const shown = allowed.map((each) => (typeof each === 'string' ? each : JSON.stringify(each)))
   const message = `${path} in body should be one of [${shown.join(' ')}]`
-  return [{ field: path, message, report: (check) => check.notSupported(shown, value) }]
+  return [{ field: path, message, report: (check) => check.notSupported(value, shown) }]
 }
 
 function objectFaults(object: Fields, schema: Schema, path: string): Fault[] {

@@ -13,14 +13,13 @@ import { parseQuantity } from '#api/meta/quantity.ts'
 
 const immutableSpec = 'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims'
 
-export function validateClaimUpdate(check: Check<V1PersistentVolumeClaim>, prev: V1PersistentVolumeClaim): void {
-  const next = check.value
+export function validateClaimUpdate(next: V1PersistentVolumeClaim, prev: V1PersistentVolumeClaim, check: Check): void {
   const munged: V1PersistentVolumeClaimSpec = { ...next.spec }
   const old: V1PersistentVolumeClaimSpec = { ...prev.spec }
   mirrorDataSources(old)
   // The binder fills in the volume.
   if (!old.volumeName && munged.volumeName) old.volumeName = munged.volumeName
-  allowNamingTheClass(munged, check, prev)
+  allowNamingTheClass(munged, next, prev, check)
   if (next.status?.phase === 'Bound') {
     takeOverStorage(munged, prev.spec)
     if (old.volumeAttributesClassName === undefined) delete munged.volumeAttributesClassName
@@ -29,18 +28,18 @@ export function validateClaimUpdate(check: Check<V1PersistentVolumeClaim>, prev:
   if (!semanticEqual(munged, old)) {
     check.at('spec').forbidden(`${immutableSpec}\n${internalDiff('core.PersistentVolumeClaimSpec', old, munged)}`)
   }
-  validateSizes(next, prev, check.at('spec').at('resources').at('requests').at('storage'))
-  mustNotChange(check.dynamic('volumeMode').with(next.spec.volumeMode), prev.spec.volumeMode)
-  validateAttributesClass(next, prev, check.at('spec').at('volumeAttributesClassName'))
+  validateSizes(next, prev, check.at('spec.resources.requests.storage'))
+  mustNotChange(next.spec.volumeMode, prev.spec.volumeMode, check.at('volumeMode'))
+  validateAttributesClass(next, prev, check.at('spec.volumeAttributesClassName'))
 }
 
 /** A class that was an annotation may become the field, and a claim without one may be given one late. */
 function allowNamingTheClass(
   munged: V1PersistentVolumeClaimSpec,
-  check: Check<V1PersistentVolumeClaim>,
+  next: V1PersistentVolumeClaim,
   prev: V1PersistentVolumeClaim,
+  check: Check,
 ): void {
-  const next = check.value
   const annotated = prev.metadata.annotations?.[storageClassAnnotation]
   const annotation = next.metadata.annotations?.[storageClassAnnotation]
   const [name, oldName] = [next.spec.storageClassName, prev.spec.storageClassName]
@@ -50,7 +49,7 @@ function allowNamingTheClass(
     return
   }
   if ((annotation ?? '') !== (annotated ?? '')) {
-    check.dynamic(`metadata.annotations.${storageClassAnnotation}`).invalid('field is immutable', annotation ?? '')
+    check.at(`metadata.annotations.${storageClassAnnotation}`).invalid(annotation ?? '', 'field is immutable')
   }
   if (isNamed && (annotated === undefined || name === annotated)) delete munged.storageClassName
 }
@@ -86,23 +85,22 @@ const resizeStatuses = [
   'NodeResizePending',
 ].sort()
 
-export function validateClaimStatusUpdate(check: Check<V1PersistentVolumeClaim>): void {
-  const next = check.value
-  if (!next.metadata.resourceVersion) check.dynamic('resourceVersion').required()
-  if (!next.spec.accessModes?.length) check.dynamic('Spec').dynamic('accessModes').required()
+export function validateClaimStatusUpdate(next: V1PersistentVolumeClaim, check: Check): void {
+  if (!next.metadata.resourceVersion) check.at('resourceVersion').required()
+  if (!next.spec.accessModes?.length) check.at('Spec.accessModes').required()
   const { capacity = {}, allocatedResources = {}, allocatedResourceStatuses = {} } = next.status ?? {}
-  for (const [name, quantity] of Object.entries(capacity)) validateNotBelowZero(check.at('status').at('capacity').key(name).with(quantity))
-  const atStatuses = check.at('status').at('allocatedResourceStatuses')
+  for (const [name, quantity] of Object.entries(capacity)) validateNotBelowZero(quantity, check.at('status.capacity').key(name))
+  const atStatuses = check.at('status.allocatedResourceStatuses')
   for (const [name, status] of Object.entries(allocatedResourceStatuses)) {
-    validateClaimResourceName(atStatuses.with(name))
-    if (!resizeStatuses.includes(status)) atStatuses.notSupported(resizeStatuses, name)
+    validateClaimResourceName(name, atStatuses)
+    if (!resizeStatuses.includes(status)) atStatuses.notSupported(name, resizeStatuses)
   }
-  const atResources = check.at('status').at('allocatedResources')
+  const atResources = check.at('status.allocatedResources')
   for (const [name, quantity] of Object.entries(allocatedResources)) {
-    if (!validateClaimResourceName(atResources.with(name))) continue
+    if (!validateClaimResourceName(name, atResources)) continue
     const at = atResources.key(name)
     const before = at.errors.length
-    validateNotBelowZero(at.with(quantity))
-    if (at.errors.length === before) validateResourceQuantity('storage', at.with(quantity))
+    validateNotBelowZero(quantity, at)
+    if (at.errors.length === before) validateResourceQuantity('storage', quantity, at)
   }
 }

@@ -28,12 +28,11 @@ export const volumeOptions = (prev?: V1PersistentVolume): VolumeSpecOptions => (
   allowInvalidLabelValueInNodeAffinity: hasInvalidValueInTerms(prev?.spec.nodeAffinity?.required?.nodeSelectorTerms),
 })
 
-export function validatePersistentVolume(check: Check<V1PersistentVolume>, options: VolumeSpecOptions): void {
-  const { metadata, spec } = check.value
-  validateVolumeSpec(check.at('spec'), metadata.name ?? '', options)
+export function validatePersistentVolume({ metadata, spec }: V1PersistentVolume, check: Check, options: VolumeSpecOptions): void {
+  validateVolumeSpec(spec, metadata.name ?? '', check.at('spec'), options)
   const hasMountOptions = metadata.annotations?.[mountOptionsAnnotation] !== undefined
   if (!hasMountOptions || options.skipsMountOptions || mountable.some((source) => spec[source])) return
-  check.dynamic(`metadata.annotations.${mountOptionsAnnotation}`).forbidden('may not specify mount options for this volume type')
+  check.at(`metadata.annotations.${mountOptionsAnnotation}`).forbidden('may not specify mount options for this volume type')
 }
 
 const mountable = [
@@ -45,8 +44,7 @@ const reclaimPolicies = ['Delete', 'Recycle', 'Retain']
 const notInline = 'may not be specified in the context of inline volumes'
 
 /** `check` stands at the spec. */
-export function validateVolumeSpec(check: Check<V1PersistentVolumeSpec>, name: string, options: VolumeSpecOptions): void {
-  const spec = check.value
+export function validateVolumeSpec(spec: V1PersistentVolumeSpec, name: string, check: Check, options: VolumeSpecOptions): void {
   const { isInline = false } = options
   if (isInline) {
     if (spec.claimRef) check.at('claimRef').forbidden(notInline)
@@ -56,25 +54,25 @@ export function validateVolumeSpec(check: Check<V1PersistentVolumeSpec>, name: s
   if (!spec.accessModes?.length) check.at('accessModes').required()
   validateAccessModes(spec.accessModes ?? [], check)
   if (!isInline) validateCapacity(spec, check.at('capacity'))
-  validateReclaimPolicy(check.at('persistentVolumeReclaimPolicy').or(''), isInline)
+  validateReclaimPolicy(spec.persistentVolumeReclaimPolicy ?? '', isInline, check.at('persistentVolumeReclaimPolicy'))
   if (spec.nodeAffinity) {
     if (isInline) check.at('nodeAffinity').forbidden(notInline)
-    else validateNodeAffinity(check.at('nodeAffinity').present, options)
+    else validateNodeAffinity(spec.nodeAffinity, check.at('nodeAffinity'), options)
   }
-  validateSources(check, name, isInline)
+  validateSources(spec, name, check, isInline)
   const isRoot = spec.hostPath && /^\/+(?:\.?\/+)*\.?$/.test(spec.hostPath.path ?? '')
   if (isRoot && spec.persistentVolumeReclaimPolicy === 'Recycle') {
     check.at('persistentVolumeReclaimPolicy').forbidden("may not be 'recycle' for a hostPath mount of '/'")
   }
   if (spec.storageClassName) {
     if (isInline) check.at('storageClassName').forbidden(notInline)
-    else mustBe(dns1123Subdomain, check.at('storageClassName').present)
+    else mustBe(dns1123Subdomain, spec.storageClassName, check.at('storageClassName'))
   }
-  validateVolumeMode(check.at('volumeMode'), isInline)
+  validateVolumeMode(spec.volumeMode, isInline, check.at('volumeMode'))
   const className = spec.volumeAttributesClassName
   if (className === undefined) return
   if (className === '') check.at('volumeAttributesClassName').required('an empty string is disallowed')
-  else mustBe(dns1123Subdomain, check.at('volumeAttributesClassName').present)
+  else mustBe(dns1123Subdomain, className, check.at('volumeAttributesClassName'))
   if (!spec.csi) check.at('csi').required('has to be specified when using volumeAttributesClassName')
 }
 
@@ -82,54 +80,54 @@ function validateCapacity({ capacity = {} }: V1PersistentVolumeSpec, check: Chec
   const names = Object.keys(capacity)
   if (names.length === 0) check.required()
   if (capacity['storage'] === undefined || names.length > 1) {
-    check.notSupported(['storage'], names.length === 0 ? null : asInternal('{q', capacity))
+    check.notSupported(names.length === 0 ? null : asInternal('{q', capacity), ['storage'])
   }
   for (const name of names) {
-    validateNotBelowZero(check.key(name).with(capacity[name] ?? '0'))
-    validatePositiveQuantity(check.key(name).with(capacity[name] ?? '0'))
+    validateNotBelowZero(capacity[name] ?? '0', check.key(name))
+    validatePositiveQuantity(capacity[name] ?? '0', check.key(name))
   }
 }
 
-function validateReclaimPolicy(check: Check<string>, isInline: boolean): void {
-  const policy = check.value
+function validateReclaimPolicy(policy: string, isInline: boolean, check: Check): void {
   if (policy === '') return
   if (isInline) {
     if (policy !== 'Retain') check.forbidden('may only be Retain in the context of inline volumes')
-  } else if (!reclaimPolicies.includes(policy)) check.notSupported(reclaimPolicies)
+  } else if (!reclaimPolicies.includes(policy)) check.notSupported(policy, reclaimPolicies)
 }
 
-function validateVolumeMode(check: Check<string | undefined>, isInline: boolean): void {
-  const mode = check.value
+function validateVolumeMode(mode: string | undefined, isInline: boolean, check: Check): void {
   if (mode === undefined) return
   if (isInline) {
     if (mode !== 'Filesystem') check.forbidden('may not specify volumeMode other than Filesystem in the context of inline volumes')
-  } else if (!volumeModes.includes(mode)) check.notSupported(volumeModes)
+  } else if (!volumeModes.includes(mode)) check.notSupported(mode, volumeModes)
 }
 
-function validateNodeAffinity(check: Check<V1VolumeNodeAffinity>, options: VolumeSpecOptions): void {
-  const { required } = check.value
-  if (required) validateNodeSelector(check.at('required').present, options.allowInvalidLabelValueInNodeAffinity)
+function validateNodeAffinity({ required }: V1VolumeNodeAffinity, check: Check, options: VolumeSpecOptions): void {
+  if (required) validateNodeSelector(required, check.at('required'), options.allowInvalidLabelValueInNodeAffinity)
   else check.at('required').required('must specify required node constraints')
 }
 
-function validateSources(check: Check<V1PersistentVolumeSpec>, name: string, isInline: boolean): void {
-  const spec = check.value
+function validateSources(spec: V1PersistentVolumeSpec, name: string, check: Check, isInline: boolean): void {
   let sources = 0
   for (const { field, at, conflictAt, mayBeSecond, validate } of volumeSourceRules) {
     if (spec[field] === undefined) continue
     if (sources > 0 && !mayBeSecond) {
-      check.dynamic(conflictAt ?? field).forbidden(onlyOneVolumeType)
+      check.at(conflictAt ?? field).forbidden(onlyOneVolumeType)
       continue
     }
     sources++
-    validate(spec, check.dynamic(at ?? field), name)
+    validate(spec, check.at(at ?? field), name)
     if (field === 'local' && (isInline || !spec.nodeAffinity)) check.at('nodeAffinity').required('Local volume requires node affinity')
   }
   if (sources === 0) check.required('must specify a volume type')
 }
 
-export function validatePersistentVolumeUpdate(check: Check<V1PersistentVolume>, prev: V1PersistentVolume, context: RuleContext): void {
-  const next = check.value
+export function validatePersistentVolumeUpdate(
+  next: V1PersistentVolume,
+  prev: V1PersistentVolume,
+  check: Check,
+  context: RuleContext,
+): void {
   const [now, then] = [sourceOf(next.spec), sourceOf(prev.spec)]
   // The one part of a source that may come later.
   if (then.csi && !then.csi.controllerExpandSecretRef && now.csi?.controllerExpandSecretRef) {
@@ -138,13 +136,13 @@ export function validatePersistentVolumeUpdate(check: Check<V1PersistentVolume>,
   }
   if (!semanticEqual(now, then)) {
     const diff = internalDiff('core.PersistentVolumeSource', then, now)
-    check.at('spec').dynamic('persistentvolumesource').forbidden(`spec.persistentvolumesource is immutable after creation\n${diff}`)
+    check.at('spec.persistentvolumesource').forbidden(`spec.persistentvolumesource is immutable after creation\n${diff}`)
   }
-  mustNotChange(check.dynamic('volumeMode').with(next.spec.volumeMode), prev.spec.volumeMode)
-  if (prev.spec.nodeAffinity && !context.isEnabled('MutablePVNodeAffinity')) validateNodeAffinityUpdate(check.with(next.spec), prev.spec)
+  mustNotChange(next.spec.volumeMode, prev.spec.volumeMode, check.at('volumeMode'))
+  if (prev.spec.nodeAffinity && !context.isEnabled('MutablePVNodeAffinity')) validateNodeAffinityUpdate(next.spec, prev.spec, check)
   const [className, oldClassName] = [next.spec.volumeAttributesClassName, prev.spec.volumeAttributesClassName]
   if (oldClassName !== undefined && className === undefined) {
-    check.at('spec').at('volumeAttributesClassName').forbidden('update from non-nil value to nil is forbidden')
+    check.at('spec.volumeAttributesClassName').forbidden('update from non-nil value to nil is forbidden')
   }
 }
 
@@ -162,11 +160,10 @@ const successors: Record<string, string> = {
   'beta.kubernetes.io/instance-type': 'node.kubernetes.io/instance-type',
 }
 
-function validateNodeAffinityUpdate(check: Check<V1PersistentVolumeSpec>, prev: V1PersistentVolumeSpec): void {
-  const next = check.value
+function validateNodeAffinityUpdate(next: V1PersistentVolumeSpec, prev: V1PersistentVolumeSpec, check: Check): void {
   if (semanticEqual(next.nodeAffinity, withNewLabels(prev.nodeAffinity, next.nodeAffinity))) return
   const message = 'field is immutable, except for updating from beta label to GA'
-  check.at('nodeAffinity').invalid(message, asInternal('*core.VolumeNodeAffinity', next.nodeAffinity))
+  check.at('nodeAffinity').invalid(asInternal('*core.VolumeNodeAffinity', next.nodeAffinity), message)
 }
 
 /** The old affinity, under the new names of labels where the new one uses them. */

@@ -11,32 +11,29 @@ const required = 'requiredDuringSchedulingIgnoredDuringExecution'
 const preferred = 'preferredDuringSchedulingIgnoredDuringExecution'
 
 /** `check` stands at the affinity. */
-export function validateAffinity(check: Check<V1Affinity>, options: PodValidationOptions): void {
-  const affinity = check.value
-  if (affinity.nodeAffinity) validateNodeAffinity(check.at('nodeAffinity').present, options)
+export function validateAffinity(affinity: V1Affinity, check: Check, options: PodValidationOptions): void {
+  if (affinity.nodeAffinity) validateNodeAffinity(affinity.nodeAffinity, check.at('nodeAffinity'), options)
   const allowInvalidValues = options.allowInvalidLabelValueInSelector
-  if (affinity.podAffinity) validatePodAffinity(check.at('podAffinity').present, allowInvalidValues)
-  if (affinity.podAntiAffinity) validatePodAffinity(check.at('podAntiAffinity').present, allowInvalidValues)
+  if (affinity.podAffinity) validatePodAffinity(affinity.podAffinity, check.at('podAffinity'), allowInvalidValues)
+  if (affinity.podAntiAffinity) validatePodAffinity(affinity.podAntiAffinity, check.at('podAntiAffinity'), allowInvalidValues)
 }
 
-function validateNodeAffinity(check: Check<V1NodeAffinity>, options: PodValidationOptions): void {
-  const affinity = check.value
+function validateNodeAffinity(affinity: V1NodeAffinity, check: Check, options: PodValidationOptions): void {
   const must = affinity.requiredDuringSchedulingIgnoredDuringExecution
-  if (must) validateNodeSelector(check.at(required).with(must), options.allowInvalidLabelValueInNodeAffinity)
+  if (must) validateNodeSelector(must, check.at(required), options.allowInvalidLabelValueInNodeAffinity)
   for (const [index, { weight = 0, preference }] of (affinity.preferredDuringSchedulingIgnoredDuringExecution ?? []).entries()) {
     const at = check.at(preferred).at(index)
     validateWeight(weight, at)
-    if (preference) validateNodeSelectorTerm(at.at('preference').with(preference), true)
+    if (preference) validateNodeSelectorTerm(preference, at.at('preference'), true)
   }
 }
 
 function validateWeight(weight: number, check: Check): void {
-  if (weight <= 0 || weight > 100) check.at('weight').invalid('must be in the range 1-100', weight)
+  if (weight <= 0 || weight > 100) check.at('weight').invalid(weight, 'must be in the range 1-100')
 }
 
 /** Anti-affinity has the same shape and the same rules. */
-function validatePodAffinity(check: Check<V1PodAffinity>, allowInvalidValues: boolean): void {
-  const affinity = check.value
+function validatePodAffinity(affinity: V1PodAffinity, check: Check, allowInvalidValues: boolean): void {
   for (const [index, term] of (affinity.requiredDuringSchedulingIgnoredDuringExecution ?? []).entries()) {
     validatePodAffinityTerm(term, check.at(required).at(index), allowInvalidValues)
   }
@@ -48,26 +45,26 @@ function validatePodAffinity(check: Check<V1PodAffinity>, allowInvalidValues: bo
 }
 
 function validatePodAffinityTerm(term: V1PodAffinityTerm, check: Check, allowInvalidValues: boolean): void {
-  validateTermSelectors(check.with(term), allowInvalidValues)
-  for (const name of term.namespaces ?? []) mustBe(dns1123Label, check.at('namespace').with(name))
+  validateTermSelectors(term, check, allowInvalidValues)
+  for (const name of term.namespaces ?? []) mustBe(dns1123Label, name, check.at('namespace'))
   validateLabelKeys(term.matchLabelKeys ?? [], term.mismatchLabelKeys ?? [], term.labelSelector, check)
   const topologyKey = term.topologyKey ?? ''
   if (topologyKey === '') check.at('topologyKey').required('can not be empty')
-  mustBe(qualifiedName, check.at('topologyKey').with(topologyKey))
+  mustBe(qualifiedName, topologyKey, check.at('topologyKey'))
 }
 
-function validateTermSelectors(check: Check<V1PodAffinityTerm>, allowInvalidValues: boolean): void {
-  validateLabelSelector(check.at('labelSelector'), { allowInvalidValues })
-  validateLabelSelector(check.at('namespaceSelector'), { allowInvalidValues })
+function validateTermSelectors(term: V1PodAffinityTerm, check: Check, allowInvalidValues: boolean): void {
+  validateLabelSelector(term.labelSelector, check.at('labelSelector'), { allowInvalidValues })
+  validateLabelSelector(term.namespaceSelector, check.at('namespaceSelector'), { allowInvalidValues })
 }
 
 /** Whether an update must let such values pass, because the stored spec already has them. */
 export function hasInvalidTermSelector(affinity: V1Affinity | undefined): boolean {
   const check = new Check()
   for (const each of [affinity?.podAffinity, affinity?.podAntiAffinity]) {
-    for (const term of each?.requiredDuringSchedulingIgnoredDuringExecution ?? []) validateTermSelectors(check.with(term), false)
+    for (const term of each?.requiredDuringSchedulingIgnoredDuringExecution ?? []) validateTermSelectors(term, check, false)
     for (const { podAffinityTerm } of each?.preferredDuringSchedulingIgnoredDuringExecution ?? []) {
-      if (podAffinityTerm) validateTermSelectors(check.with(podAffinityTerm), false)
+      if (podAffinityTerm) validateTermSelectors(podAffinityTerm, check, false)
     }
   }
   return check.failed

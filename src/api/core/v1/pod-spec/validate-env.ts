@@ -15,84 +15,78 @@ import { configMapKey, relaxedEnvVarName } from '#api/meta/formats.ts'
 import { dns1123Label, dns1123Subdomain, mustBe, nameIsDns1123Subdomain } from '#api/meta/names.ts'
 
 /** `check` stands at the list. */
-export function validateEnv(check: Check<readonly V1EnvVar[]>, options: PodValidationOptions): void {
-  const variables = check.value
+export function validateEnv(variables: readonly V1EnvVar[], check: Check, options: PodValidationOptions): void {
   for (let index = 0; index < variables.length; index++) {
     const variable = variables[index] as V1EnvVar
     if (!variable.name) check.at(index).at('name').required()
     else {
       const messages = relaxedEnvVarName(variable.name)
-      for (const message of messages) check.at(index).at('name').invalid(message)
+      for (const message of messages) check.at(index).at('name').invalid(variable.name, message)
     }
-    if (variable.valueFrom) validateSource(check.at(index).at('valueFrom').present, Boolean(variable.value), options)
+    if (variable.valueFrom) validateSource(variable.valueFrom, Boolean(variable.value), check.at(index).at('valueFrom'), options)
   }
 }
 
-function validateSource(check: Check<V1EnvVarSource>, hasValue: boolean, options: PodValidationOptions): void {
-  const source = check.value
+function validateSource(source: V1EnvVarSource, hasValue: boolean, check: Check, options: PodValidationOptions): void {
   let sources = 0
   if (source.fieldRef) {
     sources++
-    validateFieldRef(check.at('fieldRef').present, envFieldPaths)
+    validateFieldRef(source.fieldRef, envFieldPaths, check.at('fieldRef'))
   }
   if (source.resourceFieldRef) {
     sources++
-    validateResourceFieldRef(check.at('resourceFieldRef').present, false)
+    validateResourceFieldRef(source.resourceFieldRef, false, check.at('resourceFieldRef'))
   }
   if (source.configMapKeyRef) {
     sources++
-    validateKeyRef(check.at('configMapKeyRef').present)
+    validateKeyRef(source.configMapKeyRef, check.at('configMapKeyRef'))
   }
   if (source.secretKeyRef) {
     sources++
-    validateKeyRef(check.at('secretKeyRef').present)
+    validateKeyRef(source.secretKeyRef, check.at('secretKeyRef'))
   }
   if (source.fileKeyRef) {
     sources++
-    validateFileKeyRef(check.at('fileKeyRef').present)
+    validateFileKeyRef(source.fileKeyRef, check.at('fileKeyRef'))
   }
   if (sources === 0) {
     const choices = options.allowEnvFiles
       ? '`fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`'
       : '`fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`'
-    check.invalid(`must specify one of: ${choices}`, '')
-  } else if (hasValue) check.invalid('may not be specified when `value` is not empty', '')
-  else if (sources > 1) check.invalid('may not have more than one field specified at a time', '')
+    check.invalid('', `must specify one of: ${choices}`)
+  } else if (hasValue) check.invalid('', 'may not be specified when `value` is not empty')
+  else if (sources > 1) check.invalid('', 'may not have more than one field specified at a time')
 }
 
-function validateKeyRef(check: Check<V1ConfigMapKeySelector | V1SecretKeySelector>): void {
-  const ref = check.value
-  mustBe(dns1123Subdomain, check.at('name').or(''))
+function validateKeyRef(ref: V1ConfigMapKeySelector | V1SecretKeySelector, check: Check): void {
+  mustBe(dns1123Subdomain, ref.name ?? '', check.at('name'))
   if (!ref.key) check.at('key').required()
-  else mustBe(configMapKey, check.at('key'))
+  else mustBe(configMapKey, ref.key, check.at('key'))
 }
 
-function validateFileKeyRef(check: Check<V1FileKeySelector>): void {
-  const ref = check.value
+function validateFileKeyRef(ref: V1FileKeySelector, check: Check): void {
   if (!ref.key) check.at('key').required()
-  else mustBe(relaxedEnvVarName, check.at('key'))
+  else mustBe(relaxedEnvVarName, ref.key, check.at('key'))
   if (!ref.volumeName) check.at('volumeName').required()
-  else mustBe(dns1123Label, check.at('volumeName'))
+  else mustBe(dns1123Label, ref.volumeName, check.at('volumeName'))
   if (!ref.path) check.at('path').required()
-  else validateNoBacksteps(check.at('path'))
+  else validateNoBacksteps(ref.path, check.at('path'))
 }
 
 /** `check` stands at the list, which is also where upstream reports a wrong number of sources. */
-export function validateEnvFrom(check: Check<readonly V1EnvFromSource[]>): void {
-  const sources = check.value
+export function validateEnvFrom(sources: readonly V1EnvFromSource[], check: Check): void {
   for (let index = 0; index < sources.length; index++) {
     const source = sources[index] as V1EnvFromSource
     const at = check.at(index)
-    if (source.prefix) mustBe(relaxedEnvVarName, at.at('prefix').present)
-    if (source.configMapRef) validateReferenceName(at.at('configMapRef').at('name'))
-    if (source.secretRef) validateReferenceName(at.at('secretRef').at('name'))
-    if (!source.configMapRef && !source.secretRef) check.invalid('must specify one of: `configMapRef` or `secretRef`', '')
-    else if (source.configMapRef && source.secretRef) check.invalid('may not have more than one field specified at a time', '')
+    if (source.prefix) mustBe(relaxedEnvVarName, source.prefix, at.at('prefix'))
+    if (source.configMapRef) validateReferenceName(source.configMapRef.name, at.at('configMapRef').at('name'))
+    if (source.secretRef) validateReferenceName(source.secretRef.name, at.at('secretRef').at('name'))
+    if (!source.configMapRef && !source.secretRef) check.invalid('', 'must specify one of: `configMapRef` or `secretRef`')
+    else if (source.configMapRef && source.secretRef) check.invalid('', 'may not have more than one field specified at a time')
   }
 }
 
-function validateReferenceName(check: Check<string | undefined>): void {
-  const name = check.value
+function validateReferenceName(name: string | undefined, check: Check): void {
   if (!name) check.required()
-  else for (const message of nameIsDns1123Subdomain(name, true)) check.invalid(message)
+  else for (const message of nameIsDns1123Subdomain(name, true)) check.invalid(name, message)
 }

@@ -21,26 +21,24 @@ import { byteLength } from '#api/meta/names.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 
 /** `check` stands where upstream reports: at the volume source, not at the file. */
-export function validateDownwardApiFile(check: Check<V1DownwardAPIVolumeFile>): void {
-  const file = check.value
+export function validateDownwardApiFile(file: V1DownwardAPIVolumeFile, check: Check): void {
   if (!file.path) check.at('path').required()
-  else validateLocalPath(check.at('path'))
+  else validateLocalPath(file.path, check.at('path'))
   if (file.fieldRef) {
-    validateFieldRef(check.at('fieldRef').present, volumeFieldPaths)
-    if (file.resourceFieldRef) check.invalid('fieldRef and resourceFieldRef can not be specified simultaneously', 'resource')
+    validateFieldRef(file.fieldRef, volumeFieldPaths, check.at('fieldRef'))
+    if (file.resourceFieldRef) check.invalid('resource', 'fieldRef and resourceFieldRef can not be specified simultaneously')
   } else if (file.resourceFieldRef) {
-    validateResourceFieldRef(check.at('resourceFieldRef').present, true)
+    validateResourceFieldRef(file.resourceFieldRef, true, check.at('resourceFieldRef'))
   } else check.required('one of fieldRef and resourceFieldRef is required')
-  validateFileMode(check.at('mode'))
+  validateFileMode(file.mode, check.at('mode'))
 }
 
 /** `check` stands at the source `projected`. */
-export function validateProjected(check: Check<V1ProjectedVolumeSource>, options: PodValidationOptions): void {
-  validateFileMode(check.at('defaultMode'))
+export function validateProjected(projected: V1ProjectedVolumeSource, check: Check, options: PodValidationOptions): void {
+  validateFileMode(projected.defaultMode, check.at('defaultMode'))
   const files = new Files(check)
-  for (const at of check.at('sources').items()) {
-    const projection = at.value
-    validateProjection(projection, files, check, at, options)
+  for (const [index, projection] of (projected.sources ?? []).entries()) {
+    validateProjection(projection, files, check, check.at('sources').at(index), options)
   }
 }
 
@@ -55,7 +53,7 @@ class Files {
 
   /** `shown` is what the error names. */
   take(path: string, shown = path): void {
-    if (this.#paths.has(path)) this.#check.invalid('conflicting duplicate paths', shown)
+    if (this.#paths.has(path)) this.#check.invalid(shown, 'conflicting duplicate paths')
     else this.#paths.add(path)
   }
 }
@@ -70,16 +68,16 @@ function validateProjection(
   let sources = 0
   if (projection.secret) {
     sources++
-    validateKeys(check.at('secret').with(projection.secret), files)
+    validateKeys(projection.secret, files, check.at('secret'))
   }
   if (projection.configMap) {
     sources++
-    validateKeys(check.at('configMap').with(projection.configMap), files)
+    validateKeys(projection.configMap, files, check.at('configMap'))
   }
   if (projection.downwardAPI) {
     sources++
     for (const file of projection.downwardAPI.items ?? []) {
-      validateDownwardApiFile(check.at('downwardAPI').with(file))
+      validateDownwardApiFile(file, check.at('downwardAPI'))
       if (file.path) files.take(file.path)
     }
   }
@@ -89,22 +87,20 @@ function validateProjection(
   }
   if (projection.clusterTrustBundle) {
     sources++
-    validateTrustBundle(check.at('clusterTrustBundle').with(projection.clusterTrustBundle))
+    validateTrustBundle(projection.clusterTrustBundle, check.at('clusterTrustBundle'))
     files.take(projection.clusterTrustBundle.path ?? '')
   }
   if (projection.podCertificate) {
     sources++
-    validatePodCertificate(check.at('podCertificate').with(projection.podCertificate), files)
+    validatePodCertificate(projection.podCertificate, files, check.at('podCertificate'))
   }
   if (sources > 1) check.forbidden('may not specify more than 1 volume type per source')
 }
 
-function validateKeys(check: Check<{ name?: string; items?: V1KeyToPath[] }>, files: Files): void {
-  const source = check.value
+function validateKeys(source: { name?: string; items?: V1KeyToPath[] }, files: Files, check: Check): void {
   if (!source.name) check.at('name').required()
-  for (const at of check.at('items').items()) {
-    const item = at.value
-    validateKeyToPath(at)
+  for (const [index, item] of (source.items ?? []).entries()) {
+    validateKeyToPath(item, check.at('items').at(index))
     if (item.path) files.take(item.path, source.name ?? '')
   }
 }
@@ -114,69 +110,66 @@ const longestTokenSeconds = 2 ** 32
 
 function validateToken(token: V1ServiceAccountTokenProjection, volume: Check, check: Check, options: PodValidationOptions): void {
   const seconds = token.expirationSeconds ?? 0
-  if (seconds < shortestTokenSeconds) check.at('expirationSeconds').invalid('may not specify a duration less than 10 minutes', seconds)
+  if (seconds < shortestTokenSeconds) check.at('expirationSeconds').invalid(seconds, 'may not specify a duration less than 10 minutes')
   if (seconds > longestTokenSeconds) {
-    check.at('expirationSeconds').invalid('may not specify a duration larger than 2^32 seconds', seconds)
+    check.at('expirationSeconds').invalid(seconds, 'may not specify a duration larger than 2^32 seconds')
   }
   if (!token.path) volume.at('path').required()
-  else if (!options.allowNonLocalTokenPath) validateLocalPath(volume.at('path').with(token.path))
+  else if (!options.allowNonLocalTokenPath) validateLocalPath(token.path, volume.at('path'))
 }
 
-function validateTrustBundle(check: Check<V1ClusterTrustBundleProjection>): void {
-  const bundle = check.value
+function validateTrustBundle(bundle: V1ClusterTrustBundleProjection, check: Check): void {
   const { name, signerName, labelSelector, path } = bundle
   if (name !== undefined && signerName !== undefined) {
-    check.invalid('only one of name and signerName may be used', asInternal('core.ClusterTrustBundleProjection', bundle))
+    check.invalid(asInternal('core.ClusterTrustBundleProjection', bundle), 'only one of name and signerName may be used')
   } else if (name !== undefined) {
     if (name === '') check.at('name').required('must be a valid object name')
     for (const message of trustBundleNameErrors(name)) {
-      check.at('name').invalid(`not a valid clustertrustbundlename: ${message}`)
+      check.at('name').invalid(name, `not a valid clustertrustbundlename: ${message}`)
     }
     if (labelSelector) {
       const shown = asInternal('meta.LabelSelector', labelSelector)
-      check.at('labelSelector').invalid('labelSelector must be unset if name is specified', shown)
+      check.at('labelSelector').invalid(shown, 'labelSelector must be unset if name is specified')
     }
   } else if (signerName !== undefined) {
     if (signerName === '') check.at('signerName').required('must be a valid signer name')
-    validateSignerName(check.at('signerName').present)
-    validateLabelSelector(check.at('labelSelector'))
+    validateSignerName(signerName, check.at('signerName'))
+    validateLabelSelector(labelSelector, check.at('labelSelector'))
   } else check.required('either name or signerName must be specified')
   if (!path) check.at('path').required()
-  validateLocalPath(check.at('path').or(''))
+  validateLocalPath(path ?? '', check.at('path'))
 }
 
 const keyTypes = ['RSA3072', 'RSA4096', 'ECDSAP256', 'ECDSAP384', 'ECDSAP521', 'ED25519']
 const daySeconds = 86400
 const longestCertificateDays = 91
 
-function validatePodCertificate(check: Check<V1PodCertificateProjection>, files: Files): void {
-  const certificate = check.value
-  validateSignerName(check.at('signerName').or(''))
-  if (certificate.userAnnotations) validateUserAnnotations(check.at('userAnnotations').present)
-  if (!keyTypes.includes(certificate.keyType ?? '')) check.at('keyType').or('').notSupported(keyTypes)
+function validatePodCertificate(certificate: V1PodCertificateProjection, files: Files, check: Check): void {
+  validateSignerName(certificate.signerName ?? '', check.at('signerName'))
+  if (certificate.userAnnotations) validateUserAnnotations(certificate.userAnnotations, check.at('userAnnotations'))
+  if (!keyTypes.includes(certificate.keyType ?? '')) check.at('keyType').notSupported(certificate.keyType ?? '', keyTypes)
   const seconds = certificate.maxExpirationSeconds
   if (seconds !== undefined) {
     const at = check.at('maxExpirationSeconds')
-    if (seconds < 3600) at.invalid('if provided, maxExpirationSeconds must be >= 3600')
+    if (seconds < 3600) at.invalid(seconds, 'if provided, maxExpirationSeconds must be >= 3600')
     const longest = isKubernetesSigner(certificate.signerName ?? '') ? daySeconds : longestCertificateDays * daySeconds
-    if (seconds > longest) at.invalid(`if provided, maxExpirationSeconds must be <= ${longest}`)
+    if (seconds > longest) at.invalid(seconds, `if provided, maxExpirationSeconds must be <= ${longest}`)
   }
   let paths = 0
   for (const field of ['credentialBundlePath', 'keyPath', 'certificateChainPath'] as const) {
     const path = certificate[field]
     if (!path) continue
     paths++
-    validateLocalPath(check.at(field).with(path))
+    validateLocalPath(path, check.at(field))
     files.take(path)
   }
   if (paths === 0) check.required('specify at least one of credentialBundlePath, keyPath, and certificateChainPath')
 }
 
-export function validateUserAnnotations(check: Check<{ [key: string]: string }>): void {
-  const annotations = check.value
+export function validateUserAnnotations(annotations: { [key: string]: string }, check: Check): void {
   let size = 0
   for (const [key, value] of Object.entries(annotations)) {
-    domainPrefixedKey(check.with(key.toLowerCase()))
+    domainPrefixedKey(key.toLowerCase(), check)
     size += byteLength(key) + byteLength(value)
   }
   if (size > annotationsMaxBytes) check.tooLong(annotationsMaxBytes)
@@ -192,7 +185,7 @@ export function hasNonLocalTokenPath(spec: V1PodSpec): boolean {
   const check = new Check()
   for (const { projected } of spec.volumes ?? []) {
     for (const { serviceAccountToken } of projected?.sources ?? []) {
-      if (serviceAccountToken) validateLocalPath(check.with(serviceAccountToken.path ?? ''))
+      if (serviceAccountToken) validateLocalPath(serviceAccountToken.path ?? '', check)
     }
   }
   return check.failed

@@ -11,43 +11,44 @@ const actions = ['DoNotSchedule', 'ScheduleAnyway']
 const policies = ['Honor', 'Ignore']
 
 /** `check` stands at the list. */
-export function validateTopologySpread(check: Check<readonly V1TopologySpreadConstraint[]>, options: PodValidationOptions): void {
-  const constraints = check.value
+export function validateTopologySpread(
+  constraints: readonly V1TopologySpreadConstraint[],
+  check: Check,
+  options: PodValidationOptions,
+): void {
   for (const [index, constraint] of constraints.entries()) {
     const { maxSkew = 0, topologyKey = '', whenUnsatisfiable = '', minDomains } = constraint
     const at = check.at(index)
-    if (maxSkew <= 0) at.at('maxSkew').or(0).invalid(mustBePositive)
+    if (maxSkew <= 0) at.at('maxSkew').invalid(maxSkew, mustBePositive)
     if (topologyKey === '') at.at('topologyKey').required('can not be empty')
-    if (!actions.includes(whenUnsatisfiable)) at.at('whenUnsatisfiable').or('').notSupported(actions)
+    if (!actions.includes(whenUnsatisfiable)) at.at('whenUnsatisfiable').notSupported(whenUnsatisfiable, actions)
     const isSame = (other: V1TopologySpreadConstraint) =>
       (other.topologyKey ?? '') === topologyKey && (other.whenUnsatisfiable ?? '') === whenUnsatisfiable
     if (constraints.slice(index + 1).some(isSame)) {
-      at.dynamic('{topologyKey, whenUnsatisfiable}').duplicate(`{${topologyKey}, ${whenUnsatisfiable}}`)
+      at.at('{topologyKey, whenUnsatisfiable}').duplicate(`{${topologyKey}, ${whenUnsatisfiable}}`)
     }
-    if (minDomains !== undefined) validateMinDomains(at.at('minDomains').present, whenUnsatisfiable)
+    if (minDomains !== undefined) validateMinDomains(minDomains, whenUnsatisfiable, at.at('minDomains'))
     for (const field of ['nodeAffinityPolicy', 'nodeTaintsPolicy'] as const) {
       const policy = constraint[field]
-      if (policy !== undefined && !policies.includes(policy)) at.at(field).notSupported(policies)
+      if (policy !== undefined && !policies.includes(policy)) at.at(field).notSupported(policy, policies)
     }
-    validateMatchLabelKeys(at, options)
-    if (!options.allowInvalidTopologySpreadSelector) validateLabelSelector(at.at('labelSelector'))
+    validateMatchLabelKeys(constraint, at, options)
+    if (!options.allowInvalidTopologySpreadSelector) validateLabelSelector(constraint.labelSelector, at.at('labelSelector'))
   }
 }
 
-function validateMinDomains(check: Check<number>, action: string): void {
-  const minDomains = check.value
-  if (minDomains <= 0) check.invalid(mustBePositive)
+function validateMinDomains(minDomains: number, action: string, check: Check): void {
+  if (minDomains <= 0) check.invalid(minDomains, mustBePositive)
   if (action !== 'DoNotSchedule') {
-    check.invalid(`can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ${action}`)
+    check.invalid(minDomains, `can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ${action}`)
   }
 }
 
-function validateMatchLabelKeys(check: Check<V1TopologySpreadConstraint>, options: PodValidationOptions): void {
-  const constraint = check.value
+function validateMatchLabelKeys(constraint: V1TopologySpreadConstraint, check: Check, options: PodValidationOptions): void {
   const keys = constraint.matchLabelKeys ?? []
   const hasMergedRules = options.allowMatchLabelKeys && options.mergeMatchLabelKeys !== options.storedViolatesMatchLabelKeys
   if (hasMergedRules) validateLabelKeys(keys, [], constraint.labelSelector, check)
-  else validateKeysApartFromSelector(check.at('matchLabelKeys').or([]), constraint.labelSelector)
+  else validateKeysApartFromSelector(keys, constraint.labelSelector, check.at('matchLabelKeys'))
 }
 
 /** For pods whose keys are merged into the selector on create: a key may stand in the selector once, put there by the merge. */
@@ -63,12 +64,12 @@ export function validateLabelKeys(
   const seen = new Set(Object.keys(selector?.matchLabels ?? {}))
   for (const { key } of selector?.matchExpressions ?? []) {
     const index = matchKeys.lastIndexOf(key)
-    if (index >= 0 && seen.has(key)) check.at(index).invalid('exists in both matchLabelKeys and labelSelector', key)
+    if (index >= 0 && seen.has(key)) check.at(index).invalid(key, 'exists in both matchLabelKeys and labelSelector')
     seen.add(key)
   }
   for (const [index, key] of matchKeys.entries()) {
     if (!mismatchKeys.includes(key)) continue
-    check.at('matchLabelKeys').at(index).invalid('exists in both matchLabelKeys and mismatchLabelKeys', key)
+    check.at('matchLabelKeys').at(index).invalid(key, 'exists in both matchLabelKeys and mismatchLabelKeys')
   }
 }
 
@@ -78,26 +79,24 @@ function validateKeyNames(keys: readonly string[], selector: V1LabelSelector | u
     check.forbidden('must not be specified when labelSelector is not set')
     return
   }
-  for (const [index, key] of keys.entries()) mustBe(qualifiedName, check.at(index).with(key))
+  for (const [index, key] of keys.entries()) mustBe(qualifiedName, key, check.at(index))
 }
 
-function validateKeysApartFromSelector(check: Check<readonly string[]>, selector: V1LabelSelector | undefined): void {
-  const keys = check.value
+function validateKeysApartFromSelector(keys: readonly string[], selector: V1LabelSelector | undefined, check: Check): void {
   if (keys.length === 0) return
   if (selector === undefined) check.forbidden('must not be specified when labelSelector is not set')
   const ofSelector = new Set(Object.keys(selector?.matchLabels ?? {}))
   for (const { key } of selector?.matchExpressions ?? []) ofSelector.add(key)
-  for (const at of check.items()) {
-    const key = at.value
-    mustBe(qualifiedName, at)
-    if (ofSelector.has(key)) at.invalid('exists in both matchLabelKeys and labelSelector')
+  for (const [index, key] of keys.entries()) {
+    mustBe(qualifiedName, key, check.at(index))
+    if (ofSelector.has(key)) check.at(index).invalid(key, 'exists in both matchLabelKeys and labelSelector')
   }
 }
 
 /** Whether an update must let such selectors pass, because the stored spec already has them. */
 export function hasInvalidSpreadSelector(constraints: readonly V1TopologySpreadConstraint[]): boolean {
   const check = new Check()
-  for (const constraint of constraints) validateLabelSelector(check.with(constraint.labelSelector))
+  for (const constraint of constraints) validateLabelSelector(constraint.labelSelector, check)
   return check.failed
 }
 
@@ -106,7 +105,7 @@ export function violatesMatchLabelKeys(constraints: readonly V1TopologySpreadCon
   const check = new Check()
   for (const { matchLabelKeys = [], labelSelector } of constraints) {
     if (areMerged) validateLabelKeys(matchLabelKeys, [], labelSelector, check)
-    else validateKeysApartFromSelector(check.with(matchLabelKeys), labelSelector)
+    else validateKeysApartFromSelector(matchLabelKeys, labelSelector, check)
   }
   return check.failed
 }

@@ -36,12 +36,12 @@ export const secretResource = defineResource(Secret, {
     if (!next.type && prev.type) next.type = prev.type
   },
   validateUpdate(next, prev, check) {
-    mustNotChange(check.at('type').or(''), prev.type ?? '')
+    mustNotChange(next.type ?? '', prev.type ?? '', check.at('type'))
     if (prev.immutable) {
       if (!next.immutable) check.at('immutable').forbidden(immutableMessage)
       if (!isSameData(next.data, prev.data)) check.at('data').forbidden(immutableMessage)
     }
-    validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })
+    validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
     validateSecret(next, check)
   },
   warningsOnUpdate: secretWarnings,
@@ -55,50 +55,48 @@ export const secretResource = defineResource(Secret, {
   fieldSelectors: { type: ({ type }) => type ?? '' },
 })
 
-function validateSecret({ metadata, data = {}, type }: V1Secret, check: Check<V1Secret>): void {
+function validateSecret({ metadata, data = {}, type }: V1Secret, check: Check): void {
   const at = check.at('data')
   let size = 0
   for (const key in data) {
-    mustBe(configMapKey, at.key(key).with(key))
+    mustBe(configMapKey, key, at.key(key))
     size += base64Bytes(data[key] ?? '')
   }
   if (size > dataMaxBytes) at.tooLong(dataMaxBytes)
   switch (type) {
     case 'kubernetes.io/service-account-token':
-      if (!metadata.annotations?.[serviceAccountAnnotation]) check.at('metadata').at('annotations').key(serviceAccountAnnotation).required()
+      if (!metadata.annotations?.[serviceAccountAnnotation]) check.at('metadata.annotations').key(serviceAccountAnnotation).required()
       return
     case 'kubernetes.io/dockercfg':
-      validateJson(at.key('.dockercfg').with(data['.dockercfg']))
+      validateJson(data['.dockercfg'], at.key('.dockercfg'))
       return
     case 'kubernetes.io/dockerconfigjson':
-      validateJson(at.key('.dockerconfigjson').with(data['.dockerconfigjson']))
+      validateJson(data['.dockerconfigjson'], at.key('.dockerconfigjson'))
       return
     case 'kubernetes.io/basic-auth':
       if (data['username'] !== undefined || data['password'] !== undefined) return
-      requireKeys(at.or({}), ['username', 'password'])
+      requireKeys(data, ['username', 'password'], at)
       return
     case 'kubernetes.io/ssh-auth':
       if (!data['ssh-privatekey']) at.key('ssh-privatekey').required()
       return
     case 'kubernetes.io/tls':
-      requireKeys(at.or({}), ['tls.crt', 'tls.key'])
+      requireKeys(data, ['tls.crt', 'tls.key'], at)
       return
   }
 }
 
-function requireKeys(check: Check<{ [key: string]: string }>, keys: readonly string[]): void {
-  const data = check.value
+function requireKeys(data: { [key: string]: string }, keys: readonly string[], check: Check): void {
   for (const key of keys) if (data[key] === undefined) check.key(key).required()
 }
 
-function validateJson(check: Check<string | undefined>): void {
-  const base64 = check.value
+function validateJson(base64: string | undefined, check: Check): void {
   if (base64 === undefined) {
     check.required()
     return
   }
   const error = objectError(Buffer.from(base64, 'base64'))
-  if (error !== undefined) check.invalid(error, '<secret contents redacted>')
+  if (error !== undefined) check.invalid('<secret contents redacted>', error)
 }
 
 const goNames: Record<string, string> = { string: 'string', number: 'number', boolean: 'bool' }

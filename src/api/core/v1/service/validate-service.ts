@@ -19,40 +19,38 @@ const types = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort']
 const onlyLoadBalancer = "may only be used when `type` is 'LoadBalancer'"
 
 /** `check` stands at the object. */
-export function validateService(check: Check<V1Service>, prev: V1Service | undefined): void {
-  const service = check.value
+export function validateService(service: V1Service, prev: V1Service | undefined, check: Check): void {
   const { metadata } = service
   const spec: V1ServiceSpec = service.spec ?? {}
   const at = check.at('spec')
   const { [topologyHintsAnnotation]: hints, [topologyModeAnnotation]: mode } = metadata.annotations ?? {}
   if (hints !== undefined && mode !== undefined && hints !== mode) {
     const message = `must match annotations[${topologyHintsAnnotation}] when both are specified`
-    check.at('metadata').at('annotations').key(topologyModeAnnotation).invalid(message, mode)
+    check.at('metadata.annotations').key(topologyModeAnnotation).invalid(mode, message)
   }
   if (!spec.ports?.length && !isHeadless(service) && spec.type !== 'ExternalName') at.at('ports').required()
-  validateByType(service, at.or({}))
-  validatePorts(at.at('ports').with(spec.ports ?? []))
-  if (spec.selector) validateLabels(at.at('selector').with(spec.selector))
-  validateSessionAffinity(at.or({}))
-  clusterIPsRelatedFields(check, prev)
+  validateByType(service, spec, at)
+  validatePorts(spec.ports ?? [], at.at('ports'))
+  if (spec.selector) validateLabels(spec.selector, at.at('selector'))
+  validateSessionAffinity(spec, at)
+  clusterIPsRelatedFields(service, prev, check)
   validateExternalIps(spec, prev?.spec, at.at('externalIPs'))
   if (!spec.type) at.at('type').required()
-  else if (!types.includes(spec.type)) at.at('type').notSupported(types, spec.type)
+  else if (!types.includes(spec.type)) at.at('type').notSupported(spec.type, types)
   validatePortsTogether(spec, at.at('ports'))
-  validateSourceRanges(check, prev)
+  validateSourceRanges(service, prev, check)
   const isLoadBalancer = spec.type === 'LoadBalancer'
   if (spec.allocateLoadBalancerNodePorts !== undefined && !isLoadBalancer) {
     at.at('allocateLoadBalancerNodePorts').forbidden(onlyLoadBalancer)
   }
-  if (isLoadBalancer && spec.allocateLoadBalancerNodePorts === undefined) check.dynamic('allocateLoadBalancerNodePorts').required()
+  if (isLoadBalancer && spec.allocateLoadBalancerNodePorts === undefined) check.at('allocateLoadBalancerNodePorts').required()
   validateLoadBalancerClass(service, at.at('loadBalancerClass'))
-  validateTrafficPolicies(service, at.or({}))
+  validateTrafficPolicies(service, spec, at)
 }
 
-function validateByType(service: V1Service, check: Check<V1ServiceSpec>): void {
-  const spec = check.value
+function validateByType(service: V1Service, spec: V1ServiceSpec, check: Check): void {
   if (spec.type === 'LoadBalancer' || spec.type === 'NodePort') {
-    if (isHeadless(service)) check.at('clusterIPs').at(0).invalid(`may not be set to 'None' for ${spec.type} services`, 'None')
+    if (isHeadless(service)) check.at('clusterIPs').at(0).invalid('None', `may not be set to 'None' for ${spec.type} services`)
   }
   if (spec.type !== 'ExternalName') return
   const message = 'may not be set for ExternalName services'
@@ -61,33 +59,31 @@ function validateByType(service: V1Service, check: Check<V1ServiceSpec>): void {
   if (spec.ipFamilyPolicy !== undefined) check.at('ipFamilyPolicy').forbidden(message)
   const name = (spec.externalName ?? '').replace(/\.$/, '')
   if (name === '') check.at('externalName').required()
-  else mustBe(dns1123Subdomain, check.at('externalName').with(name))
+  else mustBe(dns1123Subdomain, name, check.at('externalName'))
 }
 
-function validatePorts(check: Check<readonly V1ServicePort[]>): void {
-  const ports = check.value
+function validatePorts(ports: readonly V1ServicePort[], check: Check): void {
   const names = new Set<string>()
-  for (const at of check.items()) {
-    const port = at.value
+  for (const [index, port] of ports.entries()) {
+    const at = check.at(index)
     if (port.name) {
-      mustBe(dns1123Label, at.at('name').present)
-      if (names.has(port.name)) at.at('name').duplicate()
+      mustBe(dns1123Label, port.name, at.at('name'))
+      if (names.has(port.name)) at.at('name').duplicate(port.name)
       else names.add(port.name)
     } else if (ports.length > 1) at.at('name').required()
-    validatePortNumber(at.at('port').or(0))
+    validatePortNumber(port.port ?? 0, at.at('port'))
     validateProtocol(port.protocol, at)
-    validatePortNumberOrName(at.at('targetPort'))
-    if (port.appProtocol !== undefined) mustBe(qualifiedName, at.at('appProtocol').present)
+    validatePortNumberOrName(port.targetPort, at.at('targetPort'))
+    if (port.appProtocol !== undefined) mustBe(qualifiedName, port.appProtocol, at.at('appProtocol'))
   }
 }
 
 const affinities = ['ClientIP', 'None']
 const longestAffinitySeconds = 86400
 
-function validateSessionAffinity(check: Check<V1ServiceSpec>): void {
-  const { sessionAffinity, sessionAffinityConfig: config } = check.value
+function validateSessionAffinity({ sessionAffinity, sessionAffinityConfig: config }: V1ServiceSpec, check: Check): void {
   if (!sessionAffinity) check.at('sessionAffinity').required()
-  else if (!affinities.includes(sessionAffinity)) check.at('sessionAffinity').notSupported(affinities)
+  else if (!affinities.includes(sessionAffinity)) check.at('sessionAffinity').notSupported(sessionAffinity, affinities)
   const at = check.at('sessionAffinityConfig')
   if (sessionAffinity === 'None' && config) at.forbidden('must not be set when session affinity is None')
   if (sessionAffinity !== 'ClientIP') return
@@ -95,9 +91,9 @@ function validateSessionAffinity(check: Check<V1ServiceSpec>): void {
   const seconds = config?.clientIP?.timeoutSeconds
   if (config === undefined) at.required(missing)
   else if (config.clientIP === undefined) at.at('clientIP').required(missing)
-  else if (seconds === undefined) at.at('clientIP').at('timeoutSeconds').required(missing)
+  else if (seconds === undefined) at.at('clientIP.timeoutSeconds').required(missing)
   else if (seconds <= 0 || seconds > longestAffinitySeconds) {
-    at.at('clientIP').at('timeoutSeconds').invalid(`must be greater than 0 and less than ${longestAffinitySeconds}`)
+    at.at('clientIP.timeoutSeconds').invalid(seconds, `must be greater than 0 and less than ${longestAffinitySeconds}`)
   }
 }
 
@@ -106,8 +102,8 @@ function validateExternalIps({ externalIPs = [] }: V1ServiceSpec, prev: V1Servic
   for (const [index, address] of externalIPs.entries()) {
     const at = check.at(index)
     const before = at.errors.length
-    ipForLegacyField(at.with(address), { known })
-    if (at.errors.length === before) validateEndpointIp(at.with(address))
+    ipForLegacyField(address, at, { known })
+    if (at.errors.length === before) validateEndpointIp(address, at)
   }
 }
 
@@ -132,21 +128,20 @@ function validatePortsTogether({ type, ports = [] }: V1ServiceSpec, check: Check
   }
 }
 
-function validateSourceRanges(check: Check<V1Service>, prev: V1Service | undefined): void {
-  const { metadata, spec } = check.value
+function validateSourceRanges({ metadata, spec }: V1Service, prev: V1Service | undefined, check: Check): void {
   const ranges = spec?.loadBalancerSourceRanges ?? []
   const annotation = metadata.annotations?.[sourceRangesAnnotation]
   if (ranges.length > 0) {
     // The capital letter is upstream's.
-    const at = check.at('spec').dynamic('LoadBalancerSourceRanges')
+    const at = check.at('spec.LoadBalancerSourceRanges')
     if (spec?.type !== 'LoadBalancer') at.forbidden(onlyLoadBalancer)
     const known = (prev?.spec?.loadBalancerSourceRanges ?? []).map((range) => range.trim())
-    for (const [index, range] of ranges.entries()) cidrForLegacyField(at.at(index).with(range.trim()), { known })
+    for (const [index, range] of ranges.entries()) cidrForLegacyField(range.trim(), at.at(index), { known })
   } else if (annotation !== undefined) {
-    const at = check.at('metadata').at('annotations').key(sourceRangesAnnotation)
+    const at = check.at('metadata.annotations').key(sourceRangesAnnotation)
     if (spec?.type !== 'LoadBalancer') at.forbidden(onlyLoadBalancer)
     if (annotation.trim() === '' || prev?.metadata.annotations?.[sourceRangesAnnotation] === annotation) return
-    for (const range of annotation.split(',')) cidrForLegacyField(at.with(range.trim()))
+    for (const range of annotation.split(',')) cidrForLegacyField(range.trim(), at)
   }
 }
 
@@ -154,33 +149,32 @@ function validateSourceRanges(check: Check<V1Service>, prev: V1Service | undefin
 export function validateLoadBalancerClass({ spec }: V1Service, check: Check): void {
   const name = spec?.loadBalancerClass
   if (name === undefined) return
-  if (spec?.type === 'LoadBalancer') mustBe(qualifiedName, check.with(name))
+  if (spec?.type === 'LoadBalancer') mustBe(qualifiedName, name, check)
   else check.forbidden(onlyLoadBalancer)
 }
 
 const trafficPolicies = ['Cluster', 'Local']
 const distributions = ['PreferClose', 'PreferSameZone', 'PreferSameNode']
 
-function validateTrafficPolicies(service: V1Service, check: Check<V1ServiceSpec>): void {
-  const spec = check.value
+function validateTrafficPolicies(service: V1Service, spec: V1ServiceSpec, check: Check): void {
   const { externalTrafficPolicy: external = '', internalTrafficPolicy: internal, healthCheckNodePort: port = 0 } = spec
   const atExternal = check.at('externalTrafficPolicy')
   if (!isExternallyAccessible(service)) {
-    if (external !== '') atExternal.or('').invalid('may only be set for externally-accessible services')
+    if (external !== '') atExternal.invalid(external, 'may only be set for externally-accessible services')
   } else if (external === '') atExternal.required()
-  else if (!trafficPolicies.includes(external)) atExternal.or('').notSupported(trafficPolicies)
+  else if (!trafficPolicies.includes(external)) atExternal.notSupported(external, trafficPolicies)
   const atPort = check.at('healthCheckNodePort')
   if (needsHealthCheck(service)) {
     if (port === 0) atPort.required()
-    else validatePortNumber(atPort.or(0))
+    else validatePortNumber(port, atPort)
   } else if (port !== 0) {
-    atPort.or(0).invalid("may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'")
+    atPort.invalid(port, "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'")
   }
   if (internal === undefined) {
     if (spec.type === 'NodePort' || spec.type === 'LoadBalancer' || spec.type === 'ClusterIP') check.at('internalTrafficPolicy').required()
-  } else if (!trafficPolicies.includes(internal)) check.at('internalTrafficPolicy').notSupported(trafficPolicies)
+  } else if (!trafficPolicies.includes(internal)) check.at('internalTrafficPolicy').notSupported(internal, trafficPolicies)
   const distribution = spec.trafficDistribution
   if (distribution !== undefined && !distributions.includes(distribution)) {
-    check.at('trafficDistribution').notSupported(distributions)
+    check.at('trafficDistribution').notSupported(distribution, distributions)
   }
 }
