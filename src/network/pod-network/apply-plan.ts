@@ -1,0 +1,51 @@
+import type { Processes } from '#base/processes.ts'
+import { ipTool, type Link, type Neighbour, type Route } from '#network/kernel/ip-tool.ts'
+import { type Changes, difference, type Forwarding } from '#network/pod-network/difference.ts'
+import { type Plan, routeProtocol } from '#network/pod-network/plan.ts'
+
+export type ApplyOptions = {
+  processes: Processes
+  /** Devices that were made for an earlier plan. */
+  ownDevices: readonly string[]
+  /** A network namespace other than the process's own. */
+  namespace?: string | undefined
+}
+
+/** Looks at what the kernel holds and changes the difference alone. Resolves with what was done. */
+export async function applyPlan(plan: Plan, { processes, ownDevices, namespace }: ApplyOptions): Promise<Changes> {
+  const ip = ipTool(processes, namespace)
+  const devices = [...new Set([...plan.links.map(({ name }) => name), ...ownDevices])]
+  const ofDevices = async <Row>(show: (device: string) => Promise<Row[]>) => (await Promise.all(devices.map(show))).flat()
+  const [links, routes, routesV6, neighbours, forwarding] = await Promise.all([
+    ip.show<Link>('address', 'show'),
+    ip.show<Route>('-4', 'route', 'show', 'proto', String(routeProtocol)),
+    ip.show<Route>('-6', 'route', 'show', 'proto', String(routeProtocol)),
+    ofDevices(async (device) => {
+      const rows = await ip.show<Neighbour>('neighbour', 'show', 'dev', device, 'nud', 'permanent')
+      // What is asked of one device does not name it.
+      return rows.map((row) => ({ ...row, dev: device, state: ['PERMANENT'] }))
+    }),
+    ofDevices((device) => forwardingOf(processes, namespace, device)),
+  ])
+  const ofThese = (route: Route): Route => ({ ...route, protocol: String(routeProtocol) })
+  const changes = difference(plan, { links, routes: [...routes, ...routesV6].map(ofThese), neighbours, forwarding, ownDevices })
+  await ip.change(changes.ip)
+  await changeForwarding(processes, namespace, changes.bridge)
+  return changes
+}
+
+const inNamespace = (namespace: string | undefined): string[] => (namespace === undefined ? [] : ['nsenter', `--net=${namespace}`])
+
+async function forwardingOf(processes: Processes, namespace: string | undefined, device: string): Promise<Forwarding[]> {
+  const [program = 'bridge', ...args] = [...inNamespace(namespace), 'bridge', '-json', 'fdb', 'show', 'dev', device]
+  const { exitCode, stdout } = await processes.run(program, args)
+  const rows: Forwarding[] = exitCode === 0 && stdout.trim() !== '' ? JSON.parse(stdout) : []
+  return rows.map((row) => ({ ...row, ifname: device }))
+}
+
+async function changeForwarding(processes: Processes, namespace: string | undefined, commands: readonly string[]): Promise<void> {
+  if (commands.length === 0) return
+  const [program = 'bridge', ...args] = [...inNamespace(namespace), 'bridge', '-batch', '-']
+  const { exitCode, stderr } = await processes.run(program, args, { input: `${commands.join('\n')}\n` })
+  if (exitCode !== 0) throw new Error(`bridge ${commands.join('; ')}: ${stderr.trim()}`)
+}

@@ -1,0 +1,174 @@
+/** Keeps a node joined to the network of pods: watches the other nodes, and changes what differs in the kernel. */
+import { Node } from '#api/core/v1/kinds.gen.ts'
+import type { V1Node } from '#api/core/v1/types.gen.ts'
+import type { Clock, Timer } from '#base/clock.ts'
+import type { Files } from '#base/files.ts'
+import type { Logger } from '#base/log.ts'
+import type { Processes } from '#base/processes.ts'
+import type { Client } from '#client/client.ts'
+import type { Informer } from '#client/informer/informer.ts'
+import { ipTool, type Link, type Route } from '#network/kernel/ip-tool.ts'
+import { applyPlan } from '#network/pod-network/apply-plan.ts'
+import { planOf, podMtu, wordsOf } from '#network/pod-network/backend-plan.ts'
+import { chooseUplink, type UplinkWish } from '#network/pod-network/choose-uplink.ts'
+import { annotationsOf, areSaid, peerOf } from '#network/pod-network/flannel-annotations.ts'
+import type { NetConf } from '#network/pod-network/net-conf.ts'
+import { emptyPlan, type Peer, type Plan, type Uplink } from '#network/pod-network/plan.ts'
+
+export type PodNetworkAgentOptions = {
+  /** Absent where this is no node, but wants to reach the pods of those that are. */
+  nodeName?: string
+  /** Of all nodes; started and stopped by the caller. */
+  nodes: Pick<Informer<V1Node>, 'list' | 'addHandler' | 'synced'>
+  /** Speaks for the node. */
+  client?: Client
+  clock: Clock
+  logger: Logger
+  processes: Processes
+  files: Files
+  backend: NetConf['backend']
+  uplink: UplinkWish
+  /** Where the devices that were made are written down, so that those of another backend are found at the next start. */
+  stateFile: string
+  /** A network namespace other than the process's own. */
+  namespace?: string
+}
+
+const firstRetryMs = 500
+const longestRetryMs = 30_000
+
+export class PodNetworkAgent {
+  readonly #options: PodNetworkAgentOptions
+  #ownDevices: string[] | undefined
+  #running: Promise<void> | undefined
+  #isAsked = false
+  #isOver = false
+  #retry: Timer | undefined
+  #failures = 0
+  #told = ''
+  #follow: Disposable | undefined
+  #waiting: (() => void)[] = []
+
+  constructor(options: PodNetworkAgentOptions) {
+    this.#options = options
+  }
+
+  /** What a pod's interface on this node should be like. */
+  async mtu(podCidrs: readonly string[]): Promise<number> {
+    return podMtu(this.#options.backend, await this.#uplink(), podCidrs)
+  }
+
+  start(): void {
+    const { nodes } = this.#options
+    const look = () => this.look()
+    // Before all nodes are known, those that are not would be cut off.
+    void nodes.synced.then(() => {
+      if (this.#isOver) return
+      this.#follow = nodes.addHandler({ onAdd: look, onUpdate: (next, prev) => isSamePeer(next, prev) || look(), onDelete: look })
+      this.look()
+    })
+  }
+
+  /** Looks at what is, now or as soon as the look that goes on has ended. */
+  look(): void {
+    this.#isAsked = true
+    if (this.#running !== undefined || this.#isOver) return
+    this.#retry?.cancel()
+    this.#running = this.#lookWhileAsked().finally(() => {
+      this.#running = undefined
+    })
+  }
+
+  /** Resolves after a look that found nothing to complain of. */
+  async settled(): Promise<void> {
+    const done = Promise.withResolvers<void>()
+    this.#waiting.push(done.resolve)
+    this.look()
+    await done.promise
+  }
+
+  /** Leaves everything as it is: pods go on. */
+  async stop(): Promise<void> {
+    this.#isOver = true
+    this.#follow?.[Symbol.dispose]()
+    this.#retry?.cancel()
+    await this.#running
+  }
+
+  async #lookWhileAsked(): Promise<void> {
+    const { clock, logger } = this.#options
+    while (this.#isAsked && !this.#isOver) {
+      this.#isAsked = false
+      try {
+        await this.#sync()
+        this.#failures = 0
+        for (const resolve of this.#waiting.splice(0)) resolve()
+      } catch (error) {
+        const pauseMs = Math.min(longestRetryMs, firstRetryMs * 2 ** this.#failures++)
+        logger.warn('pod network: the node could not be joined to the others; it is tried again', { error: String(error), pauseMs })
+        this.#retry = clock.after(pauseMs, () => this.look())
+      }
+    }
+  }
+
+  async #sync(): Promise<void> {
+    const { nodes, nodeName, backend, logger } = this.#options
+    const all = nodes.list()
+    const self = all.find(({ metadata }) => metadata.name === nodeName)
+    const own = self && peerOf(self)
+    if (nodeName !== undefined && own === undefined) return
+    const uplink = await this.#uplink()
+    if (self !== undefined && own !== undefined) await this.#say(self, own, uplink)
+    const others = all.filter(({ metadata }) => metadata.name !== nodeName).map(peerOf)
+    const plan = planOf(
+      backend,
+      uplink,
+      own ?? nobody,
+      others.filter((peer) => peer !== undefined),
+    )
+    await this.#apply(plan)
+    const problems = plan.problems.join('; ')
+    if (problems !== this.#told && problems !== '') logger.info('pod network: some nodes are not reached', { problems: plan.problems })
+    this.#told = problems
+  }
+
+  async #say(self: V1Node, own: Peer, uplink: Uplink): Promise<void> {
+    const annotations = annotationsOf(wordsOf(this.#options.backend, uplink, own))
+    if (areSaid(annotations, self)) return
+    await this.#options.client?.patch(Node, { name: own.name }, { metadata: { annotations } }, { type: 'merge' })
+  }
+
+  async #apply(plan: Plan): Promise<void> {
+    const { processes, namespace, files, stateFile, logger } = this.#options
+    this.#ownDevices ??= JSON.parse((await files.readTextIfPresent(stateFile)) ?? '[]') as string[]
+    const wanted = plan.links.map(({ name }) => name)
+    const known = [...new Set([...this.#ownDevices, ...wanted])]
+    if (known.length > this.#ownDevices.length) await files.write(stateFile, JSON.stringify(known))
+    const { ip, bridge } = await applyPlan(plan, { processes, namespace, ownDevices: known })
+    this.#ownDevices = known
+    if (ip.length + bridge.length > 0) logger.debug('pod network: changed', { commands: [...ip, ...bridge] })
+  }
+
+  async #uplink(): Promise<Uplink> {
+    const ip = ipTool(this.#options.processes, this.#options.namespace)
+    const [links, routes] = await Promise.all([ip.show<Link>('address', 'show'), ip.show<Route>('route', 'show', 'default')])
+    return chooseUplink(links, routes, this.#options.uplink)
+  }
+}
+
+const nobody: Peer = { name: '', podCidrs: [], addresses: [] }
+
+/** Nodes change every few seconds in ways that are no matter here. */
+function isSamePeer(next: V1Node, prev: V1Node): boolean {
+  return JSON.stringify(peerOf(next)) === JSON.stringify(peerOf(prev))
+}
+
+/** Takes away all that an agent has made. */
+export async function leavePodNetwork(
+  stateFile: string,
+  { files, processes, namespace }: { files: Files; processes: Processes; namespace?: string },
+): Promise<void> {
+  const ownDevices = JSON.parse((await files.readTextIfPresent(stateFile)) ?? '[]') as string[]
+  await applyPlan(emptyPlan, { processes, ownDevices, namespace })
+  await files.remove(stateFile)
+}

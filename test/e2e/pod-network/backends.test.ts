@@ -1,0 +1,120 @@
+/** Pods reach pods across nodes on the real kernel, by every backend that it supports. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { BackendType, NetConf } from '#network/pod-network/net-conf.ts'
+import { type NetworkLab, openNetworkLab, runIn, whyNoLab } from '../../support/network-lab.ts'
+import { LabCluster, unreached } from './lab-cluster.ts'
+
+const backends: { name: string; type: BackendType; settings?: Partial<NetConf['backend']>; overhead: number; devices: string[] }[] = [
+  { name: 'host-gw', type: 'host-gw', overhead: 0, devices: [] },
+  { name: 'vxlan', type: 'vxlan', overhead: 70, devices: ['flannel.1', 'flannel-v6.1'] },
+  {
+    name: 'vxlan with direct routing',
+    type: 'vxlan',
+    settings: { directRouting: true },
+    overhead: 70,
+    devices: ['flannel.1', 'flannel-v6.1'],
+  },
+]
+
+/** Links, routes, neighbours that are no accident of the moment. */
+const stateOf = (lab: NetworkLab) =>
+  lab.nodes.map(({ run }) => [
+    run('ip', '-br', 'link')
+      .split('\n')
+      .map((line) => line.split(/\s+/)[0])
+      .sort(),
+    run('ip', 'route')
+      .split('\n')
+      .map((line) => line.replace(' linkdown', ''))
+      .sort(),
+    run('ip', '-6', 'route', 'show', 'proto', '84'),
+    run('ip', 'neigh', 'show', 'nud', 'permanent'),
+  ])
+
+describe('the network of pods between nodes', { skip: whyNoLab(), timeout: 120_000 }, () => {
+  for (const { name, type, settings, overhead, devices } of backends) {
+    test(`${name}: pods reach pods on every node, both families, full packets unbroken; restart and leave change nothing else`, async () => {
+      using lab = openNetworkLab()
+      await using cluster = new LabCluster(lab)
+      const before = stateOf(lab)
+      const across = await unreached(lab)
+      assert.equal(across.length, 12, `only pods of the same node before: ${across.join(', ')}`)
+
+      await cluster.start(type, settings)
+      assert.deepEqual(await unreached(lab), [])
+      const mtu = 1500 - overhead
+      for (const { pod } of lab.nodes) runIn(pod.namespace, ['ip', 'link', 'set', 'eth0', 'mtu', String(mtu)])
+      assert.deepEqual(await unreached(lab, { sizeBytes: mtu - 48 }), [])
+      for (const { run } of lab.nodes) {
+        assert.equal(fragments(run('cat', '/proc/net/snmp')), 0)
+        const links = run('ip', '-br', 'link')
+        for (const device of devices) assert.ok(links.includes(device), `${device} in ${links}`)
+      }
+
+      const during = stateOf(lab)
+      await cluster.stop()
+      assert.deepEqual(await unreached(lab), [], 'pods go on while no agent runs')
+      await cluster.start(type, settings)
+      assert.deepEqual(stateOf(lab), during)
+
+      await cluster.leave()
+      assert.deepEqual(stateOf(lab), before)
+    })
+
+    test(`${name}: a node that was cut off and comes back is reached again, one that left is forgotten`, async () => {
+      using lab = openNetworkLab()
+      await using cluster = new LabCluster(lab)
+      await cluster.start(type, settings)
+      const [first, , third] = lab.nodes
+      third?.cut()
+      assert.deepEqual(await unreached(lab, { families: 1 }), ['n1 to 10.50.3.2', 'n2 to 10.50.3.2', 'n3 to 10.50.1.2', 'n3 to 10.50.2.2'])
+      third?.join()
+      await reached(lab)
+      const connected = stateOf(lab)
+      await cluster.remove('n3')
+      const left = first?.run('ip', 'route') ?? ''
+      assert.ok(left.includes('10.50.2.0/24') && !left.includes('10.50.3.0/24'), left)
+      assert.notDeepEqual(stateOf(lab), connected)
+    })
+  }
+
+  test('another backend after a restart takes the place of the one before', async () => {
+    using lab = openNetworkLab({ nodes: 2 })
+    await using cluster = new LabCluster(lab)
+    for (const type of ['vxlan', 'host-gw', 'vxlan'] as const) {
+      await cluster.start(type)
+      assert.deepEqual(await unreached(lab), [], type)
+      const links = lab.nodes[0]?.run('ip', '-br', 'link') ?? ''
+      assert.equal(links.includes('flannel'), type === 'vxlan')
+      assert.equal(cluster.annotationsOf('n1')['flannel.alpha.coreos.com/backend-type'], type)
+      await cluster.stop()
+    }
+  })
+
+  test('what somebody has taken away is there again after the next look', async () => {
+    using lab = openNetworkLab({ nodes: 2 })
+    await using cluster = new LabCluster(lab)
+    await cluster.start('vxlan')
+    const during = stateOf(lab)
+    lab.nodes[0]?.run('ip', 'link', 'delete', 'flannel.1')
+    lab.nodes[1]?.run('ip', 'route', 'delete', '10.50.1.0/24')
+    await cluster.settled()
+    assert.deepEqual(await unreached(lab), [])
+    assert.deepEqual(stateOf(lab), during)
+  })
+})
+
+/** Neighbours take a moment to be found again. */
+async function reached(lab: NetworkLab): Promise<void> {
+  for (let tries = 0; tries < 10; tries++) if ((await unreached(lab, { families: 1 })).length === 0) return
+  assert.deepEqual(await unreached(lab, { families: 1 }), [])
+}
+
+function fragments(snmp: string): number {
+  const [names = [], values = []] = snmp
+    .split('\n')
+    .filter((line) => line.startsWith('Ip:'))
+    .map((line) => line.split(' '))
+  return Number(values[names.indexOf('FragCreates')])
+}
