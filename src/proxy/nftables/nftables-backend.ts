@@ -1,0 +1,123 @@
+import type { ProxyBackend } from '#proxy/backend.ts'
+import { baseRules } from '#proxy/nftables/base-rules.ts'
+import { keepPlaces } from '#proxy/nftables/keep-places.ts'
+import { isAffinitySet } from '#proxy/nftables/names.ts'
+import { type Places, portRules } from '#proxy/nftables/port-rules.ts'
+import type { RuleSettings } from '#proxy/rules/rule-settings.ts'
+import type { Endpoint } from '#proxy/service-table/endpoint.ts'
+import type { PortPlan } from '#proxy/service-table/port-plan.ts'
+import { type IpFamily, ipFamilies } from '#proxy/service-table/service-port.ts'
+import type { ServiceTable } from '#proxy/service-table/service-table.ts'
+import { bringAbout, type NftProgram } from '#wire/nftables/nft-program.ts'
+import { NftTable } from '#wire/nftables/nft-table.ts'
+
+export type NftablesBackendOptions = {
+  nft: NftProgram
+  settings: RuleSettings
+  /** Another one for each cluster on a machine. */
+  tableName?: string
+  families?: readonly IpFamily[]
+}
+
+/** Rules in nftables: one table a family, changed by the difference. */
+export class NftablesBackend implements ProxyBackend {
+  readonly mode = 'nftables'
+  readonly families: readonly IpFamily[]
+  readonly #nft: NftProgram
+  readonly #tableName: string
+  #settings: RuleSettings
+  readonly #halves: FamilyRules[]
+
+  constructor({ nft, settings, tableName = 'kube-proxy', families = ipFamilies }: NftablesBackendOptions) {
+    this.#nft = nft
+    this.#settings = settings
+    this.#tableName = tableName
+    this.families = families
+    this.#halves = families.map((family) => new FamilyRules(family, tableName))
+  }
+
+  setSettings(settings: RuleSettings): void {
+    this.#settings = settings
+  }
+
+  async sync(table: ServiceTable, changed: ReadonlySet<string>, isFull: boolean): Promise<void> {
+    for (const half of this.#halves) {
+      half.put(table, isFull ? 'all' : changed, this.#settings)
+      await bringAbout(half.table, this.#nft, { isFull, keeps: isAffinitySet })
+    }
+  }
+
+  async isIntact(): Promise<boolean> {
+    for (const { table } of this.#halves) {
+      const present = await this.#nft.present(table.family, table.name)
+      if (present?.chains.includes('services') !== true) return false
+    }
+    return true
+  }
+
+  async stop(): Promise<void> {}
+
+  async cleanUp(): Promise<void> {
+    for (const family of ['ip', 'ip6'] as const) await this.#nft.deleteTable(family, this.#tableName)
+  }
+}
+
+class FamilyRules {
+  readonly family: IpFamily
+  table: NftTable
+  readonly #tableName: string
+  readonly #counts = new Set<number>()
+  /** By service, the keys of its ports. */
+  readonly #ports = new Map<string, Set<string>>()
+  /** By port and list, the endpoints in the order of their numbers. */
+  readonly #places = new Map<string, readonly string[]>()
+
+  constructor(family: IpFamily, tableName: string) {
+    this.family = family
+    this.#tableName = tableName
+    this.table = this.#newTable()
+  }
+
+  put(services: ServiceTable, changed: 'all' | ReadonlySet<string>, settings: RuleSettings): void {
+    if (changed === 'all') {
+      this.table = this.#newTable()
+      this.#ports.clear()
+      this.#counts.clear()
+      this.#places.clear()
+    }
+    const known = this.#counts.size
+    for (const key of changed === 'all' ? services.keys() : changed) {
+      const plans = services.plansOf(key).plans.filter(({ port }) => port.family === this.family)
+      const ports = new Set(plans.map(({ port }) => port.key))
+      for (const gone of this.#ports.get(key) ?? []) if (!ports.has(gone)) this.#forget(gone)
+      if (ports.size === 0) this.#ports.delete(key)
+      else this.#ports.set(key, ports)
+      for (const plan of plans) {
+        const { fragment, counts } = portRules(plan, settings, this.#placesOf(plan))
+        this.table.put(plan.port.key, fragment)
+        for (const count of counts) this.#counts.add(count)
+      }
+    }
+    if (changed === 'all' || this.#counts.size > known) this.table.put('', baseRules(this.family, settings, this.#counts))
+  }
+
+  #forget(port: string): void {
+    this.table.remove(port)
+    this.#places.delete(`${port} cluster`)
+    this.#places.delete(`${port} local`)
+  }
+
+  #placesOf({ port }: PortPlan): Places {
+    return (list, all) => {
+      const key = `${port.key} ${list}`
+      const byText = new Map(all.map((endpoint): [string, Endpoint] => [endpoint.text, endpoint]))
+      const order = keepPlaces(this.#places.get(key) ?? [], [...byText.keys()])
+      this.#places.set(key, order)
+      return order.map((text) => byText.get(text)).filter((endpoint) => endpoint !== undefined)
+    }
+  }
+
+  #newTable(): NftTable {
+    return new NftTable(this.family === 'IPv4' ? 'ip' : 'ip6', this.#tableName)
+  }
+}

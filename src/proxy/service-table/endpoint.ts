@@ -1,0 +1,73 @@
+import type { V1Endpoint, V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
+import type { IpFamily } from '#proxy/service-table/service-port.ts'
+
+export type Endpoint = {
+  /** `address:port`. */
+  text: string
+  ip: string
+  port: number
+  /** The node it is on, if it says so. */
+  nodeName: string | undefined
+  isReady: boolean
+  isServing: boolean
+  isTerminating: boolean
+  /** Empty: no hints. */
+  zoneHints: readonly string[]
+  nodeHints: readonly string[]
+  /** `namespace/name` of the pod behind it, where it says so. */
+  pod: string | undefined
+}
+
+export const serviceNameLabel = 'kubernetes.io/service-name'
+
+/** `namespace/name` of the service; undefined where the slice belongs to none. */
+export function serviceKeyOf({ metadata }: V1EndpointSlice): string | undefined {
+  const name = metadata.labels?.[serviceNameLabel]
+  return name ? `${metadata.namespace}/${name}` : undefined
+}
+
+/** The endpoints of all slices of a service, by `port name/protocol`, each sorted by address. */
+export function endpointsByPort(slices: Iterable<V1EndpointSlice>, family: IpFamily): Map<string, Endpoint[]> {
+  const found = new Map<string, Map<string, Endpoint>>()
+  for (const slice of slices) {
+    if (slice.addressType !== family) continue
+    for (const { name, port, protocol } of slice.ports ?? []) {
+      if (!port) continue
+      const key = `${name ?? ''}/${protocol ?? 'TCP'}`
+      let known = found.get(key)
+      if (known === undefined) {
+        known = new Map()
+        found.set(key, known)
+      }
+      for (const endpoint of slice.endpoints ?? []) {
+        const next = endpointOf(endpoint, port, slice.metadata.namespace ?? '')
+        if (next === undefined) continue
+        // An address may be in two slices, or be used again before its last pod is gone: the one that stays counts.
+        if (!known.has(next.text) || !next.isTerminating) known.set(next.text, next)
+      }
+    }
+  }
+  return new Map([...found].map(([key, endpoints]) => [key, [...endpoints.values()].sort(byText)]))
+}
+
+const byText = (one: Endpoint, other: Endpoint): number => (one.text < other.text ? -1 : one.text > other.text ? 1 : 0)
+
+function endpointOf(
+  { addresses, conditions, nodeName, hints, targetRef }: V1Endpoint,
+  port: number,
+  namespace: string,
+): Endpoint | undefined {
+  const [ip] = addresses
+  if (ip === undefined) return undefined
+  return {
+    ...{ text: hostPort(ip, port), ip, port, nodeName },
+    isReady: conditions?.ready ?? true,
+    isServing: conditions?.serving ?? true,
+    isTerminating: conditions?.terminating ?? false,
+    zoneHints: (hints?.forZones ?? []).map(({ name }) => name),
+    nodeHints: (hints?.forNodes ?? []).map(({ name }) => name),
+    pod: targetRef?.kind === 'Pod' ? `${targetRef.namespace ?? namespace}/${targetRef.name}` : undefined,
+  }
+}
+
+export const hostPort = (ip: string, port: number): string => (ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`)

@@ -1,0 +1,80 @@
+/** The program `nft`: applying text, and asking what is there. */
+import type { Processes } from '#base/processes.ts'
+import type { NftFamily, NftTable, PresentNames } from '#wire/nftables/nft-table.ts'
+
+export class NftError extends Error {
+  override name = 'NftError'
+}
+
+export type NftProgram = {
+  /** All of the text, or nothing of it. Throws an NftError in nft's words. */
+  apply(text: string): Promise<void>
+  /** The names in a table; undefined where there is no such table. */
+  present(family: NftFamily, table: string): Promise<PresentNames | undefined>
+  deleteTable(family: NftFamily, table: string): Promise<void>
+}
+
+/** `command` may put the program into another place: `['ip', 'netns', 'exec', 'node-1', 'nft']`. */
+export function nftProgram(processes: Processes, command: readonly [string, ...string[]] = ['nft']): NftProgram {
+  const [program, ...first] = command
+  const run = (args: readonly string[], input?: string) => processes.run(program, [...first, ...args], input === undefined ? {} : { input })
+  const listed = async (kind: 'chains' | 'sets' | 'maps', family: NftFamily, table: string): Promise<string[]> => {
+    const { stdout } = await run(['-t', 'list', kind, family])
+    return namesIn(stdout, family, table)
+  }
+  return {
+    async apply(text) {
+      const { exitCode, stderr } = await run(['-f', '-'], text)
+      if (exitCode !== 0) throw new NftError(firstLines(stderr))
+    },
+    async present(family, table) {
+      const { stdout } = await run(['list', 'tables', family])
+      if (!stdout.split('\n').includes(`table ${family} ${table}`)) return undefined
+      const chains = await listed('chains', family, table)
+      const sets = (await listed('sets', family, table)).map((name) => ({ name, isMap: false }))
+      const maps = (await listed('maps', family, table)).map((name) => ({ name, isMap: true }))
+      return { chains, sets: [...sets, ...maps] }
+    },
+    async deleteTable(family, table) {
+      await run(['-f', '-'], `add table ${family} ${table}\ndelete table ${family} ${table}\n`)
+    },
+  }
+}
+
+/** Applies what has changed, or where nothing is known of the kernel's state, all of it; then the table is settled. */
+export async function bringAbout(
+  table: NftTable,
+  nft: NftProgram,
+  { isFull, keeps }: { isFull: boolean; keeps(set: string): boolean },
+): Promise<void> {
+  const text = isFull ? table.everything((await nft.present(table.family, table.name)) ?? nobody, keeps) : table.changes()
+  if (text !== '') {
+    try {
+      await nft.apply(text)
+    } catch (error) {
+      if (!(isFull && error instanceof NftError)) throw error
+      // Something stands in the way that cannot be changed in place, such as a hook of another version of us.
+      await nft.apply(table.anew())
+    }
+  }
+  table.settle()
+}
+
+const nobody: PresentNames = { chains: [], sets: [] }
+
+/** From nft's listing: names are indented once, below their table. */
+function namesIn(listing: string, family: string, table: string): string[] {
+  const names: string[] = []
+  let isOurs = false
+  for (const line of listing.split('\n')) {
+    if (line.startsWith('table ')) isOurs = line === `table ${family} ${table} {`
+    const name = isOurs ? /^\t(?:chain|set|map) (\S+) \{/.exec(line)?.[1] : undefined
+    if (name !== undefined) names.push(name)
+  }
+  return names
+}
+
+function firstLines(text: string): string {
+  const lines = text.trim().split('\n')
+  return lines.length <= 6 ? lines.join('\n') : `${lines.slice(0, 6).join('\n')}\n… ${lines.length - 6} more lines`
+}
