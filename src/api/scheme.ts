@@ -212,9 +212,6 @@ export const singularOf = ({ singular, kind }: ResourceDefinition): string => si
 
 export const listKindOf = ({ listKind, kind }: ResourceDefinition): string => listKind ?? `${kind}List`
 
-/** `apps/v1` */
-export const definitionApiVersion = (definition: ResourceDefinition): string => apiVersionOf(definition)
-
 /** The definition an object of this one is stored as; most are stored as themselves. */
 export function storedDefinition(definition: ResourceDefinition): ResourceDefinition {
   return definition.storedAs?.definition ?? definition

@@ -15,7 +15,7 @@ export type Mounts = {
   unmount(path: string): Promise<void>
 }
 
-export class MountError extends Error {
+class MountError extends Error {
   override name = 'MountError'
 }
 

@@ -86,7 +86,7 @@ export class Tracer {
 }
 
 /** A span of a trace nobody keeps. */
-export const unrecorded: Span = {
+const unrecorded: Span = {
   traceId: '0'.repeat(32),
   spanId: '0'.repeat(16),
   traceparent: `00-${'0'.repeat(32)}-${'0'.repeat(16)}-00`,

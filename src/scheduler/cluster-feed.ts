@@ -132,7 +132,7 @@ function actionOf(before: unknown, after: unknown): 'Add' | 'Delete' | 'Update' 
   return after === undefined ? 'Delete' : 'Update'
 }
 
-export function podEvents(before: V1Pod, after: V1Pod, prefix: 'Pod' | 'AssignedPod'): ClusterEvent[] {
+function podEvents(before: V1Pod, after: V1Pod, prefix: 'Pod' | 'AssignedPod'): ClusterEvent[] {
   const events: ClusterEvent[] = []
   const add = (action: EventAction, label: string) => events.push({ resource: 'Pod', action, before, after, label: `${prefix}${label}` })
   if (!deepEqual(before.metadata.labels, after.metadata.labels)) add('UpdatePodLabel', 'LabelChange')

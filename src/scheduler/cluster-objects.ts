@@ -61,7 +61,7 @@ export const watchedKinds: readonly WatchedKind[] = [
 type Named = { metadata?: { namespace?: string; name?: string } }
 
 /** Objects of one kind, by namespace and name. */
-export class ObjectMap<T extends Named> {
+class ObjectMap<T extends Named> {
   readonly #objects = new Map<string, T>()
 
   get(namespace: string, name: string): T | undefined {

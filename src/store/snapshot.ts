@@ -14,7 +14,7 @@ import { type Store, StoreError } from '#store/store.ts'
 export type SnapshotStatus = { revision: number; keys: number; leases: number; sizeBytes: number; sha256: string }
 
 /** The directory holds a store, and nobody said that it may be replaced. */
-export class WouldOverwriteError extends StoreError {
+class WouldOverwriteError extends StoreError {
   override name = 'WouldOverwriteError'
 }
 

@@ -91,5 +91,3 @@ export const containerdLeaseHeader = 'containerd-lease'
 
 export const containerdWriteMethod = '/containerd.services.content.v1.Content/Write'
 export const encodeWriteRequest = (value: WriteRequest): Uint8Array => encodeMessage(store.WriteRequest, value)
-export const decodeWriteResponse = (bytes: Uint8Array): { action: number; offset: number } =>
-  decodeMessage(store.WriteResponse, bytes) as { action: number; offset: number }

@@ -6,9 +6,9 @@ export class ProtobufError extends Error {
 export const wireVarint = 0
 export const wire64 = 1
 export const wireBytes = 2
-export const wireStartGroup = 3
+const wireStartGroup = 3
 export const wireEndGroup = 4
-export const wire32 = 5
+const wire32 = 5
 
 const endOfInput = 'unexpected EOF'
 const overflow = 'proto: integer overflow'

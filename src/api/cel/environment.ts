@@ -14,7 +14,7 @@ import type { FunctionDeclaration, StructType, TypeProvider } from '#api/cel/typ
 import type { Value } from '#api/cel/values/value.ts'
 
 /** What one run may cost before it is ended. */
-export const perCallCostLimit = 1_000_000
+const perCallCostLimit = 1_000_000
 
 export type EnvironmentOptions = {
   readonly libraries: Libraries

@@ -86,9 +86,9 @@ const opaqueStructs = [
   decisionType,
 ]
 
-export const standardFunctions = [arithmetic, logic, collections, conversions, time]
+const standardFunctions = [arithmetic, logic, collections, conversions, time]
 
-export function librariesOf(
+function librariesOf(
   functions: readonly (readonly FunctionDeclaration[])[],
   macros: readonly Macro[],
   types: readonly CelType[] = [],

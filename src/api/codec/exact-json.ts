@@ -2,16 +2,16 @@
 
 import { setOwn } from './own-key.ts'
 
-export class ObjectNode {
+class ObjectNode {
   readonly entries: [string, Node][] = []
 }
 
-export class ArrayNode {
+class ArrayNode {
   readonly items: Node[] = []
 }
 
 /** A number's text. */
-export class NumberNode {
+class NumberNode {
   readonly text: string
   constructor(text: string) {
     this.text = text
@@ -91,7 +91,7 @@ function stringAt(text: string, start: number, end: number): string {
 const maxInt64 = 2n ** 63n - 1n
 
 /** An integer that a double cannot hold becomes a bigint, as long as Go's int64 can hold it. */
-export function numberOf(text: string): number | bigint {
+function numberOf(text: string): number | bigint {
   const number = Number(text)
   if (Number.isSafeInteger(number) || !/^-?\d+$/.test(text)) return number
   const exact = BigInt(text)

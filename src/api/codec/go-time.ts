@@ -12,7 +12,7 @@ const layouts: Readonly<Record<TimePrecision, string>> = {
 }
 
 /** Seconds since 1970 of Go's zero time, which stands for no time at all. */
-export const zeroTimeSeconds = -62135596800
+const zeroTimeSeconds = -62135596800
 
 /** In UTC with whole seconds, or six digits of them; null for Go's zero time. Throws `TimeError`. */
 export function canonicalTime(text: string, precision: TimePrecision): string | null {

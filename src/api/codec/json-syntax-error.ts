@@ -1,7 +1,7 @@
 import { quoted } from '#api/meta/check.ts'
 
 /** Go's limit to the depth of JSON. */
-export const maxJsonDepth = 10_000
+const maxJsonDepth = 10_000
 
 const tooDeep = 'exceeded max depth'
 const endOfInput = 'unexpected end of JSON input'

@@ -84,8 +84,3 @@ export function wireTypeOf(value: ValuePlan): number {
       return value.schema.kind === 'list' && !value.schema.wrapped && value.items !== undefined ? wireTypeOf(value.items) : wireBytes
   }
 }
-
-export function messageFieldsOf(type: TypeSchema): { plan: MessagePlan; fields: ProtobufFields } {
-  const plan = planOf(type)
-  return { plan, fields: protobufFieldsOf(plan) }
-}

@@ -28,6 +28,6 @@ export function typeMetaOf(value: unknown): TypeMeta {
   return meta
 }
 
-export function unreadable(reason: string): DecodeError {
+function unreadable(reason: string): DecodeError {
   return new DecodeError(`couldn't get version/kind; json parse error: ${reason}`)
 }

@@ -34,7 +34,7 @@ export function zeroField(field: FieldPlan): unknown {
   return zeroValue(field.value)
 }
 
-export function zeroMessage(plan: MessagePlan): Record<string, unknown> {
+function zeroMessage(plan: MessagePlan): Record<string, unknown> {
   const object: Record<string, unknown> = {}
   for (const field of plan.always) object[field.name] = zeroField(field)
   return object

@@ -18,7 +18,7 @@ export const ageColumn: Column<KubernetesObject> = {
 }
 
 /** For kinds that have no table of their own: they show their name and this. */
-export const createdAtColumn: Column<KubernetesObject> = {
+const createdAtColumn: Column<KubernetesObject> = {
   name: 'Created At',
   type: 'date',
   description: { field: 'ObjectMeta.creationTimestamp' },

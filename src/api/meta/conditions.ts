@@ -18,7 +18,7 @@ export function validateConditions(conditions: readonly V1Condition[] | undefine
   }
 }
 
-export function validateCondition(condition: V1Condition, check: Check): void {
+function validateCondition(condition: V1Condition, check: Check): void {
   const { type = '', status = '', observedGeneration = 0, lastTransitionTime, reason = '', message = '' } = condition
   mustBe(qualifiedName, type, check.at('type'))
   if (!statuses.includes(status)) check.at('status').notSupported(status, statuses)

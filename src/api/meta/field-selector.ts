@@ -47,7 +47,7 @@ export class FieldSelector {
   }
 }
 
-export const anyField: FieldSelector = new FieldSelector([])
+const anyField: FieldSelector = new FieldSelector([])
 
 /** Throws a SelectorError in upstream's words. */
 export function parseFieldSelector(text: string): FieldSelector {

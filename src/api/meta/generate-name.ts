@@ -5,10 +5,7 @@ const maxNameBytes = 63
 const suffixLength = 5
 
 /** How long a generateName may be before it is cut. */
-export const maxPrefixBytes = maxNameBytes - suffixLength
-
-/** How often a create tries another name when the one it made is taken. */
-export const maxNameAttempts = 8
+const maxPrefixBytes = maxNameBytes - suffixLength
 
 export function generatedName(prefix: string, random: Random): string {
   const bytes = Buffer.byteLength(prefix)

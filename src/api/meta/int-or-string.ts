@@ -8,7 +8,7 @@ export function parseIntOrString(text: string): IntOrString {
   return number >= -(2 ** 31) && number < 2 ** 31 ? number : text
 }
 
-export class IntOrStringError extends Error {
+class IntOrStringError extends Error {
   override name = 'IntOrStringError'
 }
 

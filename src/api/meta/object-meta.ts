@@ -63,7 +63,7 @@ function immutable(next: string | number | undefined, prev: string | number | un
   if (!semanticEqual(next, prev)) check.invalid(next, 'field is immutable')
 }
 
-export function validateOwnerReferences(references: readonly V1OwnerReference[] | undefined, check: Check): void {
+function validateOwnerReferences(references: readonly V1OwnerReference[] | undefined, check: Check): void {
   if (references === undefined) return
   let controller: string | undefined
   for (const reference of references) {
@@ -126,7 +126,7 @@ function validateNoNewFinalizers(next: readonly string[] = [], prev: readonly st
 
 const subresourceMaxBytes = 256
 
-export function validateManagedFields(entries: readonly V1ManagedFieldsEntry[] | undefined, check: Check): void {
+function validateManagedFields(entries: readonly V1ManagedFieldsEntry[] | undefined, check: Check): void {
   if (entries === undefined) return
   for (const [index, { operation = '', fieldsType = '', manager = '', subresource = '' }] of entries.entries()) {
     const at = check.at(index)

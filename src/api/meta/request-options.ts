@@ -12,8 +12,6 @@ export function validateCreateOptions(options: V1CreateOptions | V1UpdateOptions
   validateFieldValidation(options.fieldValidation ?? '', check.at('fieldValidation'))
 }
 
-export const validateUpdateOptions = validateCreateOptions
-
 export function validatePatchOptions(options: V1PatchOptions, isApply: boolean, check: Check): void {
   if (isApply) {
     if (!options.fieldManager) check.at('fieldManager').required('is required for apply patch')

@@ -20,7 +20,7 @@ import { silentLogger } from '#base/log.ts'
 import { seededRandom } from '#base/random.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
 
-export function definitionOf(resource: string): ResourceDefinition {
+function definitionOf(resource: string): ResourceDefinition {
   const [plural = '', ...group] = resource.split('.')
   const found = builtInKinds.find((each) => each.plural === plural && each.group === group.join('.') && each.storedAs === undefined)
   if (found === undefined) throw new Error(`there is no resource ${resource}`)
@@ -30,7 +30,7 @@ export function definitionOf(resource: string): ResourceDefinition {
 type Changed = (object: KubernetesObject, isDeleted: boolean) => void
 
 /** Objects by resource, written as in permissions: `pods`, `storageclasses.storage.k8s.io`. */
-export class FakeCluster extends ClusterView {
+class FakeCluster extends ClusterView {
   readonly #objects: FakeObjects
 
   constructor(objects: Record<string, readonly object[]> = {}) {

@@ -7,6 +7,6 @@ export function forbid(request: AdmissionRequest, why: string): StatusError {
 }
 
 /** Names are not generated yet when plugins change the object; the prefix has to do. */
-export function shownName({ name, object }: AdmissionRequest): string {
+function shownName({ name, object }: AdmissionRequest): string {
   return name || object?.metadata?.name || object?.metadata?.generateName || 'Unknown'
 }

@@ -12,7 +12,7 @@ export function secretReferences(spec: V1PodSpec): Set<string> {
   return withoutNone(names)
 }
 
-export function configMapReferences(spec: V1PodSpec): Set<string> {
+function configMapReferences(spec: V1PodSpec): Set<string> {
   const names = new Set<string | undefined>()
   for (const { env, envFrom } of containersOf(spec)) {
     for (const { configMapRef } of envFrom ?? []) names.add(configMapRef?.name)

@@ -4,10 +4,10 @@ import type { UserInfo } from '#apiserver/authn/authenticator.ts'
 import { ConfigDocument } from '#apiserver/config-document.ts'
 import type { RequestInfo } from '#apiserver/http/request-info.ts'
 
-export const auditLevels = ['None', 'Metadata', 'Request', 'RequestResponse'] as const
+const auditLevels = ['None', 'Metadata', 'Request', 'RequestResponse'] as const
 export type AuditLevel = (typeof auditLevels)[number]
 
-export const auditStages = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic'] as const
+const auditStages = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic'] as const
 export type AuditStage = (typeof auditStages)[number]
 
 /** What becomes of one request. */

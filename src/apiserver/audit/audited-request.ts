@@ -221,7 +221,7 @@ function shown(object: Record<string, unknown>, { omitManagedFields }: AuditDeci
 }
 
 /** `2026-01-31T12:00:00.123456Z` */
-export function microTime(micros: number): string {
+function microTime(micros: number): string {
   const iso = new Date(Math.floor(micros / 1000)).toISOString()
   return `${iso.slice(0, -1)}${String(micros % 1000).padStart(3, '0')}Z`
 }

@@ -71,5 +71,3 @@ export class WebhookBackend implements AuditBackend {
     if (this.#sending === 0) this.#idle?.()
   }
 }
-
-export type { ReviewWebhook }

@@ -39,7 +39,7 @@ function whatIsWrong(secret: SecretLike, id: string, secretPart: string, nowMs: 
 }
 
 /** A time that cannot be read has passed. */
-export function bootstrapTokenHasExpired(secret: SecretLike, nowMs: number): boolean {
+function bootstrapTokenHasExpired(secret: SecretLike, nowMs: number): boolean {
   const expiration = value(secret, 'expiration')
   if (expiration === '') return false
   const isTime = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/.test(expiration)

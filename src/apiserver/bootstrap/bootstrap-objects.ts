@@ -15,7 +15,7 @@ export type BootstrapFacts = {
 /** `status` is written once the object is there: a creator may not set it. */
 type Entry = { group: string; resource: string; object: KubernetesObject; status?: object }
 
-export const systemNamespaces = ['kube-system', 'kube-public', 'kube-node-lease', 'default'] as const
+const systemNamespaces = ['kube-system', 'kube-public', 'kube-node-lease', 'default'] as const
 
 export function namespaceEntries(): Entry[] {
   return systemNamespaces.map((name) => ({

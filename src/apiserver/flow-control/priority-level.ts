@@ -77,7 +77,7 @@ export function shareOut(configurations: readonly V1PriorityLevelConfiguration[]
 }
 
 /** How many seconds those who are refused are asked to stay away: more and more while there are many of them, then less again. */
-export class RetryAfter {
+class RetryAfter {
   seconds = 1
   #changedAt = 0
   #second = 0

@@ -179,7 +179,7 @@ function splitTarget(target: string): { path: string; query: URLSearchParams } {
 const noQuery = new URLSearchParams()
 
 /** Sends what went wrong as a Status, in the form the client takes, or as JSON where it takes none. */
-export function respondError(context: RequestContext, thrown: unknown, logger: Logger, record?: RequestRecord): void {
+function respondError(context: RequestContext, thrown: unknown, logger: Logger, record?: RequestRecord): void {
   const expected = statusErrorOf(thrown)
   if (expected === undefined && !(thrown instanceof ClientGoneError)) {
     logger.error('a request failed', { error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) })

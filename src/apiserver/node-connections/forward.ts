@@ -95,7 +95,7 @@ async function forwardUpgrade(context: RequestContext, destination: Destination)
   splice(client, answer.upgraded)
 }
 
-export function switchingProtocols(rawHeaders: readonly string[]): string {
+function switchingProtocols(rawHeaders: readonly string[]): string {
   let text = 'HTTP/1.1 101 Switching Protocols\r\n'
   for (let index = 0; index < rawHeaders.length; index += 2) text += `${rawHeaders[index]}: ${rawHeaders[index + 1]}\r\n`
   return `${text}\r\n`

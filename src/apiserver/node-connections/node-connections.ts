@@ -29,7 +29,7 @@ export type NodeConnectionSettings = {
 }
 
 /** Addresses first: names of nodes often mean nothing outside the node, or its loopback address inside. */
-export const preferredAddressTypes: readonly string[] = ['InternalIP', 'ExternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS']
+const preferredAddressTypes: readonly string[] = ['InternalIP', 'ExternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS']
 
 const defaultPort = 10250
 

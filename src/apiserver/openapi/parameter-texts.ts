@@ -50,7 +50,7 @@ export function parameterTexts(read: (path: string) => string | undefined): Para
 }
 
 /** The `@param` lines above the first method of that name. */
-export function parametersOf(source: string, operation: string): Record<string, string> {
+function parametersOf(source: string, operation: string): Record<string, string> {
   const end = source.indexOf(`\n    ${operation}(`)
   if (end < 0) return {}
   const comment = source.slice(source.lastIndexOf('/**', end), end)

@@ -23,8 +23,8 @@ export type Authority = {
 }
 
 const dayMs = 24 * 3600 * 1000
-export const authorityLifeMs = 3650 * dayMs
-export const certificateLifeMs = 365 * dayMs
+const authorityLifeMs = 3650 * dayMs
+const certificateLifeMs = 365 * dayMs
 /** Machines' clocks differ; a certificate from the future is refused. */
 const backdateMs = 5 * 60 * 1000
 

@@ -235,7 +235,7 @@ export class ClusterKeys {
 
 type Times = { readonly notBeforeMs: number; readonly notAfterMs: number }
 
-export function renewAtMs({ notBeforeMs, notAfterMs }: Times): number {
+function renewAtMs({ notBeforeMs, notAfterMs }: Times): number {
   return notAfterMs - (notAfterMs - notBeforeMs) / 3
 }
 

@@ -101,7 +101,7 @@ export function memoryKeyDirectory(): KeyDirectory {
 }
 
 /** Undefined when the text does not hold a certificate and the key that belongs to it. */
-export function keyPairOf(text: string): KeyPair | undefined {
+function keyPairOf(text: string): KeyPair | undefined {
   const blocks = decodePemBlocks(text)
   const certificates = blocks.filter(({ type }) => type === 'CERTIFICATE')
   const key = blocks.find(({ type }) => type.endsWith('PRIVATE KEY'))
@@ -119,7 +119,7 @@ export function keyPairOf(text: string): KeyPair | undefined {
 }
 
 /** Further public keys stay trusted while tokens of a replaced signing key are about. */
-export function serviceAccountKeysOf(privateKeyPem: string, publicKeysPem: string): ServiceAccountKeys {
+function serviceAccountKeysOf(privateKeyPem: string, publicKeysPem: string): ServiceAccountKeys {
   const privateKey = createPrivateKey(privateKeyPem)
   const own = createPublicKey(privateKey)
   const others = decodePemBlocks(publicKeysPem)

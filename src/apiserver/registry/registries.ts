@@ -213,5 +213,3 @@ export function serverContext(definition: ResourceDefinition, namespace: string,
     skipsAdmission: true,
   }
 }
-
-export type { KubernetesObject }

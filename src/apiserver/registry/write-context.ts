@@ -36,5 +36,3 @@ export type SeenByAdmission = {
 }
 
 export type Finish = (wasWritten: boolean) => void | Promise<void>
-
-export type { AdmissionOperation }

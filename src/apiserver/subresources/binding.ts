@@ -14,7 +14,7 @@ import { serverContext } from '#apiserver/registry/registries.ts'
 import { type Admission, judged } from '#apiserver/subresources/judged.ts'
 import { respondSuccess, valueFormOf } from '#apiserver/subresources/respond-value.ts'
 
-export const bindingDefinition: ResourceDefinition = {
+const bindingDefinition: ResourceDefinition = {
   group: '',
   version: 'v1',
   kind: 'Binding',

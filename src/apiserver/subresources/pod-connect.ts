@@ -156,7 +156,7 @@ function isSet(query: URLSearchParams, name: string): boolean {
 }
 
 /** The container the request is about; a pod with several wants to be told. */
-export function containerOf(pod: V1Pod, asked: string): string {
+function containerOf(pod: V1Pod, asked: string): string {
   const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec
   const names = containers.map(({ name }) => name)
   if (asked === '') {

@@ -130,7 +130,7 @@ async function changeScale(
   respondScale(services, context, resource, rules, object)
 }
 
-export function scaleOf(rules: Rules, object: KubernetesObject): V1Scale {
+function scaleOf(rules: Rules, object: KubernetesObject): V1Scale {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata ?? {}
   const replicas = rules.replicas(object)
   const selector = rules.selector(object)

@@ -144,7 +144,7 @@ function spliced(value: Uint8Array, offset: number, revision: number, before: st
 
 const textDecoder = new TextDecoder()
 
-export function freezeDeep<T>(value: T): T {
+function freezeDeep<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   for (const key in value) freezeDeep(value[key])
   return Object.freeze(value)

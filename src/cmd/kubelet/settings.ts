@@ -52,7 +52,7 @@ export function withFlags(
 }
 
 /** `key=value:effect` or `key:effect`. */
-export function parseTaint(text: string): V1Taint {
+function parseTaint(text: string): V1Taint {
   const [, key = '', value, effect = ''] = /^([^=:]+)(?:=([^:]*))?:(NoSchedule|PreferNoSchedule|NoExecute)$/.exec(text) ?? []
   if (key === '') throw new Error(`--register-with-taints: ${text} is no taint such as key=value:NoSchedule`)
   return { key, ...(value ? { value } : {}), effect }

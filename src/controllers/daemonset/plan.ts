@@ -25,7 +25,7 @@ export type DaemonPlan = {
 
 const firstBackoffMs = 1000
 
-export const maxSurge = (daemonSet: V1DaemonSet, desired: number): number =>
+const maxSurge = (daemonSet: V1DaemonSet, desired: number): number =>
   daemonSet.spec?.updateStrategy?.type === 'RollingUpdate'
     ? scaledValue(daemonSet.spec.updateStrategy.rollingUpdate?.maxSurge ?? 0, desired, 'up')
     : 0

@@ -6,7 +6,7 @@ import { byAge } from '#controllers/workload/pods.ts'
 
 export const replicasOf = ({ spec }: V1Deployment | V1ReplicaSet): number => spec?.replicas ?? 1
 
-export const isRolling = ({ spec }: V1Deployment): boolean => spec?.strategy?.type === 'RollingUpdate'
+const isRolling = ({ spec }: V1Deployment): boolean => spec?.strategy?.type === 'RollingUpdate'
 
 export const isActiveSet = (replicaSet: V1ReplicaSet): boolean => replicasOf(replicaSet) > 0
 

@@ -6,8 +6,8 @@ import type { Clock } from '#base/clock.ts'
 import type { Client } from '#client/client.ts'
 import { retryOnConflict } from '#client/retry.ts'
 
-export const notReadyTaint = 'node.kubernetes.io/not-ready'
-export const unreachableTaint = 'node.kubernetes.io/unreachable'
+const notReadyTaint = 'node.kubernetes.io/not-ready'
+const unreachableTaint = 'node.kubernetes.io/unreachable'
 
 export const readyStatus = ({ status }: V1Node): string => status?.conditions?.find(({ type }) => type === 'Ready')?.status ?? ''
 

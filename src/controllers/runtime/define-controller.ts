@@ -61,7 +61,7 @@ export type ControllerDefinition<T extends KubernetesObject> = {
 }
 
 /** An error that trying again will not mend: it is logged, and the object is left until it changes. */
-export class TerminalError extends Error {
+class TerminalError extends Error {
   override name = 'TerminalError'
 }
 

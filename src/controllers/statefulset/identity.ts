@@ -6,8 +6,8 @@ import { deepCopy } from '#api/meta/deep-copy.ts'
 import { podFromTemplate } from '#controllers/workload/pod-writes.ts'
 import { hashLabel, templateOf } from '#controllers/workload/revisions.ts'
 
-export const podNameLabel = 'statefulset.kubernetes.io/pod-name'
-export const podIndexLabel = 'apps.kubernetes.io/pod-index'
+const podNameLabel = 'statefulset.kubernetes.io/pod-name'
+const podIndexLabel = 'apps.kubernetes.io/pod-index'
 
 export const startOrdinal = ({ spec }: V1StatefulSet): number => spec?.ordinals?.start ?? 0
 export const replicasOf = ({ spec }: V1StatefulSet): number => spec?.replicas ?? 1
@@ -20,7 +20,7 @@ export function ordinalOf(pod: V1Pod, { metadata }: V1StatefulSet): number {
 
 export const revisionOf = ({ metadata }: V1Pod): string => metadata.labels?.[hashLabel] ?? ''
 
-export const claimName = (template: V1PersistentVolumeClaim, { metadata }: V1StatefulSet, ordinal: number): string =>
+const claimName = (template: V1PersistentVolumeClaim, { metadata }: V1StatefulSet, ordinal: number): string =>
   `${template.metadata.name}-${metadata.name}-${ordinal}`
 
 export function claimsOf(set: V1StatefulSet, ordinal: number): V1PersistentVolumeClaim[] {

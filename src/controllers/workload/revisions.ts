@@ -92,7 +92,7 @@ async function create<T extends Owner>(
   }
 }
 
-export const byRevision = (left: V1ControllerRevision, right: V1ControllerRevision): number => left.revision - right.revision
+const byRevision = (left: V1ControllerRevision, right: V1ControllerRevision): number => left.revision - right.revision
 
 /** Deletes the oldest revisions that neither the set nor a pod uses, beyond the limit. */
 export async function truncateHistory(

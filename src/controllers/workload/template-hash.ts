@@ -9,7 +9,7 @@ export function templateHash(template: object, collisionCount?: number): string 
   return safeEncoded(fnv32a(`${sortedJson(template)}${collisionCount ?? ''}`))
 }
 
-export function fnv32a(text: string): number {
+function fnv32a(text: string): number {
   let hash = 0x811c9dc5
   for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0
   return hash
@@ -18,6 +18,6 @@ export function fnv32a(text: string): number {
 const alphabet = 'bcdfghjklmnpqrstvwxz2456789'
 
 /** The number's digits in letters that spell no words. */
-export function safeEncoded(value: number): string {
+function safeEncoded(value: number): string {
   return [...String(value)].map((digit) => alphabet[digit.charCodeAt(0) % alphabet.length]).join('')
 }

@@ -15,7 +15,7 @@ export async function readKubeletConfiguration(text: string, path: string): Prom
   return kubeletConfigurationFrom(load(text), path)
 }
 
-export function kubeletConfigurationFrom(document: unknown, path: string): ReadConfiguration {
+function kubeletConfigurationFrom(document: unknown, path: string): ReadConfiguration {
   if (!isMap(document)) throw new Error(`${path}: the document is not a map`)
   const { kind, apiVersion: version, ...given } = document
   if (kind !== 'KubeletConfiguration' || version !== apiVersion) {

@@ -45,7 +45,7 @@ async function* contentOf({ content, sizeBytes }: ArchivedBlob, file: OpenFile):
 }
 
 /** Docker leaves out what is usual: `busybox` is `docker.io/library/busybox:latest`. */
-export function fullName(name: string): string {
+function fullName(name: string): string {
   const parsed = parseImageReference(name)
   if (parsed === undefined) throw new Error(`${name} is no name of an image`)
   const { repository, tag, digest } = parsed

@@ -54,7 +54,7 @@ export function addStop(wish: StopStep, container: V1Container | undefined, isIt
   }
 }
 
-export function specOf({ spec }: V1Pod, name: string): V1Container | undefined {
+function specOf({ spec }: V1Pod, name: string): V1Container | undefined {
   const all: V1Container[] = [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])]
   return all.find((container) => container.name === name)
 }

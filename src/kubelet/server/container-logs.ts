@@ -58,6 +58,6 @@ function found(find: () => ObservedContainer): ObservedContainer {
   }
 }
 
-export function containerNames({ spec }: V1Pod): string[] {
+function containerNames({ spec }: V1Pod): string[] {
   return [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])].map(({ name }) => name)
 }

@@ -21,8 +21,3 @@ export const sourceAnnotation = 'kubernetes.io/config.source'
 
 /** The API's image of a static pod. */
 export const isMirror = ({ metadata }: V1Pod): boolean => metadata.annotations?.[mirrorAnnotation] !== undefined
-
-export const isStatic = ({ metadata }: V1Pod): boolean => {
-  const source = metadata.annotations?.[sourceAnnotation]
-  return source !== undefined && source !== 'api'
-}

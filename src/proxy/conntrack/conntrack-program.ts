@@ -28,7 +28,7 @@ export function conntrackProgram(processes: Processes): Conntrack {
 }
 
 /** `udp 17 29 src=… dst=… sport=… dport=… [UNREPLIED] src=… dst=… sport=… dport=… mark=0 use=1`. */
-export function parseFlow(line: string): Flow | undefined {
+function parseFlow(line: string): Flow | undefined {
   const found: Record<string, string[]> = {}
   for (const [, name = '', value = ''] of line.matchAll(/\b(src|dst|sport|dport)=(\S+)/g)) {
     found[name] ??= []

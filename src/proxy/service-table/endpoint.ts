@@ -18,7 +18,7 @@ export type Endpoint = {
   pod: string | undefined
 }
 
-export const serviceNameLabel = 'kubernetes.io/service-name'
+const serviceNameLabel = 'kubernetes.io/service-name'
 
 /** `namespace/name` of the service; undefined where the slice belongs to none. */
 export function serviceKeyOf({ metadata }: V1EndpointSlice): string | undefined {

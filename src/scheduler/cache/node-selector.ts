@@ -26,7 +26,7 @@ export function nodeSelectorMatcher(selector: V1NodeSelector): NodeMatcher {
   return (node) => terms.some((matches) => matches(node))
 }
 
-export function termMatcher(term: V1NodeSelectorTerm): NodeMatcher {
+function termMatcher(term: V1NodeSelectorTerm): NodeMatcher {
   const expressions = (term.matchExpressions ?? []).map(requirement)
   const fields = (term.matchFields ?? []).map(requirement)
   if (expressions.length === 0 && fields.length === 0) return () => false

@@ -58,8 +58,6 @@ export function placedOn(info: PodInfo, nodeName: string): PodInfo {
 export const hasAffinity = ({ terms }: PodInfo): boolean =>
   terms.required.length + terms.requiredAnti.length + terms.preferred.length + terms.preferredAnti.length > 0
 
-export const podKey = (pod: V1Pod): string => `${pod.metadata.namespace}/${pod.metadata.name}`
-
 export const isFinished = ({ status }: V1Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed'
 
 function hostPortsOf({ spec }: V1Pod): HostPort[] {

@@ -18,13 +18,12 @@ export type Resources = {
 export const noResources = (): Resources => ({ cpuMillis: 0, memory: 0, ephemeralStorage: 0, pods: 0, scalars: undefined })
 
 /** What a container that asks for nothing is taken to use when nodes are scored. */
-export const defaultCpuMillis = 100
-export const defaultMemory = 200 * 1024 * 1024
+const defaultMemory = 200 * 1024 * 1024
 
 /** What is neither cpu, memory, storage nor a count of pods, and yet counts: extended resources, huge pages, attachable volumes. */
 export const isScalarResource = (name: string): boolean => name.includes('/') || isHugePages(name) || name.startsWith('attachable-volumes-')
 
-export function resourcesOf(list: Quantities): Resources {
+function resourcesOf(list: Quantities): Resources {
   const resources = noResources()
   for (const name in list) {
     const quantity = list[name]

@@ -15,7 +15,7 @@ const noVictims = unresolvable('No preemption victims found for incoming pod')
 const startMs = ({ pod }: PodInfo): number => (pod.status?.startTime ? Date.parse(pod.status.startTime) : Number.MAX_SAFE_INTEGER)
 
 /** The more important first: higher priority, then longer running. */
-export const byImportance = (one: PodInfo, other: PodInfo): number => other.priority - one.priority || startMs(one) - startMs(other)
+const byImportance = (one: PodInfo, other: PodInfo): number => other.priority - one.priority || startMs(one) - startMs(other)
 
 /**
  * All less important pods leave the copy of the node; if the pod fits then, they come back one by one, the important ones

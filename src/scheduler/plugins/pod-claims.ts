@@ -11,10 +11,6 @@ export function claimNameOf(pod: V1Pod, volume: V1Volume): string | undefined {
   return volume.ephemeral ? `${pod.metadata.name}-${volume.name}` : undefined
 }
 
-export function claimNamesOf(pod: V1Pod): string[] {
-  return (pod.spec.volumes ?? []).flatMap((volume) => claimNameOf(pod, volume) ?? [])
-}
-
 export function usesClaims(pod: V1Pod): boolean {
   return pod.spec.volumes?.some(({ persistentVolumeClaim, ephemeral }) => persistentVolumeClaim || ephemeral) ?? false
 }

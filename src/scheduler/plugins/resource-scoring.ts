@@ -15,13 +15,12 @@ export type ScoringStrategy = {
 /** From what would be in use and what there is to a score of 0 to 100. */
 export type FillScore = (used: number, capacity: number) => number
 
-export const leastAllocated: FillScore = (used, capacity) =>
-  used > capacity ? 0 : Math.trunc(((capacity - used) * maxNodeScore) / capacity)
+const leastAllocated: FillScore = (used, capacity) => (used > capacity ? 0 : Math.trunc(((capacity - used) * maxNodeScore) / capacity))
 
 /** More may be in use than there is, since pods that ask for nothing are taken to use a little. */
-export const mostAllocated: FillScore = (used, capacity) => Math.trunc((Math.min(used, capacity) * maxNodeScore) / capacity)
+const mostAllocated: FillScore = (used, capacity) => Math.trunc((Math.min(used, capacity) * maxNodeScore) / capacity)
 
-export function alongLine(shape: readonly ShapePoint[]): FillScore {
+function alongLine(shape: readonly ShapePoint[]): FillScore {
   // Shapes score from 0 to 10.
   const points = shape.map(({ utilization, score }) => ({ utilization, score: score * (maxNodeScore / 10) }))
   const at = (percent: number): number => {
@@ -38,8 +37,6 @@ export function alongLine(shape: readonly ShapePoint[]): FillScore {
   }
   return (used, capacity) => at(used > capacity ? 100 : Math.trunc((used * 100) / capacity))
 }
-
-export type Usage = { readonly allocatable: number; readonly requested: number }
 
 /** What the pod asks for of a resource, as scores count it. */
 export function scoredRequest(pod: PodInfo, resource: string, countsDefaults: boolean): number {

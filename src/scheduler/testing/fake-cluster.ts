@@ -12,7 +12,7 @@ import { Scheduler } from '#scheduler/scheduler.ts'
 
 type Stored = { metadata?: { namespace?: string; name?: string; resourceVersion?: string } }
 
-export class NotFoundError extends Error {}
+class NotFoundError extends Error {}
 
 export class FakeCluster implements AsyncDisposable {
   readonly clock = new VirtualClock()

@@ -13,7 +13,7 @@ import {
 } from '#store/store.ts'
 
 /** etcd's limit of a request, here of each value. */
-export const largestValueBytes = 1.5 * 1024 * 1024
+const largestValueBytes = 1.5 * 1024 * 1024
 
 /** Refuses what can never be done, whatever the state. */
 export function checkTransaction(transaction: Transaction): void {

@@ -13,7 +13,7 @@ import {
   type Transaction,
 } from '#store/store.ts'
 
-export const noValue = new Uint8Array(0)
+const noValue = new Uint8Array(0)
 
 /** What a transaction did. Where it changed nothing, `change` is undefined and `revision` the one it looked at. */
 export type Outcome = { succeeded: boolean; revision: number; results: OperationResult[]; change: VersionedChange | undefined }

@@ -3,7 +3,7 @@ import { StoreError } from '#store/store.ts'
 /** Why a store cannot be opened. Every message says what to do. */
 export type OpenProblem = 'damaged' | 'notAStore' | 'newerSchema' | 'inUse' | 'notWritable'
 
-export class DamagedStoreError extends StoreError {
+class DamagedStoreError extends StoreError {
   override name = 'DamagedStoreError'
 }
 export class NotAStoreError extends StoreError {

@@ -4,8 +4,8 @@ import { type Sqlite, type SqliteDatabase, sqliteCodeOf, sqliteCodes } from '#ba
 import { damaged, NewerSchemaError, NotAStoreError } from '#store/sqlite/file-errors.ts'
 
 /** "TYPN", where SQLite files say whose they are. */
-export const applicationId = 0x5459504e
-export const schemaVersion = 1
+const applicationId = 0x5459504e
+const schemaVersion = 1
 
 /**
  * Big pages, since rows are appended in bulk and kilobytes large. The log has no index but its row: everything that is

@@ -2,7 +2,7 @@
 import type { Processes } from '#base/processes.ts'
 import type { NftFamily, NftTable, PresentNames } from '#wire/nftables/nft-table.ts'
 
-export class NftError extends Error {
+class NftError extends Error {
   override name = 'NftError'
 }
 

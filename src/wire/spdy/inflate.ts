@@ -11,7 +11,7 @@ const distanceExtras = [0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8,
 /** The order in which a block tells the lengths of the codes that tell the lengths of its codes. */
 const codeLengthOrder = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]
 
-export class InflateError extends Error {
+class InflateError extends Error {
   override name = 'InflateError'
 }
 

@@ -91,7 +91,7 @@ const ended = (stream: SpdyStream): Promise<void> =>
   })
 
 /** Runtimes say how it went as a Status; a connection that breaks before that is a failure of its own. */
-export function statusText(verdict: Uint8Array, wasBroken: boolean, { hasStatus }: ChannelProtocol): string {
+function statusText(verdict: Uint8Array, wasBroken: boolean, { hasStatus }: ChannelProtocol): string {
   let text = Buffer.from(verdict).toString('utf8')
   if (text === '') text = JSON.stringify(wasBroken ? brokenOff : { metadata: {}, status: 'Success' })
   if (hasStatus) return text

@@ -2,7 +2,7 @@
 import type { Duplex } from 'node:stream'
 import type { WebSocketConnection } from '#base/websocket-server.ts'
 
-export const tunnelPrefix = 'SPDY/3.1+'
+const tunnelPrefix = 'SPDY/3.1+'
 
 /** The protocol to ask the runtime for, and the name to answer the client with. Undefined where no tunnel is asked for. */
 export function tunnelProtocol(offered: readonly string[]): { offered: string; inner: string } | undefined {

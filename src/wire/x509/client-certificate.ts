@@ -5,7 +5,7 @@ import { type CertificateFields, readCertificate } from '#wire/x509/read-certifi
 /** A certificate that comes from an authority we trust, and until when that can be said without looking again. */
 export type TrustedCertificate = { readonly fields: CertificateFields; readonly notBeforeMs: number; readonly notAfterMs: number }
 
-export class UntrustedCertificate extends Error {
+class UntrustedCertificate extends Error {
   override name = 'UntrustedCertificate'
 }
 

@@ -21,7 +21,7 @@ export type PolicyExpression = {
 export type ExpressionError = { type: 'required' | 'invalid' | 'internal'; detail: string }
 
 /** What is wrong with the expression. */
-export function compileExpression({ use, text, hasParams, hasAuthorizer, variables }: PolicyExpression): ExpressionError | undefined {
+function compileExpression({ use, text, hasParams, hasAuthorizer, variables }: PolicyExpression): ExpressionError | undefined {
   const { compileAdmission } = admissionCel()
   const scope = { hasParams, hasAuthorizer }
   const result = compileAdmission(text, use, use === 'matchCondition' ? scope : { ...scope, variables: typesOf(variables, scope) })

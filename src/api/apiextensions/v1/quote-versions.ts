@@ -99,7 +99,7 @@ export function quotedSchema(schema: V1JSONSchemaProps): Shown {
   }
 }
 
-export function quotedRule(rule: V1ValidationRule): Shown {
+function quotedRule(rule: V1ValidationRule): Shown {
   return {
     Rule: rule.rule ?? '',
     Message: rule.message ?? '',

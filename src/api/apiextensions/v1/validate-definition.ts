@@ -23,7 +23,7 @@ import { each } from '#api/meta/each.ts'
 import { byteLength, dns1035Label, dns1123Subdomain, type Format } from '#api/meta/names.ts'
 
 /** All that a format holds against the value, in one error. */
-export function mustBeJoined(format: Format, value: string, check: Check): void {
+function mustBeJoined(format: Format, value: string, check: Check): void {
   const errors = format(value)
   if (errors.length > 0) check.invalid(value, errors.join(','))
 }

@@ -1,7 +1,7 @@
 /** Wall clocks of IANA time zones: which zone names exist, and what a clock there shows. */
 
 /** Whether the zone database has the name, spelt exactly so. */
-export function isTimeZone(name: string): boolean {
+function isTimeZone(name: string): boolean {
   try {
     return new Temporal.ZonedDateTime(0n, name).timeZoneId === name
   } catch {

@@ -71,7 +71,7 @@ const functionPrices: ReadonlyMap<string, Price> = new Map([
 
 const orders = ['less', 'greater', 'less_equals', 'greater_equals'].flatMap((order) => [`${order}_string`, `${order}_bytes`])
 /** A call that makes a list, with so many steps. */
-export const allocated = (steps: number): number => Math.floor(steps) + 1 + listCost
+const allocated = (steps: number): number => Math.floor(steps) + 1 + listCost
 
 /** Each with each. */
 const selfCompared = (list: Value | undefined): number => {

@@ -187,7 +187,7 @@ export const isAttribute = (expression: Expression): boolean =>
   expression.kind === 'select' ||
   (expression.kind === 'call' && (expression.name === operators.index || expression.name === operators.optionalIndex))
 
-export function literalValue(literal: LiteralValue): Value {
+function literalValue(literal: LiteralValue): Value {
   if (literal.type === 'null') return null
   return literal.type === 'uint' ? new Uint(literal.value) : literal.value
 }

@@ -7,7 +7,7 @@ import { type Cidr, cidrContains, cidrText, type IpBytes, ipText, isIpv4, parseC
 export const ipType = opaque('net.IP')
 export const cidrType = opaque('net.CIDR')
 
-export class IpValue extends CelObject {
+class IpValue extends CelObject {
   override readonly type = ipType
   override readonly weight: number
   readonly ip: IpBytes
@@ -22,7 +22,7 @@ export class IpValue extends CelObject {
   }
 }
 
-export class CidrValue extends CelObject {
+class CidrValue extends CelObject {
   override readonly type = cidrType
   override readonly weight: number
   readonly cidr: Cidr

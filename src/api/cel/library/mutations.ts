@@ -8,7 +8,7 @@ import { CelError, CelList, type CelMap, HashMap, type Value } from '#api/cel/va
 const patchFields = structType('JSONPatch', { op: string, path: string, from: string, value: dyn })
 
 /** Remembers by which name it was made. */
-export class MutationObject extends HashMap {
+class MutationObject extends HashMap {
   readonly typeName: string
   constructor(typeName: string, fields: ReadonlyMap<string, Value>) {
     super()

@@ -33,7 +33,7 @@ function isZero(value: Value): boolean {
   return !value
 }
 
-export function contentOf(value: Value): Value {
+function contentOf(value: Value): Value {
   if (!(value instanceof Optional)) throw noSuchOverload()
   if (value.value === undefined) throw new CelError('optional.none() dereference')
   return value.value

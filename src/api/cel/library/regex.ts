@@ -22,7 +22,7 @@ export function regexOf(pattern: string): RE2JS {
 }
 
 /** Go's words: what is wrong, and with which part of the pattern. */
-export function regexComplaint(pattern: string, error: unknown): string {
+function regexComplaint(pattern: string, error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   return message.startsWith('error parsing regexp') ? message : `error parsing regexp: ${message || pattern}`
 }

@@ -5,7 +5,7 @@ import { compareSemver, parseSemver, type Semver } from '#api/meta/semver.ts'
 
 export const semverType = struct('kubernetes.Semver')
 
-export class SemverValue extends CelObject {
+class SemverValue extends CelObject {
   override readonly type = semverType
   readonly version: Semver
 

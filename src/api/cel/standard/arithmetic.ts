@@ -58,7 +58,7 @@ const numbers = (name: string, work: { int: Implementation; uint: Implementation
 const listOfA = listOf(parameter('A'))
 
 /** As long as the first is not needed any more, the loop of a macro may add to it in place; see `compile`. */
-export function joined(one: CelList, other: CelList): CelList {
+function joined(one: CelList, other: CelList): CelList {
   if (one.merged !== undefined) return one.merged(other)
   if (other.size === 0) return one
   if (one.size === 0) return other

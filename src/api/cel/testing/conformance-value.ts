@@ -64,7 +64,7 @@ function mapFrom(entries: readonly { key: JsonValue; value: JsonValue }[]): Valu
 
 const simple = ['bool', 'int', 'uint', 'double', 'string', 'bytes', 'dyn'] as const
 
-export function typeNamed(name: string): CelType {
+function typeNamed(name: string): CelType {
   const found = simple.find((kind) => kind === name)
   if (found !== undefined) return { kind: found }
   if (name === 'null_type') return { kind: 'null' }

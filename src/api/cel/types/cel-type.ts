@@ -38,7 +38,6 @@ export const typeOf = (of?: CelType): CelType => (of === undefined ? { kind: 'ty
 export const parameter = (name: string): CelType => ({ kind: 'parameter', name })
 export const opaque = (name: string, ...parameters: CelType[]): CelType => ({ kind: 'opaque', name, parameters })
 export const struct = (name: string): CelType => ({ kind: 'struct', name })
-export const wrapper = (of: CelType): CelType => ({ kind: 'wrapper', of })
 export const optionalOf = (of: CelType): CelType => opaque('optional_type', of)
 
 export const isDyn = ({ kind }: CelType): boolean => kind === 'dyn' || kind === 'any'

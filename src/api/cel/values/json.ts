@@ -56,8 +56,6 @@ export class JsonMap extends CelMap {
   }
 }
 
-export const listOfValues = (values: Iterable<Value>): CelList => new ArrayList([...values])
-
 export function mapOfEntries(entries: Iterable<readonly [Value, Value]>): CelMap {
   const map = new HashMap()
   for (const [key, value] of entries) map.insert(key, value)

@@ -6,7 +6,7 @@ import { milliQuantityOf, parseQuantity } from '#api/meta/quantity.ts'
 
 export type ResourceList = { [name: string]: string }
 
-export const mustBePositive = 'must be greater than zero'
+const mustBePositive = 'must be greater than zero'
 
 export function validatePositiveQuantity(quantity: string, check: Check): void {
   const parsed = parseQuantity(quantity)

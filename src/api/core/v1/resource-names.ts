@@ -37,7 +37,7 @@ const quotaResources = new Set([
 ])
 const standardResources = new Set([...quotaResources, 'storage'])
 
-export const isStandardContainerResource = (name: string): boolean => containerResources.has(name) || isHugePages(name)
+const isStandardContainerResource = (name: string): boolean => containerResources.has(name) || isHugePages(name)
 export const isStandardQuotaResource = (name: string): boolean => quotaResources.has(name) || isQuotaHugePages(name)
 const isStandardResource = (name: string): boolean => standardResources.has(name) || isQuotaHugePages(name)
 

@@ -26,7 +26,7 @@ export function requireFields<T extends object>(source: T, fields: readonly (key
   }
 }
 
-export const hostPathTypes = ['', 'BlockDevice', 'CharDevice', 'Directory', 'DirectoryOrCreate', 'File', 'FileOrCreate', 'Socket']
+const hostPathTypes = ['', 'BlockDevice', 'CharDevice', 'Directory', 'DirectoryOrCreate', 'File', 'FileOrCreate', 'Socket']
 
 export function validateHostPath(source: V1HostPathVolumeSource, check: Check): void {
   if (!source.path) {

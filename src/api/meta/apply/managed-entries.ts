@@ -38,7 +38,7 @@ export function readStoredEntries(stored: readonly V1ManagedFieldsEntry[] | unde
 }
 
 /** Reads entries that a client sent, which may be anything. */
-export function readSentEntries(sent: readonly V1ManagedFieldsEntry[]): ManagedEntries {
+function readSentEntries(sent: readonly V1ManagedFieldsEntry[]): ManagedEntries {
   return readEntries(sent, (entry) => (entry.fieldsV1 === undefined ? emptySet : readFieldSet(entry.fieldsV1)))
 }
 
@@ -135,7 +135,7 @@ export function capUpdaters(entries: ManagedEntries): void {
 }
 
 /** Whether a client asks to forget all owners: an empty list, or one entry that says nothing. */
-export function isReset(sent: readonly V1ManagedFieldsEntry[] | undefined): boolean {
+function isReset(sent: readonly V1ManagedFieldsEntry[] | undefined): boolean {
   if (sent === undefined) return false
   if (sent.length === 0) return true
   const [only] = sent

@@ -134,7 +134,7 @@ export function compareTexts(left: string, right: string): number {
 }
 
 /** As error messages show it: `.image`, `[name="c"]`, `[="x"]`, `[0]`. */
-export function printedElement(element: PathElement): string {
+function printedElement(element: PathElement): string {
   const rest = element.slice(2)
   switch (element[0]) {
     case 'f':

@@ -117,6 +117,6 @@ function positions(items: readonly JsonValue[], identity: Identity): Map<unknown
   return found
 }
 
-export function isDeletion(item: JsonValue): boolean {
+function isDeletion(item: JsonValue): boolean {
   return isObject(item) && fieldOf(item, '$patch') === 'delete'
 }

@@ -4,7 +4,7 @@ import { resourcePoolStatusRequestResource } from '#api/resource/v1alpha3/resour
 import { deviceTaintRuleResource as deviceTaintRuleV1beta2 } from '#api/resource/v1beta2/device-taint-rule.ts'
 import { defineResource, type ResourceDefinition } from '#api/resource.ts'
 
-export const deviceTaintRuleResource = defineResource(DeviceTaintRule, {
+const deviceTaintRuleResource = defineResource(DeviceTaintRule, {
   ...deviceTaintRuleV1beta2,
   storedAs: sameShape(deviceTaintRuleV1beta2, 'v1alpha3'),
 })

@@ -23,7 +23,7 @@ const shared = {
   returnsDeletedObject: true,
 } as const
 
-export const deviceClassResource = defineResource(DeviceClass, {
+const deviceClassResource = defineResource(DeviceClass, {
   ...deviceClassV1,
   storedAs: sameShape(deviceClassV1, version),
 })

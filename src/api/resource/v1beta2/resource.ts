@@ -11,22 +11,22 @@ import { defineResource, type ResourceDefinition } from '#api/resource.ts'
 
 const version = 'v1beta2'
 
-export const deviceClassResource = defineResource(DeviceClass, {
+const deviceClassResource = defineResource(DeviceClass, {
   ...deviceClassV1,
   storedAs: sameShape(deviceClassV1, version),
 })
 
-export const resourceClaimResource = defineResource(ResourceClaim, {
+const resourceClaimResource = defineResource(ResourceClaim, {
   ...resourceClaimV1,
   storedAs: sameShape(resourceClaimV1, version),
 })
 
-export const resourceClaimTemplateResource = defineResource(ResourceClaimTemplate, {
+const resourceClaimTemplateResource = defineResource(ResourceClaimTemplate, {
   ...resourceClaimTemplateV1,
   storedAs: sameShape(resourceClaimTemplateV1, version),
 })
 
-export const resourceSliceResource = defineResource(ResourceSlice, {
+const resourceSliceResource = defineResource(ResourceSlice, {
   ...resourceSliceV1,
   storedAs: sameShape(resourceSliceV1, version),
 })

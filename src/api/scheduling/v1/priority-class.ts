@@ -5,11 +5,11 @@ import { defineResource } from '#api/resource.ts'
 import { PriorityClass } from '#api/scheduling/v1/kinds.gen.ts'
 
 const systemPrefix = 'system-'
-export const highestUserDefinablePriority = 1_000_000_000
+const highestUserDefinablePriority = 1_000_000_000
 const systemCriticalPriority = 2 * highestUserDefinablePriority
 
 /** The classes every cluster has, which nobody may delete. */
-export const systemPriorities: Readonly<Record<string, number>> = {
+const systemPriorities: Readonly<Record<string, number>> = {
   'system-node-critical': systemCriticalPriority + 1000,
   'system-cluster-critical': systemCriticalPriority,
 }

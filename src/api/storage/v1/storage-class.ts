@@ -70,7 +70,7 @@ export const storageClassResource = defineResource(StorageClass, {
 })
 
 /** The class that claims without one get; the older of the two annotations still counts. */
-export function isDefaultStorageClass({ annotations }: V1StorageClass['metadata']): boolean {
+function isDefaultStorageClass({ annotations }: V1StorageClass['metadata']): boolean {
   return (
     annotations?.['storageclass.kubernetes.io/is-default-class'] === 'true' ||
     annotations?.['storageclass.beta.kubernetes.io/is-default-class'] === 'true'

@@ -1,6 +1,6 @@
 /** The standards for pods, and in which version of Kubernetes they are meant. */
 
-export const levels = ['privileged', 'baseline', 'restricted'] as const
+const levels = ['privileged', 'baseline', 'restricted'] as const
 export type Level = (typeof levels)[number]
 
 export type LevelVersion = {

@@ -8,7 +8,7 @@ import { serviceAccountGroups, splitServiceAccountUsername } from '#apiserver/au
 import { type PublicKeys, VerifiedTokens } from '#apiserver/authn/service-account/verified-tokens.ts'
 import type { Clock } from '#base/clock.ts'
 
-export const legacyIssuer = 'kubernetes/serviceaccount'
+const legacyIssuer = 'kubernetes/serviceaccount'
 export const lastUsedLabel = 'kubernetes.io/legacy-token-last-used'
 export const invalidSinceLabel = 'kubernetes.io/legacy-token-invalid-since'
 

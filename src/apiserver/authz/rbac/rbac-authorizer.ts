@@ -245,7 +245,7 @@ function missingRole({ kind, name }: RoleRef): string {
   return `${kind.toLowerCase()}.${rbacGroup} ${quoted(name)} not found`
 }
 
-export function aggregate(errors: readonly string[]): string | undefined {
+function aggregate(errors: readonly string[]): string | undefined {
   const distinct = [...new Set(errors)]
   return distinct.length > 1 ? `[${distinct.join(', ')}]` : distinct[0]
 }

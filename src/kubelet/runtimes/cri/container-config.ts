@@ -14,7 +14,7 @@ export type ContainerSurroundings = {
 }
 
 /** Below the pod's log directory. */
-export const logPathOf = (name: string, attempt: number): string => `${name}/${attempt}.log`
+const logPathOf = (name: string, attempt: number): string => `${name}/${attempt}.log`
 
 /** What a runtime is told of a container. */
 export function containerConfig(

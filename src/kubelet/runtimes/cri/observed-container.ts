@@ -57,7 +57,7 @@ export function observedSandbox(status: CriSandboxStatus): ObservedSandbox {
   }
 }
 
-export const millisOf = (nanos: bigint): number => Number(nanos / 1_000_000n)
+const millisOf = (nanos: bigint): number => Number(nanos / 1_000_000n)
 
 function resourcesOf({ cpuShares = 0, cpuQuota = 0, cpuPeriod = 0, memoryLimitInBytes = 0 }: LinuxResources): V1ResourceRequirements {
   const limitMillis = cpuPeriod > 0 && cpuQuota > 0 ? Math.trunc((cpuQuota * 1000) / cpuPeriod) : 0

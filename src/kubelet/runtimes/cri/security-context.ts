@@ -79,7 +79,7 @@ export function containerSecurityContext(
 }
 
 /** The container's own word counts before the pod's. */
-export function effectiveSecurityContext({ spec }: V1Pod, { securityContext = {} }: V1Container): V1SecurityContext {
+function effectiveSecurityContext({ spec }: V1Pod, { securityContext = {} }: V1Container): V1SecurityContext {
   const { seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot } = spec.securityContext ?? {}
   const ofPod = Object.entries({ seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot }).filter(([, value]) => value !== undefined)
   const own = Object.entries(securityContext).filter(([, value]) => value !== undefined && value !== null)

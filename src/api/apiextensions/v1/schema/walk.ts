@@ -22,7 +22,7 @@ function schemasInside(schema: V1JSONSchemaProps): V1JSONSchemaProps[] {
   ]
 }
 
-export function itemSchemas({ items }: V1JSONSchemaProps): V1JSONSchemaProps[] {
+function itemSchemas({ items }: V1JSONSchemaProps): V1JSONSchemaProps[] {
   if (items == null) return []
   return Array.isArray(items) ? items : [items]
 }

@@ -61,7 +61,7 @@ function statusText({ spec, status }: V1Node): string {
 }
 
 /** Sorted, without duplicates. */
-export function nodeRoles({ metadata }: V1Node): string[] {
+function nodeRoles({ metadata }: V1Node): string[] {
   const roles = new Set<string>()
   for (const [key, value] of Object.entries(metadata.labels ?? {})) {
     if (key.startsWith(rolePrefix)) {

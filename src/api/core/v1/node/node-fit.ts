@@ -37,7 +37,7 @@ export function fitsNodeLabels({ nodeSelector, affinity }: V1PodSpec, node: V1No
   return required === undefined || matchesNodeSelector(required, node)
 }
 
-export function matchesNodeSelector({ nodeSelectorTerms }: V1NodeSelector, { metadata }: V1Node): boolean {
+function matchesNodeSelector({ nodeSelectorTerms }: V1NodeSelector, { metadata }: V1Node): boolean {
   return nodeSelectorTerms.some(({ matchExpressions = [], matchFields = [] }) => {
     if (matchExpressions.length + matchFields.length === 0) return false
     const byLabel = matchExpressions.every((requirement) => meets(requirement, metadata.labels?.[requirement.key]))

@@ -19,7 +19,7 @@ export type ClaimSpecOptions = {
 
 export const optionsForNewClaim: ClaimSpecOptions = { allowInvalidLabelValueInSelector: false, allowInvalidApiGroup: false }
 
-export function hasInvalidSelector(selector: V1LabelSelector | undefined): boolean {
+function hasInvalidSelector(selector: V1LabelSelector | undefined): boolean {
   const check = new Check()
   validateLabelSelector(selector, check)
   return check.failed
@@ -57,7 +57,7 @@ export function validateTemplateMeta(meta: V1ObjectMeta, check: Check): void {
   }
 }
 
-export const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod']
+const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod']
 export const volumeModes = ['Block', 'Filesystem']
 
 /** `check` stands at the owner of the list. */

@@ -63,7 +63,7 @@ function conversionError(version: string, path: string): string | undefined {
 }
 
 /** `metadata.labels['app']` is the path `metadata.labels` and the subscript `app`. */
-export function splitSubscript(path: string): { path: string; subscript: string } | undefined {
+function splitSubscript(path: string): { path: string; subscript: string } | undefined {
   if (!path.endsWith("']")) return undefined
   const open = path.slice(0, -2).indexOf("['")
   return open <= 0 ? undefined : { path: path.slice(0, open), subscript: path.slice(open + 2, -2) }

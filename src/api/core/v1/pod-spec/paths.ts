@@ -1,7 +1,7 @@
 /** Rules for paths inside volumes, images and profiles. */
 import type { Check } from '#api/meta/check.ts'
 
-export const fileModeMessage = 'must be a number between 0 and 0777 (octal), both inclusive'
+const fileModeMessage = 'must be a number between 0 and 0777 (octal), both inclusive'
 
 export function validateFileMode(mode: number | undefined, check: Check): void {
   if (mode !== undefined && (mode > 0o777 || mode < 0)) check.invalid(mode, fileModeMessage)

@@ -8,7 +8,7 @@ import type { V1AppArmorProfile, V1PodSpec, V1SeccompProfile, V1Toleration } fro
 import { type Check, quoted } from '#api/meta/check.ts'
 
 export const mirrorPodAnnotation = 'kubernetes.io/config.mirror'
-export const deletionCostAnnotation = 'controller.kubernetes.io/pod-deletion-cost'
+const deletionCostAnnotation = 'controller.kubernetes.io/pod-deletion-cost'
 export const seccompPodAnnotation = 'seccomp.security.alpha.kubernetes.io/pod'
 export const seccompContainerPrefix = 'container.seccomp.security.alpha.kubernetes.io/'
 export const appArmorContainerPrefix = 'container.apparmor.security.beta.kubernetes.io/'

@@ -101,7 +101,7 @@ function validateRestartPolicy(policy: string | undefined, check: Check): void {
 }
 
 /** Also of priority classes. `check` stands at the policy. */
-export function validatePreemptionPolicy(policy: string, check: Check): void {
+function validatePreemptionPolicy(policy: string, check: Check): void {
   if (policy === '') check.required()
   else if (policy !== 'PreemptLowerPriority' && policy !== 'Never') check.notSupported(policy, ['PreemptLowerPriority', 'Never'])
 }

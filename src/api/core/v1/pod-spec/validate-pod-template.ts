@@ -35,13 +35,3 @@ export function validatePodTemplate(template: V1PodTemplateSpec, check: Check, o
   validateProfilesMatch(metadata?.annotations, spec, check.at('spec'))
   if (spec.ephemeralContainers?.length) check.at('spec.ephemeralContainers').forbidden('ephemeral containers not allowed in pod template')
 }
-
-/** A template may change as it likes; it is judged as it stands, under the options of the update. */
-export function validatePodTemplateUpdate(
-  next: V1PodTemplateSpec,
-  _prev: V1PodTemplateSpec,
-  check: Check,
-  options: PodValidationOptions,
-): void {
-  validatePodTemplate(next, check, options)
-}

@@ -3,9 +3,9 @@ import type { V1Container, V1ContainerPort } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { portName, portNum } from '#api/meta/formats.ts'
 
-export const portProtocols = ['SCTP', 'TCP', 'UDP'] as const
+const portProtocols = ['SCTP', 'TCP', 'UDP'] as const
 
-export const isPortProtocol = (protocol: string): boolean => protocol === 'TCP' || protocol === 'UDP' || protocol === 'SCTP'
+const isPortProtocol = (protocol: string): boolean => protocol === 'TCP' || protocol === 'UDP' || protocol === 'SCTP'
 
 export function validateProtocol(protocol: string | undefined, check: Check): void {
   if (!protocol) check.at('protocol').required()

@@ -39,8 +39,3 @@ export const withoutZeros = (amounts: Quantities): Quantities => filtered(amount
 export function filtered(amounts: Quantities, holds: (amount: Quantity, name: string) => boolean): Quantities {
   return Object.fromEntries(Object.entries(amounts).filter(([name, amount]) => holds(amount, name)))
 }
-
-export function isSameAmounts(first: Quantities, second: Quantities): boolean {
-  const names = Object.keys(first)
-  return names.length === Object.keys(second).length && names.every((name) => second[name]?.equals(first[name] as Quantity) ?? false)
-}

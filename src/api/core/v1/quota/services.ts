@@ -16,7 +16,7 @@ export const serviceEvaluator: QuotaEvaluator = {
   mayHaveShrunk: (next, prev) => countedType(next as V1Service) !== countedType(prev as V1Service),
 }
 
-export function serviceUsage({ spec }: V1Service): Quantities {
+function serviceUsage({ spec }: V1Service): Quantities {
   return {
     [count]: one,
     services: one,

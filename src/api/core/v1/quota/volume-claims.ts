@@ -24,7 +24,7 @@ export const volumeClaimEvaluator: QuotaEvaluator = {
   mayHaveShrunk: (next, prev) => mayUseOther(next as V1PersistentVolumeClaim, prev as V1PersistentVolumeClaim),
 }
 
-export function volumeClaimUsage(claim: V1PersistentVolumeClaim): Quantities {
+function volumeClaimUsage(claim: V1PersistentVolumeClaim): Quantities {
   const used: Quantities = { persistentvolumeclaims: one, [count]: one }
   const storage = storageOf(claim)
   if (storage !== undefined) used['requests.storage'] = storage

@@ -1,0 +1,85 @@
+/**
+ * Fails on an export of src/ that no other file imports: `node scripts/check-exports.ts`.
+ *
+ * What only its own file uses needs no `export`; what nobody uses goes. A type may be exported for the sake of the functions that
+ * speak of it. What a later change will import may stay for a while in `awaited`, with the reason.
+ */
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+/** `path: name`, and who will import it. */
+const awaited: Readonly<Record<string, string>> = {
+  'src/proxy/rules/pod-traffic.ts: iptablesPodMatch': 'the iptables form of the service proxy',
+  'src/proxy/service-table/service-port.ts: proxiedSelector': 'the informers of the service proxy',
+  'src/scheduler/framework/status.ts: wait': 'the answer of a permit plugin that waits; none of the default ones does',
+}
+
+type Module = { exports: Set<string>; types: Set<string>; imports: { target: string; names: 'all' | string[] }[]; body: string }
+
+/** The names a file exports, and those it takes from others. Exact enough for code that Biome has formatted. */
+export function readModule(path: string, source: string): Module {
+  const code = source.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
+  const exports = new Set<string>()
+  const types = new Set([...code.matchAll(/^export (?:type|interface) ([\w$]+)/gm)].map(([, name = '']) => name))
+  const declared = /^export (?:default )?(?:declare )?(?:abstract )?(?:async )?(?:const|let|function\*?|class|type|interface) ([\w$]+)/gm
+  for (const [, name = ''] of code.matchAll(declared)) exports.add(name)
+  for (const [, list = ''] of code.matchAll(/^export (?:type )?\{([^}]*)\}(?! from)/gm)) for (const { as } of namesIn(list)) exports.add(as)
+  const imports: Module['imports'] = []
+  for (const [, list = '', target = ''] of code.matchAll(/\b(?:import|export) (?:type )?(?:[\w$]+, )?\{([^}]*)\} from '([^']+)'/g))
+    imports.push({ target: resolved(path, target), names: namesIn(list).map(({ name }) => name) })
+  for (const [, target = ''] of code.matchAll(/\b(?:import|export) (?:type )?\*(?: as [\w$]+)? from '([^']+)'/g))
+    imports.push({ target: resolved(path, target), names: 'all' })
+  for (const [, target = ''] of code.matchAll(/\bimport\('([^']+)'\)/g)) imports.push({ target: resolved(path, target), names: 'all' })
+  return { exports, types, imports, body: code }
+}
+
+function namesIn(list: string): { name: string; as: string }[] {
+  return list
+    .split(',')
+    .map((each) => each.trim().replace(/^type /, ''))
+    .filter((each) => each !== '')
+    .map((each) => {
+      const [name = '', as = name] = each.split(' as ')
+      return { name, as }
+    })
+}
+
+function resolved(path: string, target: string): string {
+  if (target.startsWith('#')) return `src/${target.slice(1)}`
+  return target.startsWith('.') ? join(dirname(path), target) : target
+}
+
+/** Exports that nobody takes, as lines to print. */
+export function unusedExports(sources: ReadonlyMap<string, string>): string[] {
+  const modules = new Map([...sources].map(([path, source]) => [path, readModule(path, source)]))
+  const used = new Map<string, Set<string> | 'all'>()
+  for (const { imports } of modules.values()) {
+    for (const { target, names } of imports) {
+      const known = used.get(target) ?? new Set()
+      if (names === 'all' || known === 'all') used.set(target, 'all')
+      else used.set(target, known.union(new Set(names)))
+    }
+  }
+  const lines: string[] = []
+  for (const [path, { exports, types, body }] of modules) {
+    if (!path.startsWith('src/') || path === 'src/index.ts' || path.endsWith('.gen.ts')) continue
+    const taken = used.get(path) ?? new Set()
+    for (const name of exports) {
+      if (taken === 'all' || taken.has(name) || awaited[`${path}: ${name}`] !== undefined) continue
+      const isUsedHere = [...body.matchAll(new RegExp(`(?<![\\w$.])${name.replaceAll('$', '\\$')}(?![\\w$])`, 'g'))].length > 1
+      if (isUsedHere && types.has(name)) continue
+      lines.push(`${path}: nobody imports ${name}: ${isUsedHere ? 'it needs no export' : 'it is not used at all'}`)
+    }
+  }
+  return lines
+}
+
+if (import.meta.main) {
+  const paths = globSync(['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts', 'scripts/**/*.ts'])
+  const lines = unusedExports(new Map(paths.sort().map((path) => [path, readFileSync(path, 'utf8')])))
+  for (const line of lines) console.error(line)
+  if (lines.length > 0) {
+    console.error('An export that a coming change will use belongs in `awaited` of scripts/check-exports.ts, with the reason.')
+    process.exitCode = 1
+  }
+}
