@@ -13,9 +13,9 @@ import { controllers } from '#controllers/controllers.ts'
 import { ControllerManager } from '#controllers/runtime/controller-manager.ts'
 import { selectControllers } from '#controllers/runtime/select-controllers.ts'
 import { defaultSettings } from '#controllers/runtime/settings.ts'
+import { fakeApiServer } from '#testing/fake-cluster.ts'
+import { FakeNodes } from '#testing/fake-nodes.ts'
 import type { Bench } from '../scripts/bench.ts'
-import { fakeApiServer } from '../test/support/fake-cluster.ts'
-import { FakeNodes } from '../test/support/fake-nodes.ts'
 
 const deployments = Number(process.env['BENCH_DEPLOYMENTS'] ?? 1000)
 const replicas = 10

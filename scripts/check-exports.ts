@@ -9,8 +9,9 @@ import { dirname, join } from 'node:path'
 
 /** `path: name`, and who will import it. */
 const awaited: Readonly<Record<string, string>> = {
-  'src/proxy/rules/pod-traffic.ts: iptablesPodMatch': 'the iptables form of the service proxy',
-  'src/proxy/service-table/service-port.ts: proxiedSelector': 'the informers of the service proxy',
+  'src/network/pod-network/net-conf.ts: backendTypes': 'the option that chooses a pod network',
+  'src/network/pod-network/vxlan.ts: vxlanDevice': 'nodes on several machines',
+  'src/proxy/run-proxy.ts: runProxy': 'the command that runs the service proxy',
   'src/scheduler/framework/status.ts: wait': 'the answer of a permit plugin that waits; none of the default ones does',
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { wrongImports } from './check-imports.ts'
+import { wrongImports, wrongTestImports } from './check-imports.ts'
 
 for (const [path, source, complaint] of [
   ['src/api/a.ts', "import { b } from '#apiserver/b.ts'", /api may not import #apiserver\/b\.ts/],
@@ -10,6 +10,8 @@ for (const [path, source, complaint] of [
   ['src/index.ts', "export { a } from '#apiserver/a.ts'", /apiserver is not for users/],
   ['src/index.ts', 'export const a = 1', /may only export from rooms/],
   ['src/attic/a.ts', '', /attic is no room/],
+  ['src/api/a.ts', "import { b } from '#api/core/testing/b.ts'", /is for tests/],
+  ['src/cmd/a.ts', "import { b } from '#testing/b.ts'", /is for tests/],
 ] as const) {
   test(`${path} with ${source || 'nothing'} is refused`, () => {
     assert.match(wrongImports(path, source).join('\n'), complaint)
@@ -21,4 +23,10 @@ test('imports along the direction pass', () => {
   assert.deepEqual(wrongImports('src/client/a.ts', source), [])
   assert.deepEqual(wrongImports('src/index.ts', "export {\n  a,\n} from '#client/a.ts'\nexport * from '#client/b.ts'"), [])
   assert.deepEqual(wrongImports('src/cmd/a.ts', "import { a } from '#kubelet/a.ts'"), [])
+  assert.deepEqual(wrongImports('src/api/testing/a.ts', "import { a } from '#testing/a.ts'"), [])
+})
+
+test('a unit test does not reach out of src', () => {
+  assert.equal(wrongTestImports('src/api/a.test.ts', "import { a } from '../../test/support/a.ts'").length, 1)
+  assert.deepEqual(wrongTestImports('src/api/a.test.ts', "import { a } from '#testing/a.ts'\nimport { b } from './b.ts'"), [])
 })

@@ -18,6 +18,7 @@ const mayImport: Record<string, readonly string[] | 'all'> = {
   cli: ['base', 'wire', 'api', 'client'],
   console: ['base', 'wire', 'api', 'client'],
   sim: 'all',
+  testing: 'all',
   cmd: 'all',
 }
 
@@ -38,9 +39,20 @@ export function wrongImports(path: string, source: string): string[] {
       continue
     }
     const targetRoom = target.slice(1).split('/')[0] ?? ''
+    if (isTesting(target) && !isTesting(path)) wrong.push(`${path}: ${target} is for tests`)
+    // A fake of one room may need another.
+    if (isTesting(path)) continue
     if (targetRoom !== room && allowed !== 'all' && !allowed.includes(targetRoom)) wrong.push(`${path}: ${room} may not import ${target}`)
   }
   return wrong
+}
+
+const isTesting = (path: string): boolean => /(?:^#|\/)testing\//.test(path)
+
+/** A unit test finds what it needs in its room or in a folder `testing`. */
+export function wrongTestImports(path: string, source: string): string[] {
+  const outside = [...source.matchAll(/(?:from|import)\s*\(?\s*'((?:\.\.\/)+test\/[^']+)'/g)].map(([, target]) => target)
+  return outside.map((target) => `${path}: import ${target} as #room/file.ts; helpers of unit tests are in a folder \`testing\` of src`)
 }
 
 /** It leads to parts that are meant for users, and holds nothing itself. */
@@ -60,8 +72,7 @@ function wrongExports(source: string): string[] {
 if (import.meta.main) {
   const wrong: string[] = []
   for (const path of globSync('src/**/*.ts')) {
-    if (path.endsWith('.test.ts')) continue
-    wrong.push(...wrongImports(path, readFileSync(path, 'utf8')))
+    wrong.push(...(path.endsWith('.test.ts') ? wrongTestImports : wrongImports)(path, readFileSync(path, 'utf8')))
   }
   for (const line of wrong) console.error(line)
   if (wrong.length > 0) process.exit(1)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { packed } from './pack.ts'
+import { isForTests, packed } from './pack.ts'
 
 test('types go, imports become relative and name .js files', () => {
   const source = [
@@ -19,4 +19,14 @@ test('types go, imports become relative and name .js files', () => {
   assert.match(result, /'\.\/file-thread\.js'/)
   assert.match(result, /'no #path and no \.\/sentence\.'/)
   assert.equal(result.split('\n').length, source.split('\n').length)
+})
+
+test('tests and their helpers stay behind', () => {
+  assert.deepEqual(['api/a.test.ts', 'api/core/testing/a.ts', 'testing/fake-cluster.ts', 'api/a.ts', 'api/test-of.ts'].map(isForTests), [
+    true,
+    true,
+    true,
+    false,
+    false,
+  ])
 })

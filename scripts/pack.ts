@@ -27,6 +27,11 @@ function relativeTo(path: string, target: string): string {
   return found.startsWith('.') ? found : `./${found}`
 }
 
+/** What the package leaves out: tests, and what only they import. */
+export function isForTests(path: string): boolean {
+  return path.endsWith('.test.ts') || path.split('/').includes('testing')
+}
+
 /** The declarations that the public file leads to, and no others. */
 function packTypes(to: string): void {
   const made = mkdtempSync(join(tmpdir(), 'declarations-'))
@@ -60,7 +65,7 @@ if (import.meta.main) {
   const to = join(repository, 'lib')
   rmSync(to, { recursive: true, force: true })
   for (const path of globSync('**/*.{ts,json}', { cwd: from })) {
-    if (path.endsWith('.test.ts')) continue
+    if (isForTests(path)) continue
     const target = join(to, path.replace(/\.ts$/, '.js'))
     mkdirSync(dirname(target), { recursive: true })
     if (path.endsWith('.json')) cpSync(join(from, path), target)

@@ -1,20 +1,23 @@
 /** The lint that keeps effects in base/, shown to refuse what it must. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
 const repository = join(import.meta.dirname, '..')
 
-/** Lints a file of this content in a room other than base; in a folder that ends with the test. */
+/** Lints a file of this content as if it stood in a room other than base: a copy of the rules in a folder that ends with the test. */
 function lint(source: string): { passes: boolean; output: string } {
-  const directory = mkdtempSync(join(repository, 'src', 'sim', 'seams-'))
-  const path = join(directory, 'probe.ts')
+  const directory = mkdtempSync(join(tmpdir(), 'seams-'))
   try {
-    writeFileSync(path, `${source}\n`)
-    const { status, stdout, stderr } = spawnSync(join(repository, 'node_modules', '.bin', 'biome'), ['lint', path], {
-      cwd: repository,
+    for (const rules of ['biome.json', '.gitignore', 'scripts/lint'])
+      cpSync(join(repository, rules), join(directory, rules), { recursive: true })
+    mkdirSync(join(directory, 'src', 'room'), { recursive: true })
+    writeFileSync(join(directory, 'src', 'room', 'probe.ts'), `${source}\n`)
+    const { status, stdout, stderr } = spawnSync(join(repository, 'node_modules', '.bin', 'biome'), ['lint', 'src'], {
+      cwd: directory,
       encoding: 'utf8',
     })
     return { passes: status === 0, output: stdout + stderr }

@@ -27,6 +27,7 @@ const layers: Layer[] = [
       command('tsc', ['--noEmit']) &&
       command('biome', ['check', '--error-on-warnings', '.']) &&
       command(process.execPath, ['scripts/check-imports.ts']) &&
+      command(process.execPath, ['scripts/check-exports.ts']) &&
       command(process.execPath, ['scripts/generate.ts', '--check']),
   },
   { name: 'unit', run: () => nodeTest('unit', globSync(['src/**/*.test.ts', 'scripts/**/*.test.ts'])) },

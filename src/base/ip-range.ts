@@ -72,6 +72,11 @@ export function prefixLength({ size, family }: IpRange): number {
   return (family === 'IPv4' ? 32 : 128) - (size.toString(2).length - 1)
 }
 
+/** `10.1.2.0/24`, whatever bits after the prefix it was written with. */
+export function rangeText(range: IpRange): string {
+  return `${addressAt(range, 0)}/${prefixLength(range)}`
+}
+
 export function overlaps(one: IpRange, other: IpRange): boolean {
   return one.family === other.family && one.first < other.first + other.size && other.first < one.first + one.size
 }

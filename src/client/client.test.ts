@@ -6,7 +6,7 @@ import { StatusError } from '#api/meta/status-error.ts'
 import { Client } from '#client/client.ts'
 import { retryOnConflict, waitFor } from '#client/retry.ts'
 import type { Transport } from '#client/transport.ts'
-import { FakeCluster } from '../../test/support/fake-cluster.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
 
 async function withMaps(count: number): Promise<{ cluster: FakeCluster; client: Client; targets: string[]; expire: { at: number } }> {
   const cluster = await FakeCluster.start({ withoutNodes: true })

@@ -4,7 +4,7 @@ import { Client } from '#client/client.ts'
 import { type Discovery, discover, preferredResources } from '#client/discovery.ts'
 import { ServedKinds } from '#client/served-kinds.ts'
 import type { Transport } from '#client/transport.ts'
-import { FakeCluster } from '../../test/support/fake-cluster.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
 
 async function both(use: (discovery: Discovery) => void): Promise<void> {
   await using cluster = await FakeCluster.start({ withoutNodes: true })

@@ -6,8 +6,8 @@ import { CronJob, Job } from '#api/batch/v1/kinds.gen.ts'
 import { ConfigMap, Endpoints, Namespace, Pod, ResourceQuota, Service } from '#api/core/v1/kinds.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import { PodDisruptionBudget } from '#api/policy/v1/kinds.gen.ts'
-import { FakeCluster } from '../../test/support/fake-cluster.ts'
-import { meddlingTransport } from '../../test/support/meddling-transport.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
+import { meddlingTransport } from '#testing/meddling-transport.ts'
 
 const namespace = 'crowded'
 const place = (name: string) => ({ namespace, name })

@@ -6,8 +6,8 @@ import { CronJob, Job } from '#api/batch/v1/kinds.gen.ts'
 import { ConfigMap, Namespace, Pod, Service } from '#api/core/v1/kinds.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import { PodDisruptionBudget } from '#api/policy/v1/kinds.gen.ts'
-import { FakeCluster } from '../../test/support/fake-cluster.ts'
-import { type FaultRates, faultyTransport } from '../../test/support/faulty-transport.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
+import { type FaultRates, faultyTransport } from '#testing/faulty-transport.ts'
 
 const seeds = [1, 2, 3, 4, 5, 6]
 const namespace = 'storm'

@@ -9,7 +9,7 @@ import { ConfigMap, Event, Namespace, Node, Pod } from '#api/core/v1/kinds.gen.t
 import type { Kind } from '#api/kind.ts'
 import { PodDisruptionBudget } from '#api/policy/v1/kinds.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
-import { FakeCluster } from '../../test/support/fake-cluster.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const path = join(root, 'facts', 'events-and-conditions.tsv')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigMap, Namespace, Node, Pod, ReplicationController, Secret, ServiceAccount } from '#api/core/v1/kinds.gen.ts'
 import { ClusterRole } from '#api/rbac/v1/kinds.gen.ts'
-import { FakeCluster } from '../../test/support/fake-cluster.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
 
 test('every namespace has a service account and the root CA, again after somebody deleted or changed them', async () => {
   await using cluster = await FakeCluster.start({ controllers: ['serviceaccount', 'root-ca-cert-publisher'], settings: { rootCa: 'PEM' } })

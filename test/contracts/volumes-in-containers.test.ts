@@ -15,9 +15,9 @@ import { PodCgroups } from '#kubelet/cgroups/pod-cgroups.ts'
 import type { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
 import { CriRuntime } from '#kubelet/runtimes/cri/cri-runtime.ts'
 import type { ExecResult } from '#kubelet/runtimes/runtime.ts'
+import { cannotMount, TestNode } from '#testing/test-node.ts'
 import { startTestContainerd, type TestContainerd, whyNoContainers } from '../support/containerd.ts'
 import { testImage } from '../support/test-image.ts'
-import { cannotMount, TestNode } from '../support/test-node.ts'
 
 const signal = AbortSignal.timeout(120_000)
 const base64 = (text: string) => Buffer.from(text).toString('base64')

@@ -11,7 +11,7 @@ import { type Random, seededRandom } from '#base/random.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
 import { MemoryStore } from '#store/memory/memory-store.ts'
 import type { Store } from '#store/store.ts'
-import { fakeApiServer } from '../support/fake-cluster.ts'
+import { fakeApiServer } from '#testing/fake-cluster.ts'
 
 /** As if it were elsewhere: every answer takes its time, and changes are heard of late. */
 function distant(store: Store, clock: VirtualClock, random: Random): Store {

@@ -11,7 +11,7 @@ import { Lifecycle } from '#base/lifecycle.ts'
 import { silentLogger } from '#base/log.ts'
 import { startSimulatedNodes } from '#cmd/up/nodes.ts'
 import { startScheduler } from '#cmd/up/scheduler.ts'
-import { FakeCluster } from '../support/fake-cluster.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
 
 async function aWholeCluster(nodeCount: number) {
   const stack = new AsyncDisposableStack()

@@ -23,7 +23,7 @@ import type { Runtime } from '#kubelet/runtimes/runtime.ts'
 import { KubeletServer } from '#kubelet/server/kubelet-server.ts'
 import { listenForNode } from '#kubelet/server/listen-for-node.ts'
 import { MemoryStore } from '#store/memory/memory-store.ts'
-import { fakeApiServer } from './fake-cluster.ts'
+import { fakeApiServer } from '#testing/fake-cluster.ts'
 
 export type Ran = { exitCode: number; stdout: string; stderr: string }
 

@@ -1,7 +1,7 @@
 /** A type's schema, made ready for protobuf: fields by number, embedded structs as the messages they are there. */
 import type { FieldSchema, TypeSchema } from '#api/schema/type-schema.ts'
 import { wire64, wireBytes, wireVarint } from '#wire/protobuf-reader.ts'
-import { type FieldPlan, type MessagePlan, opBool, opDouble, opInt32, opInt64, opUint64, planOf, type ValuePlan } from './plan.ts'
+import { type FieldPlan, type MessagePlan, opBool, opDouble, opInt32, opInt64, opUint64, type ValuePlan } from './plan.ts'
 
 export class ProtobufField {
   readonly number: number

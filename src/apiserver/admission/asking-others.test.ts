@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
-import { admit, aPod, authorizerOf, requestFor, testContext, verdict } from '#apiserver/admission/admission.testing.ts'
 import { eventRateLimit } from '#apiserver/admission/event-rate-limit.ts'
 import { imagePolicyWebhook } from '#apiserver/admission/image-policy-webhook.ts'
 import { ownerReferencesPermissionEnforcement } from '#apiserver/admission/owner-references-permission-enforcement.ts'
 import { podSecurityPolicy } from '#apiserver/admission/pod-security-policy/pod-security-policy.ts'
+import { admit, aPod, authorizerOf, requestFor, testContext, verdict } from '#apiserver/admission/testing/admission.ts'
 
 const owner = (blockOwnerDeletion: boolean, kind = 'ReplicaSet') => ({
   apiVersion: 'apps/v1',

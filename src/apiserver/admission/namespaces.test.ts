@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Namespace } from '#api/core/v1/kinds.gen.ts'
 import type { StatusError } from '#api/meta/status-error.ts'
-import { admit, type RequestOptions, requestFor, testContext, verdictOf } from '#apiserver/admission/admission.testing.ts'
 import { namespaceAutoProvision } from '#apiserver/admission/namespace-auto-provision.ts'
 import { namespaceExists } from '#apiserver/admission/namespace-exists.ts'
 import { namespaceLifecycle } from '#apiserver/admission/namespace-lifecycle.ts'
+import { admit, type RequestOptions, requestFor, testContext, verdictOf } from '#apiserver/admission/testing/admission.ts'
 
 const context = () =>
   testContext({

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { aPod, requestFor, testContext } from '#apiserver/admission/admission.testing.ts'
 import { AdmissionChain, type AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { readAdmissionConfiguration } from '#apiserver/admission/configuration.ts'
 import { admissionPlugins } from '#apiserver/admission/plugins.ts'
+import { aPod, requestFor, testContext } from '#apiserver/admission/testing/admission.ts'
 
 const names = (choice: { enable?: string[]; disable?: string[] }, featureGates = '') =>
   admissionPlugins({ enable: [], disable: [], ...choice }, testContext({}, { featureGates })).map(({ name }) => name)

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
-import { admit, aPod, requestFor, testContext, verdictOf } from '#apiserver/admission/admission.testing.ts'
 import type { AdmissionPluginFactory } from '#apiserver/admission/admission.ts'
 import { alwaysDeny } from '#apiserver/admission/always-deny.ts'
 import { alwaysPullImages } from '#apiserver/admission/always-pull-images.ts'
@@ -17,6 +16,7 @@ import { priority } from '#apiserver/admission/priority.ts'
 import { Rounds } from '#apiserver/admission/reinvocation.ts'
 import { runtimeClass } from '#apiserver/admission/runtime-class.ts'
 import { securityContextDeny } from '#apiserver/admission/security-context-deny.ts'
+import { admit, aPod, requestFor, testContext, verdictOf } from '#apiserver/admission/testing/admission.ts'
 
 type Objects = Record<string, readonly object[]>
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { StatusError } from '#api/meta/status-error.ts'
-import { admit, aPod, requestFor, testContext, verdictOf } from '#apiserver/admission/admission.testing.ts'
 import { nodeDeclaredFeatureValidator } from '#apiserver/admission/node-declared-feature-validator.ts'
 import { podResizeValidator } from '#apiserver/admission/pod-resize-validator.ts'
+import { admit, aPod, requestFor, testContext, verdictOf } from '#apiserver/admission/testing/admission.ts'
 
 const pod = (cpu: string, memory: string, generation: number, more: object = {}) =>
   aPod({ nodeName: 'n', containers: [{ name: 'c', resources: { requests: { cpu, memory } } }], ...more }, { generation })

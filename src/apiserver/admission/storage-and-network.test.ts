@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Node, V1PersistentVolumeClaim } from '#api/core/v1/types.gen.ts'
 import type { V1Ingress } from '#api/networking/v1/types.gen.ts'
-import { admit, requestFor, testContext, verdictOf } from '#apiserver/admission/admission.testing.ts'
 import { defaultIngressClass } from '#apiserver/admission/default-ingress-class.ts'
 import { defaultStorageClass } from '#apiserver/admission/default-storage-class.ts'
 import { denyServiceExternalIPs } from '#apiserver/admission/deny-service-external-ips.ts'
 import { persistentVolumeClaimResize } from '#apiserver/admission/persistent-volume-claim-resize.ts'
 import { storageObjectInUseProtection } from '#apiserver/admission/storage-object-in-use-protection.ts'
 import { taintNodesByCondition } from '#apiserver/admission/taint-nodes-by-condition.ts'
+import { admit, requestFor, testContext, verdictOf } from '#apiserver/admission/testing/admission.ts'
 
 const marked = (name: string, creationTimestamp: string, annotation: string) => ({
   metadata: { name, creationTimestamp, annotations: { [annotation]: 'true' } },

@@ -1,6 +1,5 @@
 /** Audit events sent to a service, many at a time. */
 import type { V1Event } from '#api/audit/v1/types.gen.ts'
-import type { ReviewWebhook } from '#apiserver/authn/webhook/review-webhook.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import type { AuditBackend } from './auditor.ts'

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { defineKind } from '#api/kind.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import { ServedKinds } from '#client/served-kinds.ts'
-import { FakeCluster } from '../../../test/support/fake-cluster.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
 
 type Widget = KubernetesObject & { data?: Record<string, string> }
 

@@ -1,5 +1,5 @@
 /** The registries of all stored resources, and the served versions over them. */
-import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { ResourceDefinition } from '#api/resource.ts'
 import { type Scheme, type SchemeChange, storedDefinition } from '#api/scheme.ts'
 import { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import { UnreadableValue } from '#apiserver/encryption/transformer.ts'

@@ -1,5 +1,4 @@
 import type { KubernetesObject } from '#api/resource.ts'
-import type { AdmissionOperation } from '#apiserver/admission/admission.ts'
 import type { UserInfo } from '#apiserver/authn/authenticator.ts'
 
 import type { ServedVersion } from '#apiserver/registry/field-ownership.ts'

@@ -6,7 +6,7 @@ import { silentLogger } from '#base/log.ts'
 import { Client } from '#client/client.ts'
 import { EventRecorder } from '#client/events/event-recorder.ts'
 import type { Transport } from '#client/transport.ts'
-import { FakeCluster } from '../../../test/support/fake-cluster.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
 
 class Fixture implements AsyncDisposable {
   readonly cluster: FakeCluster

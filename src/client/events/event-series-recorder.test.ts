@@ -4,7 +4,7 @@ import { ConfigMap, Node } from '#api/core/v1/kinds.gen.ts'
 import { Event } from '#api/events/v1/kinds.gen.ts'
 import { silentLogger } from '#base/log.ts'
 import { EventSeriesRecorder } from '#client/events/event-series-recorder.ts'
-import { FakeCluster } from '../../../test/support/fake-cluster.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
 
 async function withRecorder(use: (cluster: FakeCluster, recorder: EventSeriesRecorder, say: (reason?: string) => void) => Promise<void>) {
   await using cluster = await FakeCluster.start({ withoutNodes: true })

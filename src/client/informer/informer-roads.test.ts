@@ -9,7 +9,7 @@ import { Client } from '#client/client.ts'
 import { Informer, type InformerOptions } from '#client/informer/informer.ts'
 import { Informers } from '#client/informer/informers.ts'
 import type { Transport, TransportRequest, TransportResponse } from '#client/transport.ts'
-import { FakeCluster } from '../../../test/support/fake-cluster.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
 
 type Refusal = { code: number; reason: string }
 

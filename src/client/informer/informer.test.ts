@@ -5,8 +5,8 @@ import { silentLogger } from '#base/log.ts'
 import { seededRandom } from '#base/random.ts'
 import { Client } from '#client/client.ts'
 import { Informer } from '#client/informer/informer.ts'
-import { FakeCluster } from '../../../test/support/fake-cluster.ts'
-import { faultyTransport } from '../../../test/support/faulty-transport.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
+import { faultyTransport } from '#testing/faulty-transport.ts'
 
 for (const prefersWatchList of [true, false]) {
   test(`an informer ends with what the server has, however often its watch breaks (${prefersWatchList ? 'watch list' : 'list and watch'})`, async () => {

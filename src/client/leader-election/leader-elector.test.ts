@@ -6,7 +6,7 @@ import { seededRandom } from '#base/random.ts'
 import { Client } from '#client/client.ts'
 import { LeaderElector } from '#client/leader-election/leader-elector.ts'
 import type { Transport } from '#client/transport.ts'
-import { FakeCluster } from '../../../test/support/fake-cluster.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
 
 class Candidate {
   readonly elector: LeaderElector

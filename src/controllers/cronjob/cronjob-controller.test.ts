@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { CronJob, Job } from '#api/batch/v1/kinds.gen.ts'
 import type { V1CronJob, V1CronJobSpec } from '#api/batch/v1/types.gen.ts'
 import { Event } from '#api/core/v1/kinds.gen.ts'
-import { FakeCluster } from '../../../test/support/fake-cluster.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
 
 const controllers = ['cronjob', 'job', 'garbagecollector']
 

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ControllerRevision, DaemonSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1DaemonSet, V1DaemonSetUpdateStrategy } from '#api/apps/v1/types.gen.ts'
 import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
-import { FakeCluster } from '../../../test/support/fake-cluster.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
 
 const controllers = ['daemonset', 'garbagecollector']
 

@@ -4,7 +4,7 @@ import { Deployment, ReplicaSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1Deployment } from '#api/apps/v1/types.gen.ts'
 import { Event, Pod } from '#api/core/v1/kinds.gen.ts'
 import { isComplete } from '#controllers/deployment/status.ts'
-import { FakeCluster } from '../../../test/support/fake-cluster.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
 
 const controllers = ['deployment', 'replicaset']
 

@@ -5,7 +5,7 @@ import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { isReason } from '#api/meta/server-response.ts'
 import { PodDisruptionBudget } from '#api/policy/v1/kinds.gen.ts'
 import type { V1PodDisruptionBudgetSpec } from '#api/policy/v1/types.gen.ts'
-import { FakeCluster } from '../../../test/support/fake-cluster.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
 
 type Row = {
   name: string

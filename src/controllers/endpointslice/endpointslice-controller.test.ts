@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ReplicaSet } from '#api/apps/v1/kinds.gen.ts'
 import { Endpoints, Pod, Service } from '#api/core/v1/kinds.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
-import { FakeCluster } from '../../../test/support/fake-cluster.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
 
 const controllers = ['replicaset', 'endpointslice', 'endpoint', 'endpointslicemirroring', 'garbagecollector']
 

@@ -5,7 +5,7 @@ import type { V1Node } from '#api/core/v1/types.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import type { V1Endpoint } from '#api/discovery/v1/types.gen.ts'
 import { topologyHints, zoneShares } from '#controllers/endpointslice/topology-hints.ts'
-import { FakeCluster } from '../../../test/support/fake-cluster.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
 
 const endpointsIn = (zones: string): V1Endpoint[] =>
   [...zones].map((zone, index) => ({ addresses: [`10.0.0.${index}`], ...(zone === '-' ? {} : { zone }) }))

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Deployment, ReplicaSet } from '#api/apps/v1/kinds.gen.ts'
 import { ConfigMap, Event, Namespace, Pod, ServiceAccount } from '#api/core/v1/kinds.gen.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
-import { FakeCluster } from '../../../test/support/fake-cluster.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
 
 const controllers = ['deployment', 'replicaset', 'garbagecollector', 'namespace', 'serviceaccount']
 

@@ -4,9 +4,9 @@ import { Job } from '#api/batch/v1/kinds.gen.ts'
 import type { V1Job, V1JobSpec } from '#api/batch/v1/types.gen.ts'
 import { Event, Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
-import type { FakeClusterOptions } from '../../../test/support/fake-cluster.ts'
-import { FakeCluster } from '../../../test/support/fake-cluster.ts'
-import type { Fate } from '../../../test/support/fake-nodes.ts'
+import type { FakeClusterOptions } from '#testing/fake-cluster.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
+import type { Fate } from '#testing/fake-nodes.ts'
 
 const controllers = ['job', 'garbagecollector', 'ttl-after-finished']
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
-import { FakeCluster, type FakeClusterOptions } from '../../../test/support/fake-cluster.ts'
+import { FakeCluster, type FakeClusterOptions } from '#testing/fake-cluster.ts'
 
 const controllers = ['nodelifecycle', 'taint-eviction', 'nodeipam']
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ReplicaSet } from '#api/apps/v1/kinds.gen.ts'
 import { Event, Pod, ResourceQuota } from '#api/core/v1/kinds.gen.ts'
-import { FakeCluster } from '../../../test/support/fake-cluster.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
 
 test('a quota counts what is there, stops what is too much, and lets it in again when there is room', async () => {
   await using cluster = await FakeCluster.start({ controllers: ['replicaset', 'resourcequota'] })

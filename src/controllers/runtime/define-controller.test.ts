@@ -12,7 +12,7 @@ import { defineLoop } from '#controllers/runtime/define-loop.ts'
 import type { Controller } from '#controllers/runtime/environment.ts'
 import { runControllers } from '#controllers/runtime/run-controllers.ts'
 import { defaultSettings } from '#controllers/runtime/settings.ts'
-import { FakeCluster } from '../../../test/support/fake-cluster.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
 
 type Run = { cluster: FakeCluster; metrics: Metrics; log: LogRecord[]; manager: ControllerManager }
 

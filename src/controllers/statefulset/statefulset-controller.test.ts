@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { StatefulSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1StatefulSet, V1StatefulSetSpec } from '#api/apps/v1/types.gen.ts'
 import { PersistentVolumeClaim, Pod } from '#api/core/v1/kinds.gen.ts'
-import { FakeCluster, type FakeClusterOptions } from '../../../test/support/fake-cluster.ts'
+import { FakeCluster, type FakeClusterOptions } from '#testing/fake-cluster.ts'
 
 const controllers = ['statefulset', 'garbagecollector']
 

@@ -16,7 +16,7 @@ import { PodFeed } from '#kubelet/node/pod-feed.ts'
 import type { RuntimeHealth } from '#kubelet/runtimes/runtime.ts'
 import { AddressRange } from '#kubelet/runtimes/simulated/address-range.ts'
 import { SimulatedRuntime } from '#kubelet/runtimes/simulated/simulated-runtime.ts'
-import { FakeCluster } from '../../../test/support/fake-cluster.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
 
 const capacity = { cpu: '4', memory: '8Gi', 'ephemeral-storage': '10Gi', pods: '110' }
 const info = { machineId: 'm', kernelVersion: 'k', osImage: 'o', containerRuntimeVersion: 'r', kubeletVersion: 'v1.36.4' }

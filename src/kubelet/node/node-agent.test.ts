@@ -8,7 +8,7 @@ import { silentLogger } from '#base/log.ts'
 import { Client } from '#client/client.ts'
 import type { Transport } from '#client/transport.ts'
 import { SimulatedNodes } from '#kubelet/node/simulated-nodes.ts'
-import { FakeCluster } from '../../../test/support/fake-cluster.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
 
 const nodesOn = (cluster: FakeCluster, count: number, through = (transport: Transport) => transport) =>
   new SimulatedNodes({

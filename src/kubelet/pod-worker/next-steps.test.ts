@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { V1PodSpec } from '#api/core/v1/types.gen.ts'
 import { nextSteps } from '#kubelet/pod-worker/next-steps.ts'
 import type { PodStep, Stopping, WorkerMemory } from '#kubelet/pod-worker/pod-steps.ts'
-import { allWell, aPod, observed, startMs } from '#kubelet/pod-worker/pod-worker.testing.ts'
+import { allWell, aPod, observed, startMs } from '#kubelet/pod-worker/testing/pod-worker.ts'
 import type { ProbeResults } from '#kubelet/runtimes/runtime.ts'
 
 const init = { name: 'init', image: 'i' }

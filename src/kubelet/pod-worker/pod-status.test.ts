@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1PodSpec, V1PodStatus } from '#api/core/v1/types.gen.ts'
 import { type PodStatusOptions, podStatus } from '#kubelet/pod-worker/pod-status.ts'
-import { allWell, aPod, observed, startMs } from '#kubelet/pod-worker/pod-worker.testing.ts'
+import { allWell, aPod, observed, startMs } from '#kubelet/pod-worker/testing/pod-worker.ts'
 
 const init = { name: 'init', image: 'i' }
 const proxy = { name: 'proxy', image: 'i', restartPolicy: 'Always' }

@@ -17,7 +17,7 @@ import { ChangingPods } from '#kubelet/sources/changing-pods.ts'
 import { PodDirectory } from '#kubelet/sources/pod-directory.ts'
 import { PodUrl } from '#kubelet/sources/pod-url.ts'
 import { type StaticPodOrigin, staticPodsIn } from '#kubelet/sources/static-pod.ts'
-import { FakeCluster } from '../../../test/support/fake-cluster.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
 
 const manifest = (name: string, image = 'app:1') => `apiVersion: v1
 kind: Pod

@@ -6,7 +6,7 @@ import { ConfigMap, ServiceAccount } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod, V1ServiceAccount } from '#api/core/v1/types.gen.ts'
 import { nodeFiles } from '#base/files.ts'
 import { nodeMounts } from '#base/mounts.ts'
-import { cannotMount, TestNode } from '../../../test/support/test-node.ts'
+import { cannotMount, TestNode } from '#testing/test-node.ts'
 
 const skip = cannotMount
 const podDirectory = (node: TestNode, { metadata: { uid = '' } }: V1Pod) => join(node.root, 'pods', uid)

@@ -4,7 +4,7 @@ import { ConfigMap, Secret, ServiceAccount } from '#api/core/v1/kinds.gen.ts'
 import type { V1ServiceAccount } from '#api/core/v1/types.gen.ts'
 import { nodeFiles } from '#base/files.ts'
 import { nodeMounts } from '#base/mounts.ts'
-import { cannotMount, TestNode } from '../../../test/support/test-node.ts'
+import { cannotMount, TestNode } from '#testing/test-node.ts'
 
 const skip = cannotMount
 const base64 = (text: string) => Buffer.from(text).toString('base64')

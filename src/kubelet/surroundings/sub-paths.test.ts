@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { ConfigMap } from '#api/core/v1/kinds.gen.ts'
 import type { V1Container, V1Pod, V1Volume, V1VolumeMount } from '#api/core/v1/types.gen.ts'
 import { nodeMounts } from '#base/mounts.ts'
-import { cannotMount, TestNode } from '../../../test/support/test-node.ts'
+import { cannotMount, TestNode } from '#testing/test-node.ts'
 
 const skip = cannotMount
 

@@ -12,7 +12,7 @@ import { NodeAgent } from '#kubelet/node/node-agent.ts'
 import { PodFeed } from '#kubelet/node/pod-feed.ts'
 import { AddressRange } from '#kubelet/runtimes/simulated/address-range.ts'
 import { SimulatedRuntime } from '#kubelet/runtimes/simulated/simulated-runtime.ts'
-import { cannotMount, TestNode } from '../../../test/support/test-node.ts'
+import { cannotMount, TestNode } from '#testing/test-node.ts'
 
 const skip = cannotMount
 

@@ -7,7 +7,7 @@ import { Client } from '#client/client.ts'
 import type { Transport } from '#client/transport.ts'
 import { ServiceAccountTokens } from '#kubelet/volumes/service-account-tokens.ts'
 import { WatchedObjects } from '#kubelet/volumes/watched-objects.ts'
-import { FakeCluster } from '../../../test/support/fake-cluster.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
 
 /** A node's client, with the requests it makes, which can be made to fail. */
 function aClient(cluster: FakeCluster) {

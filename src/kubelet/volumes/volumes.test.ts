@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { ConfigMap, Secret } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod, V1PodSpec, V1Volume } from '#api/core/v1/types.gen.ts'
-import { cannotMount, TestNode } from '../../../test/support/test-node.ts'
+import { cannotMount, TestNode } from '#testing/test-node.ts'
 
 const skip = cannotMount
 const base64 = (text: string) => Buffer.from(text).toString('base64')

@@ -23,7 +23,7 @@ export type Link = {
   addr_info?: { family: string; local: string; prefixlen: number; scope: string }[]
 }
 export type Route = { dst: string; gateway?: string; dev?: string; protocol?: string; flags?: string[]; prefsrc?: string; type?: string }
-type Neighbour = { dst: string; dev: string; lladdr?: string; state?: string[] }
+export type Neighbour = { dst: string; dev: string; lladdr?: string; state?: string[] }
 
 /** Where `namespace` is given (a path such as `/run/netns/NAME`), all is asked and done in that network namespace. */
 export function ipTool(processes: Processes, namespace?: string): IpTool {

@@ -1,5 +1,5 @@
 /** JSON as values, converted where it is looked at. */
-import { ArrayList, CelList, CelMap, HashMap, Optional, Timestamp, TypeValue, Uint, type Value } from '#api/cel/values/value.ts'
+import { CelList, CelMap, HashMap, Optional, Timestamp, TypeValue, Uint, type Value } from '#api/cel/values/value.ts'
 
 export type JsonConverter = (json: unknown) => Value
 

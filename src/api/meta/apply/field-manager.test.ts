@@ -1,9 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { KubernetesObject } from '#api/resource.ts'
-import { schemaOf } from '#api/schema/schema.ts'
-import { FieldManager } from './field-manager.ts'
-import { deducedType } from './merge-type.ts'
 import {
   type Anything,
   configMap,
@@ -17,7 +13,11 @@ import {
   owners,
   pods,
   stored,
-} from './ownership.testing.ts'
+} from '#api/meta/apply/testing/ownership.ts'
+import type { KubernetesObject } from '#api/resource.ts'
+import { schemaOf } from '#api/schema/schema.ts'
+import { FieldManager } from './field-manager.ts'
+import { deducedType } from './merge-type.ts'
 import { mergeTypeOf } from './schema-merge-type.ts'
 
 test('an applier owns what it speaks of, and not the structs on the way', () => {

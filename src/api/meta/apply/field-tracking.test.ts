@@ -1,9 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { KubernetesObject } from '#api/resource.ts'
-import { schemaOf } from '#api/schema/schema.ts'
-import { onlyThese } from './field-filter.ts'
-import { FieldManager, keepTimesOfNoop } from './field-manager.ts'
 import {
   type Anything,
   configMap,
@@ -18,7 +14,11 @@ import {
   pods,
   statuses,
   stored,
-} from './ownership.testing.ts'
+} from '#api/meta/apply/testing/ownership.ts'
+import type { KubernetesObject } from '#api/resource.ts'
+import { schemaOf } from '#api/schema/schema.ts'
+import { onlyThese } from './field-filter.ts'
+import { FieldManager, keepTimesOfNoop } from './field-manager.ts'
 import { mergeTypeOf } from './schema-merge-type.ts'
 
 test('a create is owned by its creator: fields, items, and what was not there before, but no metadata', () => {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deepFreeze } from '#api/meta/deep-copy.ts'
+import { randomJson } from '#api/meta/patch/testing/random-json.ts'
 import { seededRandom } from '#base/random.ts'
 import { applyPatch } from './apply-patch.ts'
 import type { JsonObject } from './json-value.ts'
 import { createMergePatch, createThreeWayJsonMergePatch } from './merge-patch.ts'
-import { randomJson } from './random-json.testing.ts'
 
 test('objects merge, nulls delete, everything else replaces', () => {
   const cases: [JsonObject, JsonObject, JsonObject][] = [

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deepFreeze } from '#api/meta/deep-copy.ts'
+import { randomObject } from '#api/meta/patch/testing/random-json.ts'
 import { schemaNames, schemaOf } from '#api/schema/schema.ts'
 import { seededRandom } from '#base/random.ts'
 import { applyPatch } from './apply-patch.ts'
 import type { JsonObject } from './json-value.ts'
-import { randomObject } from './random-json.testing.ts'
 import { createThreeWayMergePatch, createTwoWayMergePatch } from './strategic-diff.ts'
 
 const podSpec = schemaOf('io.k8s.api.core.v1.PodSpec')

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { authorizerOf, type RequestOptions, testContext, verdictOf } from '#apiserver/admission/admission.testing.ts'
 import type { AdmissionPluginFactory } from '#apiserver/admission/admission.ts'
-import { mastersRequest, userRequest } from '#apiserver/admission/certificate-requests.testing.ts'
 import { certificateApproval } from '#apiserver/admission/certificates/certificate-approval.ts'
 import { certificateSigning } from '#apiserver/admission/certificates/certificate-signing.ts'
 import { certificateSubjectRestriction } from '#apiserver/admission/certificates/certificate-subject-restriction.ts'
 import { clusterTrustBundleAttest } from '#apiserver/admission/certificates/cluster-trust-bundle-attest.ts'
+import { authorizerOf, type RequestOptions, testContext, verdictOf } from '#apiserver/admission/testing/admission.ts'
+import { mastersRequest, userRequest } from '#apiserver/admission/testing/certificate-requests.ts'
 
 const requests = 'certificatesigningrequests.certificates.k8s.io'
 const csr = (signerName: string, more: object = {}) => ({ metadata: { name: 'r' }, spec: { signerName, request: '' }, ...more })

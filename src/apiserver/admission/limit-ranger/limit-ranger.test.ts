@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
-import { admit, aPod, type RequestOptions, requestFor, testContext, verdictOf } from '#apiserver/admission/admission.testing.ts'
 import { limitRanger } from '#apiserver/admission/limit-ranger/limit-ranger.ts'
+import { admit, aPod, type RequestOptions, requestFor, testContext, verdictOf } from '#apiserver/admission/testing/admission.ts'
 
 const ranges = (...limits: object[]) => ({ limitranges: [{ metadata: { name: 'l', namespace: 'ns' }, spec: { limits } }] })
 const withResources = (resources: object, more: object = {}) => aPod({ containers: [{ name: 'c', resources }], ...more })

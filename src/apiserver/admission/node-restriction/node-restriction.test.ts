@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { aPod, authorizerOf, type RequestOptions, testContext, verdictOf } from '#apiserver/admission/admission.testing.ts'
-import { nodeRequest, userRequest } from '#apiserver/admission/certificate-requests.testing.ts'
 import { nodeRestriction } from '#apiserver/admission/node-restriction/node-restriction.ts'
+import { aPod, authorizerOf, type RequestOptions, testContext, verdictOf } from '#apiserver/admission/testing/admission.ts'
+import { nodeRequest, userRequest } from '#apiserver/admission/testing/certificate-requests.ts'
 import type { Attributes } from '#apiserver/authz/authorizer.ts'
 
 const projected = (audience?: string) => ({

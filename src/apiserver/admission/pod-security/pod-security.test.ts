@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { admit, aPod, type RequestOptions, requestFor, testContext, verdict } from '#apiserver/admission/admission.testing.ts'
 import { latest } from '#apiserver/admission/pod-security/level-version.ts'
 import { policyOf } from '#apiserver/admission/pod-security/namespace-policy.ts'
 import { podSecurity } from '#apiserver/admission/pod-security/pod-security.ts'
+import { admit, aPod, type RequestOptions, requestFor, testContext, verdict } from '#apiserver/admission/testing/admission.ts'
 
 const label = (name: string) => `pod-security.kubernetes.io/${name}`
 const labelsOf = (labels: Record<string, string>) => Object.fromEntries(Object.entries(labels).map(([name, value]) => [label(name), value]))

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import type { V1MutatingAdmissionPolicySpec, V1Mutation } from '#api/admissionregistration/v1/types.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { StatusError } from '#api/meta/status-error.ts'
-import { admit, aPod, requestFor, testContext } from '#apiserver/admission/admission.testing.ts'
 import { mutatingAdmissionPolicy } from '#apiserver/admission/policies/mutating-admission-policy.ts'
+import { admit, aPod, requestFor, testContext } from '#apiserver/admission/testing/admission.ts'
 import { Metrics } from '#base/metrics.ts'
 
 const pods = { resourceRules: [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'] }] }

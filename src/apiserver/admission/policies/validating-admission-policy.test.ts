@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1ValidatingAdmissionPolicyBindingSpec, V1ValidatingAdmissionPolicySpec } from '#api/admissionregistration/v1/types.gen.ts'
-import { aPod, type RequestOptions, requestFor, testContext, verdict } from '#apiserver/admission/admission.testing.ts'
 import { validatingAdmissionPolicy } from '#apiserver/admission/policies/validating-admission-policy.ts'
+import { aPod, type RequestOptions, requestFor, testContext, verdict } from '#apiserver/admission/testing/admission.ts'
 import type { Attributes, Authorizer } from '#apiserver/authz/authorizer.ts'
 import { Metrics } from '#base/metrics.ts'
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ResourceQuota } from '#api/core/v1/kinds.gen.ts'
 import type { V1ResourceQuota } from '#api/core/v1/types.gen.ts'
-import { aPod, type RequestOptions, requestFor, type TestContext, testContext, verdict } from '#apiserver/admission/admission.testing.ts'
 import { resourceQuota } from '#apiserver/admission/resource-quota/resource-quota.ts'
+import { aPod, type RequestOptions, requestFor, type TestContext, testContext, verdict } from '#apiserver/admission/testing/admission.ts'
 
 const quota = (name: string, hard: Record<string, string>, used: Record<string, string>, spec: object = {}) => ({
   metadata: { name, namespace: 'ns' },

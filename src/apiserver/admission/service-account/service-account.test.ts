@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
-import { admit, aPod, requestFor, testContext, verdict, verdictOf } from '#apiserver/admission/admission.testing.ts'
 import { serviceAccount } from '#apiserver/admission/service-account/service-account.ts'
+import { admit, aPod, requestFor, testContext, verdict, verdictOf } from '#apiserver/admission/testing/admission.ts'
 
 const account = (name: string, more: object = {}) => ({ metadata: { name, namespace: 'ns' }, ...more })
 const accounts = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { admit, aPod, requestFor, verdict } from '#apiserver/admission/admission.testing.ts'
-import { type Answering, aConfiguration, aWebhook, patching, webhookBench } from '#apiserver/admission/webhooks/webhooks.testing.ts'
+import { admit, aPod, requestFor, verdict } from '#apiserver/admission/testing/admission.ts'
+import { type Answering, aConfiguration, aWebhook, patching, webhookBench } from '#apiserver/admission/webhooks/testing/webhooks.ts'
 import { WebhookCallFailed } from '#apiserver/webhooks/webhook-calls.ts'
 
 const podRequest = (options: object = {}) => requestFor('pods', { object: aPod(), ...options })

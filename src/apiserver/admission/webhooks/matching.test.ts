@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { admit, aPod, type RequestOptions, requestFor, verdict } from '#apiserver/admission/admission.testing.ts'
-import { aConfiguration, aWebhook, podRule, webhookBench } from '#apiserver/admission/webhooks/webhooks.testing.ts'
+import { admit, aPod, type RequestOptions, requestFor, verdict } from '#apiserver/admission/testing/admission.ts'
+import { aConfiguration, aWebhook, podRule, webhookBench } from '#apiserver/admission/webhooks/testing/webhooks.ts'
 
 const namespaces = [{ metadata: { name: 'ns', labels: { team: 'blue' } } }]
 const selecting = (matchLabels: object) => ({ matchLabels })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { admit, aPod, requestFor, verdict } from '#apiserver/admission/admission.testing.ts'
 import { AdmissionChain, type AdmissionPlugin } from '#apiserver/admission/admission.ts'
-import { type Answering, aConfiguration, aWebhook, patching, webhookBench } from '#apiserver/admission/webhooks/webhooks.testing.ts'
+import { admit, aPod, requestFor, verdict } from '#apiserver/admission/testing/admission.ts'
+import { type Answering, aConfiguration, aWebhook, patching, webhookBench } from '#apiserver/admission/webhooks/testing/webhooks.ts'
 
 type Labelled = { metadata: { labels?: Record<string, string> } }
 const labelsOf = (object: unknown) => (object as Labelled).metadata.labels ?? {}

@@ -1,8 +1,8 @@
 /** Random values for tests of patches: any JSON, and objects of a type of the API. */
 
+import type { JsonObject, JsonValue } from '#api/meta/patch/json-value.ts'
 import type { FieldSchema, TypeSchema, ValueSchema } from '#api/schema/type-schema.ts'
 import type { Random } from '#base/random.ts'
-import type { JsonObject, JsonValue } from './json-value.ts'
 
 /** Without nulls, which merge patches cannot add. Keys repeat, so that two objects have something in common. */
 export function randomJson(random: Random, depth = 3): JsonObject {

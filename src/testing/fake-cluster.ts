@@ -26,7 +26,7 @@ import { ControllerManager } from '#controllers/runtime/controller-manager.ts'
 import { selectControllers } from '#controllers/runtime/select-controllers.ts'
 import { type ControllerSettings, defaultSettings } from '#controllers/runtime/settings.ts'
 import { MemoryStore } from '#store/memory/memory-store.ts'
-import { FakeNodes, type FakeNodesOptions } from './fake-nodes.ts'
+import { FakeNodes, type FakeNodesOptions } from '#testing/fake-nodes.ts'
 
 export type FakeClusterOptions = FakeNodesOptions & {
   /** By name or alias; none unless said. */

@@ -1,13 +1,14 @@
 /** Managers and objects for tests of ownership. */
+
+import { allBut } from '#api/meta/apply/field-filter.ts'
+import { FieldManager, type FieldManagerOptions } from '#api/meta/apply/field-manager.ts'
+import { pathsOf } from '#api/meta/apply/field-set.ts'
+import { printedPath } from '#api/meta/apply/path-element.ts'
+import { emptyObject, mergeTypeOf } from '#api/meta/apply/schema-merge-type.ts'
 import { deepFreeze } from '#api/meta/deep-copy.ts'
 import type { V1ManagedFieldsEntry } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import { schemaOf } from '#api/schema/schema.ts'
-import { allBut } from './field-filter.ts'
-import { FieldManager, type FieldManagerOptions } from './field-manager.ts'
-import { pathsOf } from './field-set.ts'
-import { printedPath } from './path-element.ts'
-import { emptyObject, mergeTypeOf } from './schema-merge-type.ts'
 
 export const noon = '2026-01-01T12:00:00Z'
 export const later = '2026-01-01T13:00:00Z'

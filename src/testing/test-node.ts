@@ -10,7 +10,7 @@ import { Client } from '#client/client.ts'
 import { Informer } from '#client/informer/informer.ts'
 import type { ContainerPlan, SandboxPlan } from '#kubelet/runtimes/plans.ts'
 import { NodeSurroundings, type NodeSurroundingsOptions } from '#kubelet/surroundings/node-surroundings.ts'
-import { FakeCluster } from './fake-cluster.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
 
 /** For the `skip` of tests: why this machine cannot mount, if so. */
 export const cannotMount: string | false = await (async () => {

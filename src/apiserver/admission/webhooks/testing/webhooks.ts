@@ -1,7 +1,7 @@
 /** Webhooks that answer as a test tells them to, and what they were asked. */
 import type { V1AdmissionRequest } from '#api/admission/v1/types.gen.ts'
-import { type TestContext, testContext } from '#apiserver/admission/admission.testing.ts'
 import type { AdmissionPlugin } from '#apiserver/admission/admission.ts'
+import { type TestContext, testContext } from '#apiserver/admission/testing/admission.ts'
 import { mutatingAdmissionWebhook } from '#apiserver/admission/webhooks/mutating-admission-webhook.ts'
 import { validatingAdmissionWebhook } from '#apiserver/admission/webhooks/validating-admission-webhook.ts'
 import type { WebhookCall, WebhookClientConfig } from '#apiserver/webhooks/webhook-calls.ts'
