@@ -1,4 +1,5 @@
 /** What a kind declares of itself: one value in one file, read by everything that serves, stores or prints it. */
+import type { UntypedKind } from '#api/custom-kinds/untyped-kind.ts'
 import type { Kind } from '#api/kind.ts'
 import type { Check } from '#api/meta/check.ts'
 import type { NameRule } from '#api/meta/names.ts'
@@ -27,6 +28,8 @@ export type RuleContext = {
   requestVersion?: string
   /** Absent where there are no namespaces to ask for; then nobody has a label. */
   labelsOfNamespace?(namespace: string): Readonly<Record<string, string>> | undefined
+  /** Adds to the Warning header; absent when nobody would read it. */
+  warn?(text: string): void
   /** Who makes the request; absent when the server writes on its own. */
   user?: {
     readonly name: string
@@ -81,6 +84,10 @@ export type RowCondition = { type: string; status: string; reason?: string; mess
 
 /** How the scale subresource reads and writes the object. */
 export type ScaleRules<T> = {
+  /** Why the object has no scale, as the text of a 500. */
+  unscalable?(object: T): string | undefined
+  /** Where the replicas are, if not at `spec.replicas`. */
+  replicasPath?: string
   replicas(object: T): number
   setReplicas(object: T, replicas: number): void
   statusReplicas(object: T): number
@@ -109,6 +116,8 @@ export type StoredAs = {
 export type KindOfType = { group: string; version: string; kind: string; schema: string }
 
 export type Deprecation = {
+  /** What users are told, where it does not follow from the rest. */
+  warning?: string
   /** `v1.16`-style minor versions without patch: '1.16'. */
   deprecatedIn: string
   removedIn?: string
@@ -124,6 +133,8 @@ export type ResourceRules<T extends KubernetesObject = KubernetesObject> = Updat
   featureGate?: string
   deprecated?: Deprecation
   storedAs?: StoredAs
+  /** Of kinds whose type is told at run time, where `schema` is empty. */
+  untyped?: UntypedKind
   /** The Scale that the scale subresource of this version speaks; that of autoscaling/v1 unless said otherwise. */
   scaleKind?: KindOfType
   /** Subresources that take a POST of another kind, by name. Another version of the kind need not have them. */
@@ -161,6 +172,8 @@ export type ResourceRules<T extends KubernetesObject = KubernetesObject> = Updat
   unspecifiedPropagationWarning?: string
   /** Why the object of this name can never be deleted, for the few of which that is so: the reason of a 403. */
   deletionForbidden?(name: string): string | undefined
+  /** Why no object can be created at present: the reason of a 403. */
+  creationForbidden?(): string | undefined
   /** A delete answers with the object as it was, not with a Status. */
   returnsDeletedObject?: boolean
   /** Seconds of grace a delete without gracePeriodSeconds gets, for kinds that are deleted gracefully (pods). */

@@ -7,8 +7,11 @@ import type { Auditor } from '#apiserver/audit/auditor.ts'
 import type { Authenticator } from '#apiserver/authn/authenticator.ts'
 import type { Authorizer } from '#apiserver/authz/authorizer.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
+import { CustomDefinitions } from '#apiserver/custom-resources/custom-definitions.ts'
+import { definitionHooks } from '#apiserver/custom-resources/definition-hooks.ts'
+import { untypedStorage } from '#apiserver/custom-resources/untyped-storage.ts'
 import { subresourcesOf } from '#apiserver/discovery/discovery.ts'
-import { discoveryRoute } from '#apiserver/discovery/discovery-endpoints.ts'
+import { discoveryRoute, hasBuiltInKinds } from '#apiserver/discovery/discovery-endpoints.ts'
 import type { ValueTransformer } from '#apiserver/encryption/transformer.ts'
 import { FlowControl } from '#apiserver/flow-control/flow-control.ts'
 import { FlowMetrics } from '#apiserver/flow-control/flow-metrics.ts'
@@ -18,7 +21,7 @@ import { HealthChecks } from '#apiserver/health/health-checks.ts'
 import { HealthcheckMetrics } from '#apiserver/health/healthcheck-metrics.ts'
 import { ApiHandler, type Endpoint } from '#apiserver/http/handler.ts'
 import { inProcess } from '#apiserver/http/in-process-exchange.ts'
-import { otherRoute } from '#apiserver/http/other-endpoints.ts'
+import { otherRoute, pageNotFound } from '#apiserver/http/other-endpoints.ts'
 import { type EndpointServices, resourceRoute, type SpecialSubresource } from '#apiserver/http/resource-endpoints.ts'
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
 import type { WatchStream } from '#apiserver/http/watch-stream.ts'
@@ -29,6 +32,7 @@ import { RequestMetrics } from '#apiserver/metrics/request-metrics.ts'
 import { measuredStore, measureResources, type StoredResource } from '#apiserver/metrics/storage-metrics.ts'
 import { WatchMetrics } from '#apiserver/metrics/watch-metrics.ts'
 import { openApiEndpoints } from '#apiserver/openapi/endpoints.ts'
+import type { FieldOwnership } from '#apiserver/registry/field-ownership.ts'
 import { managedFieldsOwnership } from '#apiserver/registry/managed-fields-ownership.ts'
 import { Registries } from '#apiserver/registry/registries.ts'
 import type { RegistryHooks } from '#apiserver/registry/registry-hooks.ts'
@@ -100,6 +104,8 @@ export class ApiServer {
   readonly #flowControl: FlowControl | undefined
   #followingFlows: Disposable | undefined
   #isDraining = false
+  readonly #ownership: FieldOwnership
+  #customDefinitions: Disposable | undefined
 
   constructor(options: ApiServerOptions) {
     this.#options = options
@@ -112,6 +118,7 @@ export class ApiServer {
     // The chain is filled in below: its plugins look at the registries.
     const admission = admissionMetrics.chain(() => this.#admission)
     const ownership = managedFieldsOwnership({ clock, findVersion: (stored, apiVersion) => this.registries.versionOf(stored, apiVersion) })
+    this.#ownership = ownership
     this.registries = new Registries({
       scheme,
       store,
@@ -126,6 +133,7 @@ export class ApiServer {
           const canonical = canonicalize(object, definition.schema)
           return { canonical, value: ownBytes(jsonText(canonical)) }
         },
+        ...(definition.untyped && untypedStorage({ ...definition, untyped: definition.untyped })),
         hooks: this.#hooksOf(definition),
         ...this.#leaseOf(definition),
       }),
@@ -133,7 +141,7 @@ export class ApiServer {
     this.cluster = this.registries.view()
     const authorizer = options.authorizer(this.cluster)
     const authenticator = options.authenticator(this.cluster)
-    this.#hooks = options.hooks?.(this.registries) ?? new Map()
+    this.#hooks = new Map([...definitionHooks, ...(options.hooks?.(this.registries) ?? [])])
     this.#admission = new AdmissionChain(admissionMetrics.measured(options.admissionPlugins(this.cluster, authorizer)))
     const services: EndpointServices = {
       clock,
@@ -198,7 +206,7 @@ export class ApiServer {
           const endpoint = virtual.get(`${info.group}/${info.resource}`)
           if (endpoint && services.find(info.group, info.version, info.resource)) return endpoint
         }
-        return resources(info, method)
+        return resources(info, method) ?? (hasBuiltInKinds(scheme.group(info.group)) ? undefined : pageNotFound)
       },
     })
     const isServed = (group: string, version: string, plural: string, subresource: string) => {
@@ -225,7 +233,10 @@ export class ApiServer {
   /** Fills the caches from the store; the server can answer from then on. */
   async start(): Promise<void> {
     await this.registries.start()
-    const { clock, logger } = this.#options
+    const { clock, logger, scheme } = this.#options
+    if (scheme.preferred('apiextensions.k8s.io', 'customresourcedefinitions')) {
+      this.#customDefinitions = new CustomDefinitions({ scheme, registries: this.registries, ownership: this.#ownership, clock, logger })
+    }
     const send = inProcess(this.handler.handle, new TrustedConnection(serverUser))
     if (this.#flowControl) {
       this.#followingFlows = followFlowObjects({ cluster: this.cluster, flowControl: this.#flowControl, clock, logger, send })
@@ -241,6 +252,7 @@ export class ApiServer {
 
   stop(): void {
     this.#followingFlows?.[Symbol.dispose]()
+    this.#customDefinitions?.[Symbol.dispose]()
     this.registries.stop()
   }
 

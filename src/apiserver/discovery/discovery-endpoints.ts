@@ -7,6 +7,7 @@ import { contentTypeOf, encodeValue } from '#apiserver/http/answers.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
 import type { Endpoint } from '#apiserver/http/handler.ts'
 import { acceptedMedia, negotiate } from '#apiserver/http/negotiation.ts'
+import { pageNotFound } from '#apiserver/http/other-endpoints.ts'
 import { methodNotAllowed, serverCouldNotFind } from '#apiserver/http/refusals.ts'
 
 export type DiscoverySource = {
@@ -47,9 +48,14 @@ function documentFor(source: Source, parts: string[]): Endpoint | undefined {
       respondGroups(context, documents.groups(), { kind: 'APIGroupList', apiVersion: 'v1', groups: namedGroups(scheme).map(apiGroup) })
   }
   const group = first === '' ? undefined : scheme.group(first)
-  if (group === undefined) return notFoundText
+  if (group === undefined) return pageNotFound
   if (second === undefined) return (context) => respond(context, { kind: 'APIGroup', apiVersion: 'v1', ...apiGroup(group) })
   return versionDocument(first, group, second)
+}
+
+/** Of groups that the server brings along, it says in its own words what they have not; of others nobody says anything. */
+export function hasBuiltInKinds(entry: GroupEntry | undefined): boolean {
+  return entry?.versions.some(({ definitions }) => definitions.some(({ untyped }) => untyped === undefined)) ?? false
 }
 
 const namedGroups = (scheme: DiscoverySource['scheme']): GroupEntry[] => scheme.groups.filter(({ group }) => group !== '')
@@ -98,11 +104,9 @@ class Documents {
   }
 }
 
-const notFoundText: Endpoint = ({ exchange }) =>
-  exchange.respond(404, { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' }, '404 page not found\n')
-
 function versionDocument(group: string, entry: GroupEntry | undefined, version: string): Endpoint {
   const found = entry?.versions.find((each) => each.version === version)
+  if (found === undefined && !hasBuiltInKinds(entry)) return pageNotFound
   return (context) => {
     if (found === undefined) throw serverCouldNotFind()
     respond(context, apiResourceList(group, version, found.definitions))

@@ -1,6 +1,6 @@
 /** What the server serves, in the words of the discovery documents. */
 import { createHash } from 'node:crypto'
-import { allVerbs } from '#api/kind.ts'
+import { allVerbs, type Verb } from '#api/kind.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 import type { GroupEntry } from '#api/scheme.ts'
 import { connectSubresources } from '#apiserver/subresources/connect-subresources.ts'
@@ -54,7 +54,7 @@ export function apiResourceList(group: string, version: string, definitions: rea
       singularName: definition.singular ?? kind.toLowerCase(),
       namespaced,
       kind,
-      verbs: [...(definition.verbs ?? allVerbs)].sort(),
+      verbs: verbsOf(definition),
       ...(shortNames ? { shortNames } : {}),
       ...(categories ? { categories } : {}),
       ...storageHash(definition),
@@ -71,15 +71,24 @@ export function apiResourceList(group: string, version: string, definitions: rea
       })
     }
   }
-  resources.sort((left, right) => (String(left['name']) < String(right['name']) ? -1 : 1))
+  if (definitions.every(({ untyped }) => untyped === undefined)) {
+    resources.sort((left, right) => (String(left['name']) < String(right['name']) ? -1 : 1))
+  }
   // The core document has no apiVersion, for clients that are older than it.
   return { kind: 'APIResourceList', ...(group === '' ? {} : { apiVersion: 'v1' }), groupVersion: groupVersion(group, version), resources }
+}
+
+/** In the order upstream has them. */
+const customVerbs: readonly Verb[] = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch']
+
+function verbsOf({ verbs = allVerbs, untyped }: ResourceDefinition): readonly Verb[] {
+  return untyped === undefined ? [...verbs].sort() : customVerbs
 }
 
 function storageHash(definition: ResourceDefinition): { storageVersionHash?: string } {
   const verbs = definition.verbs ?? allVerbs
   if (!verbs.includes('list') || !verbs.includes('create')) return {}
-  const { group, version, kind } = definition.storedAs?.definition ?? definition
+  const { group, version, kind } = definition.untyped?.storage() ?? definition.storedAs?.definition ?? definition
   const hash = createHash('sha256').update(`${group}/${version}/${kind}`).digest()
   return { storageVersionHash: hash.subarray(0, 8).toString('base64') }
 }
@@ -105,8 +114,9 @@ export function groupDiscovery({ group: name, versions }: GroupEntry): unknown {
 
 function resourceDiscovery(definition: ResourceDefinition) {
   const { plural, kind, scope, shortNames, categories } = definition
+  const own = definition.untyped === undefined ? { group: '', version: '' } : { group: definition.group, version: definition.version }
   const subresources = subresourcesOf(definition)
-    .map(({ name, kind: each, group = '', version = '', verbs }) => ({
+    .map(({ name, kind: each, group = own.group, version = own.version, verbs }) => ({
       subresource: name,
       responseKind: { group, version, kind: each },
       verbs,
@@ -114,10 +124,10 @@ function resourceDiscovery(definition: ResourceDefinition) {
     .sort((left, right) => (left.subresource < right.subresource ? -1 : 1))
   return {
     resource: plural,
-    responseKind: { group: '', version: '', kind },
+    responseKind: { ...own, kind },
     scope: scope === 'Namespaced' ? 'Namespaced' : 'Cluster',
     singularResource: definition.singular ?? kind.toLowerCase(),
-    verbs: [...(definition.verbs ?? allVerbs)].sort(),
+    verbs: verbsOf(definition),
     ...(shortNames ? { shortNames } : {}),
     ...(categories ? { categories } : {}),
     ...(subresources.length > 0 ? { subresources } : {}),

@@ -59,7 +59,8 @@ export function* encodeList(resource: ServedResource, page: ListPage, form: Form
   }
   const { items } = page
   const { media, metaVersion, isPretty } = form
-  const metadata = listMetadata(page)
+  const isUntyped = resource.definition.untyped !== undefined
+  const metadata = listMetadata(page, isUntyped && form.as === 'object')
   const apiVersion = form.as === 'object' ? resource.apiVersion : `meta.k8s.io/${metaVersion}`
   if (form.as === 'Table') {
     if (media !== 'json') yield encodeTable(resource, items, metadata, form, table)
@@ -76,20 +77,21 @@ export function* encodeList(resource: ServedResource, page: ListPage, form: Form
   }
   const isPartial = form.as === 'PartialObjectMetadataList'
   const head = { kind: isPartial ? 'PartialObjectMetadataList' : resource.listKind, apiVersion, metadata }
-  if (media === 'json' && !isPartial && !isPretty && resource.isStoredVersion) return yield* storedListPieces(head, items)
+  if (media === 'json' && !isPartial && !isPretty && resource.isStoredVersion) return yield* storedListPieces(head, items, isUntyped)
   const shown = isPartial
     ? (cached: CachedObject) => partialMetadata(resource.definition, resource.fromStored(cached.peek()), metaVersion)
-    : (cached: CachedObject) => withoutType(resource.fromStored(cached.peek()))
+    : (cached: CachedObject) => (isUntyped ? cached.peek() : withoutType(resource.fromStored(cached.peek())))
   const itemSchema = isPartial ? partialSchema : resource.definition.schema
   if (media === 'protobuf') yield* protobufPieces(head, isPartial ? partialListSchema : `${itemSchema}List`, items, itemSchema, shown)
   else if (media === 'json') yield* textListPieces(head, 'items', items, shown, isPretty)
   else yield encodeValue({ ...head, items: items.map(shown) } as KubernetesObject, form, undefined)
 }
 
-function listMetadata({ resourceVersion, continueToken, remainingItemCount }: ListPage): object {
+/** Lists of custom resources tell of the next page even where there is none. */
+function listMetadata({ resourceVersion, continueToken, remainingItemCount }: ListPage, isUntyped: boolean): object {
   return {
     resourceVersion,
-    ...(continueToken === '' ? {} : { continue: continueToken }),
+    ...(continueToken === '' && !isUntyped ? {} : { continue: continueToken }),
     ...(remainingItemCount === undefined ? {} : { remainingItemCount }),
   }
 }
@@ -165,7 +167,8 @@ export function eventEncoder(resource: ServedResource, form: Form, table: () => 
       }
       if (form.as === 'object') {
         const shown = { kind: resource.definition.kind, apiVersion: resource.apiVersion, metadata }
-        return encode('BOOKMARK', canonicalize(shown as KubernetesObject, resource.definition.schema), schema)
+        const { definition } = resource
+        return encode('BOOKMARK', definition.untyped ? shown : canonicalize(shown as KubernetesObject, definition.schema), schema)
       }
       return encode('BOOKMARK', { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${form.metaVersion}`, metadata }, schema)
     },

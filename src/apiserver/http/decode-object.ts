@@ -1,22 +1,26 @@
 /** Bodies as objects of a kind, whatever their media type, refused in upstream's words. */
+
 import { DecodeError } from '#api/codec/decode-error.ts'
 import { type Decoded, decodeValue, type JsonDocument, readJson } from '#api/codec/json.ts'
 import { readProtobuf } from '#api/codec/protobuf.ts'
 import { typeMetaOf } from '#api/codec/type-meta.ts'
-import { readYaml, type YamlDocument } from '#api/codec/yaml.ts'
+import { readYaml, YamlDocument } from '#api/codec/yaml.ts'
+import type { UntypedKind } from '#api/custom-kinds/untyped-kind.ts'
+import { quoted } from '#api/meta/check.ts'
 import { apiVersionOf, parseApiVersion } from '#api/meta/gvk.ts'
-import { badRequest } from '#api/meta/status-error.ts'
+import { badRequest, invalid, unsupportedMediaType } from '#api/meta/status-error.ts'
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 import { schemaNameOf } from '#api/schema/schema.ts'
-import type { Media } from '#apiserver/http/negotiation.ts'
+import { type Media, untypedMedia } from '#apiserver/http/negotiation.ts'
 
 export type DecodedObject = { object: KubernetesObject; apiVersion: string; strictErrors: string[] }
 
 /** What decoding must know of a kind. */
-export type DecodeTarget = Pick<ResourceDefinition, 'group' | 'version' | 'kind' | 'schema'>
+export type DecodeTarget = Pick<ResourceDefinition, 'group' | 'version' | 'kind' | 'schema' | 'untyped'>
 
 /** Decodes an object that says, or leaves out, that it is of this kind. Throws 400. */
 export function decodeObject(body: Uint8Array, media: Media, target: DecodeTarget): DecodedObject {
+  if (target.untyped !== undefined) return decodeUntyped(body, media, target, target.untyped)
   if (media === 'protobuf') return decodeProtobufObject(body, target)
   const document = parsed(body, media, target)
   const { apiVersion, kind } = typeOf(document.value, body, target)
@@ -91,6 +95,41 @@ function decodedAs(document: JsonDocument | YamlDocument, apiVersion: string, ta
   }
 }
 
+/** Objects whose type is told at run time. What they are they have to say themselves. */
+function decodeUntyped(body: Uint8Array, media: Media, target: DecodeTarget, untyped: UntypedKind): DecodedObject {
+  if (media === 'protobuf') throw unsupportedMediaType(untypedMedia)
+  const document = parsed(body, media, target)
+  const object = document.value as KubernetesObject
+  const { apiVersion, kind } = untypedTypeOf(object, body, target)
+  const duplicates =
+    document instanceof YamlDocument ? (document.duplicateError === undefined ? [] : [document.duplicateError]) : document.duplicateFields()
+  if (kind !== target.kind) throw notOfKind(object, target)
+  try {
+    const version = apiVersion === apiVersionOf(target) ? untyped : untyped.version(apiVersion)?.untyped
+    const dropped = version?.coerce(object) ?? Object.keys(object).filter((name) => !metaFields.has(name))
+    return { object, apiVersion, strictErrors: [...duplicates, ...unknownFields(dropped)] }
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    const version = apiVersion.slice(apiVersion.indexOf('/') + 1)
+    throw badRequest(`${target.kind} in version ${JSON.stringify(version)} cannot be handled as a ${target.kind}: ${error.message}`)
+  }
+}
+
+const metaFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata'])
+
+function notOfKind({ kind = '', metadata }: KubernetesObject, target: DecodeTarget): Error {
+  const error = { type: 'FieldValueInvalid' as const, field: 'kind', body: `Invalid value: ${quoted(kind)}: must be ${target.kind}` }
+  return invalid({ group: target.group, kind }, metadata?.name ?? '', [error])
+}
+
+const unknownFields = (paths: readonly string[]): string[] => paths.map((path) => `unknown field "${path}"`)
+
+function untypedTypeOf(value: unknown, body: Uint8Array, target: DecodeTarget): { apiVersion: string; kind: string } {
+  const said = typeOf(value, body, { ...target, kind: '', group: '', version: '' })
+  if (said.kind === '') throw unrecognized(target, `Object 'Kind' is missing in '${Buffer.from(body).toString()}'`, body)
+  return said
+}
+
 function unrecognized({ kind }: DecodeTarget, why: string, body: Uint8Array): Error {
   return badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${summary(body)})`)
 }
@@ -123,6 +162,10 @@ export function decodeOptions<T extends object>(body: Uint8Array, media: Media, 
 /** What a patch made of an object; `error` where it is none any more. */
 export function decodePatched(value: Record<string, unknown>, target: DecodeTarget): DecodedObject | { error: string } {
   try {
+    if (target.untyped !== undefined) {
+      const object = value as KubernetesObject
+      return { object, apiVersion: object.apiVersion ?? '', strictErrors: unknownFields(target.untyped.coerce(object)) }
+    }
     const { object, strictErrors } = decodeValue<KubernetesObject>(value, target.schema)
     return { object: withType(object, apiVersionOf(target), target.kind), apiVersion: apiVersionOf(target), strictErrors }
   } catch (error) {

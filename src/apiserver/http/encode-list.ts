@@ -25,15 +25,16 @@ function frame(head: ListHead, name: string, isPretty: boolean): { start: string
   return { start, end }
 }
 
-/** Made of the bytes that were stored. Items of a list leave kind and apiVersion out, as upstream's do. */
-export function* storedListPieces(head: ListHead, items: readonly CachedObject[]): Generator<Buffer> {
+/** Made of the bytes that were stored. Items of a list leave kind and apiVersion out, as upstream's do, but for custom resources. */
+export function* storedListPieces(head: ListHead, items: readonly CachedObject[], keepsType = false): Generator<Buffer> {
   const { start, end } = frame(head, 'items', false)
   let chunk = takeChunk(start.length * 3)
   let used = chunk.write(start, 0)
   for (let index = 0; index < items.length; index++) {
     const cached = items[index] as CachedObject
     const { value, revision, metadataOffset: offset } = cached
-    const before = `${index === 0 ? '' : ','}${itemStart}${revision}"${value[offset] === 0x7d ? '' : ','}`
+    const start = keepsType ? `${Buffer.from(value.buffer, value.byteOffset, offset).toString()}"resourceVersion":"` : itemStart
+    const before = `${index === 0 ? '' : ','}${start}${revision}"${value[offset] === 0x7d ? '' : ','}`
     const needed = before.length + value.byteLength - offset
     if (used + needed > chunk.length) {
       yield chunk.subarray(0, used)

@@ -130,7 +130,8 @@ async function snapshotPage(
       const rest = kv.key.slice(storagePrefix(registry.definition).length)
       const slash = registry.definition.scope === 'Namespaced' ? rest.indexOf('/') : -1
       const { value } = registry.transformer ? await readableValue(kv, registry.transformer) : kv
-      const object = new CachedObject(kv.key, slash < 0 ? '' : rest.slice(0, slash), rest.slice(slash + 1), kv.modRevision, value)
+      const stored = new CachedObject(kv.key, slash < 0 ? '' : rest.slice(0, slash), rest.slice(slash + 1), kv.modRevision, value)
+      const object = registry.cache.shown(stored)
       if (!selection.matches(object)) continue
       if (limit > 0 && items.length === limit) return pageEndingBefore(source, selection, items, readAt, page.count - index)
       items.push(object)

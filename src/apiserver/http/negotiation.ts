@@ -50,6 +50,8 @@ export function negotiate(
 }
 
 export const acceptedMedia = [contentTypes.json, contentTypes.yaml, contentTypes.protobuf]
+/** Of kinds whose type is told at run time. */
+export const untypedMedia = [contentTypes.json, contentTypes.yaml]
 
 function wantsPretty(pretty: string | null, userAgent: string | undefined): boolean {
   if (pretty !== null) return pretty !== 'false' && pretty !== '0'

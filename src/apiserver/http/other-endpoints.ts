@@ -35,7 +35,7 @@ export function otherRoute(options: OtherEndpoints): (path: string, method: stri
     const endpoint =
       fixed.get(path.length > 1 ? path.replace(/\/$/, '') : path) ??
       options.prefixes.find(({ prefix }) => path.startsWith(prefix))?.endpoint
-    if (endpoint === undefined) return missing
+    if (endpoint === undefined) return pageNotFound
     if (method === 'GET' || method === 'HEAD') return endpoint
     return () => {
       throw methodNotAllowed()
@@ -47,7 +47,7 @@ function respondJson({ exchange }: Parameters<Endpoint>[0], value: unknown): voi
   exchange.respond(200, { 'content-type': 'application/json' }, JSON.stringify(value, undefined, 2))
 }
 
-const missing: Endpoint = ({ exchange }) => {
+export const pageNotFound: Endpoint = ({ exchange }) => {
   exchange.respond(404, { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' }, '404 page not found\n')
 }
 

@@ -5,7 +5,7 @@ import { quoted } from '#api/meta/check.ts'
 import { applyPatch, type PatchKind, unknownOperationFields } from '#api/meta/patch/apply-patch.ts'
 import { goPrint } from '#api/meta/patch/go-print.ts'
 import { badRequest, conflict, invalid, notFound } from '#api/meta/status-error.ts'
-import type { KubernetesObject, UpdateRules } from '#api/resource.ts'
+import type { KubernetesObject, ResourceDefinition, UpdateRules } from '#api/resource.ts'
 import { schemaOf } from '#api/schema/schema.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
 import { toStoredWithDefaults } from '#apiserver/http/decode-body.ts'
@@ -24,10 +24,12 @@ const patchKinds: Readonly<Record<string, PatchKind | 'apply'>> = {
   'application/apply-patch+yaml': 'apply',
 }
 
-export function patchKindOf(context: RequestContext): PatchKind | 'apply' {
+export function patchKindOf(context: RequestContext, definition?: ResourceDefinition): PatchKind | 'apply' {
   const type = (context.headers['content-type'] ?? '').split(';')[0] ?? ''
   const kind = patchKinds[type]
-  if (kind === undefined) throw unknownPatchType()
+  const isUntyped = definition?.untyped !== undefined
+  // How lists merge is told by Go's types.
+  if (kind === undefined || (isUntyped && kind === 'strategic')) throw unknownPatchType(isUntyped)
   return kind
 }
 
@@ -37,7 +39,7 @@ export async function patchObject(
   services: WriteServices,
   rules: UpdateRules<KubernetesObject> | undefined,
 ): Promise<Written> {
-  const kind = patchKindOf(context)
+  const kind = patchKindOf(context, resource.definition)
   const body = await context.exchange.readBody(services.bodyLimitBytes)
   const options = writeOptions('PatchOptions', context.query, kind === 'apply')
   const write = writeContext(context, resource, options, kind === 'apply' ? 'PatchOptions' : 'UpdateOptions')

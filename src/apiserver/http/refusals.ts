@@ -1,6 +1,7 @@
 /** Refusals that only the HTTP edge gives, in upstream's words. */
 
-import { forbidden, StatusError } from '#api/meta/status-error.ts'
+import { type GroupResource, groupResourceText } from '#api/meta/gvk.ts'
+import { forbidden, StatusError, unsupportedMediaType } from '#api/meta/status-error.ts'
 import type { V1Status } from '#api/meta/v1/types.gen.ts'
 import type { Forbidden } from '#apiserver/authz/forbidden.ts'
 
@@ -25,8 +26,18 @@ export function unknownAccept(isList: boolean): StatusError {
 }
 
 /** A patch of a type nobody knows. */
-export function unknownPatchType(): StatusError {
+/** Kinds without Go types take no strategic merge patches. */
+export function unknownPatchType(isUntyped: boolean): StatusError {
+  if (isUntyped)
+    return unsupportedMediaType(['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml'])
   return refusal(415, '415: Unsupported Media Type', { reason: 'UnsupportedMediaType', details: {} })
+}
+
+export function verbNotSupported(subject: GroupResource, verb: string): StatusError {
+  return refusal(405, `${verb} is not supported on resources of kind ${JSON.stringify(groupResourceText(subject))}`, {
+    reason: 'MethodNotAllowed',
+    details: { group: subject.group, kind: subject.resource },
+  })
 }
 
 export function resourceVersionTooLarge(asked: number, current: number): StatusError {

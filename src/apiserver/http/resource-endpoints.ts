@@ -17,6 +17,7 @@ import { selectionOf } from '#apiserver/http/selection.ts'
 import { respondPieces, respondWhole } from '#apiserver/http/send-pieces.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
 import type { IncludeObject } from '#apiserver/http/table.ts'
+import { untypedEndpoint, type VerbEndpoints } from '#apiserver/http/untyped-endpoints.ts'
 import { WatchTurns } from '#apiserver/http/watch-turns.ts'
 import { type WatchServices, watchObjects } from '#apiserver/http/watch-verb.ts'
 import {
@@ -81,7 +82,41 @@ export function resourceRoute(given: EndpointServices): (info: RequestInfo, meth
   }
 }
 
+/** A custom resource's. */
+function untypedEndpointFor(services: RouteServices, resource: ServedResource, info: RequestInfo): Endpoint | undefined {
+  const written =
+    (
+      write: (rules: UpdateRules<KubernetesObject> | undefined, context: RequestContext) => Promise<Written>,
+      rules?: UpdateRules<KubernetesObject>,
+    ): Endpoint =>
+    async (context) =>
+      respondWritten(services, context, resource, await write(rules, context))
+  const reads: VerbEndpoints = { get: (context) => getObject(services, context, resource) }
+  const updates = (rules?: UpdateRules<KubernetesObject>): VerbEndpoints => ({
+    update: written((each, context) => replaceObject(context, resource, services, each), rules),
+    patch: written((each, context) => patchObject(context, resource, services, each), rules),
+  })
+  const object: VerbEndpoints = {
+    ...reads,
+    ...updates(),
+    list: (context) => listObjects(services, context, resource),
+    watch: (context) => watchObjects(services, context, resource, formOf(context), () => tableOptions(services, context)),
+    create: written((_, context) => createObject(context, resource, services)),
+    delete: (context) => deleteOne(services, context, resource),
+    deletecollection: (context) => deleteMany(services, context, resource),
+  }
+  const subresource = (name: string): VerbEndpoints | undefined => {
+    const rules = resource.definition.subresources?.[name]
+    if (rules === undefined) return undefined
+    if (!isScale(rules)) return { ...reads, ...updates(rules) }
+    const scale = (method: string) => scaleEndpoint(services, resource, rules, method)
+    return { get: scale('GET'), update: scale('PUT'), patch: scale('PATCH') }
+  }
+  return untypedEndpoint(resource, info, { object, subresource })
+}
+
 function endpointFor(services: RouteServices, resource: ServedResource, info: RequestInfo, method: string): Endpoint | undefined {
+  if (resource.definition.untyped !== undefined) return untypedEndpointFor(services, resource, info)
   const isNamespaced = resource.definition.scope === 'Namespaced'
   if (isNamespaced ? info.namespace === '' && isNamed(info) : info.namespace !== '' && info.resource !== 'namespaces') return undefined
   if (info.subresource !== '') return subresourceEndpoint(services, resource, info, method)
@@ -130,17 +165,19 @@ function objectEndpoint(services: RouteServices, resource: ServedResource, info:
     case 'patch':
       return async (context) => respondWritten(services, context, resource, await patchObject(context, resource, services, undefined))
     case 'delete':
-      return async (context) => {
-        const form = formOf(context)
-        const { status, object, wasDeleted } = await deleteObject(context, resource, services)
-        if (wasDeleted && !definition.returnsDeletedObject) respondDeleted(context, resource, object, form, status)
-        else await respondObject(services, context, resource, object, form, status)
-      }
+      return (context) => deleteOne(services, context, resource)
     case 'deletecollection':
       return (context) => deleteMany(services, context, resource)
     default:
       return notAllowed
   }
+}
+
+async function deleteOne(services: EndpointServices, context: RequestContext, resource: ServedResource): Promise<void> {
+  const form = formOf(context)
+  const { status, object, wasDeleted } = await deleteObject(context, resource, services)
+  if (wasDeleted && !resource.definition.returnsDeletedObject) respondDeleted(context, resource, object, form, status)
+  else await respondObject(services, context, resource, object, form, status)
 }
 
 function subresourceEndpoint(
@@ -200,6 +237,8 @@ function respondFound(services: EndpointServices, context: RequestContext, resou
   const { group, plural } = resource.definition
   const object = resource.registry.cache.get(resource.registry.key(namespace, name))
   if (object === undefined) throw notFound({ group, resource: plural }, name)
+  const waiting = resource.registry.cache.prepare([object])
+  if (waiting !== undefined) return waiting.then(() => respondObject(services, context, resource, object, form, 200))
   return respondObject(services, context, resource, object, form, 200)
 }
 

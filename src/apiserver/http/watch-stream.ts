@@ -4,7 +4,7 @@ import type { Selection } from '#apiserver/http/selection.ts'
 import type { SharedBytes, WatchTurns } from '#apiserver/http/watch-turns.ts'
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 import { type Change, type ChangeType, ResourceExpired } from '#apiserver/watch-cache/change-window.ts'
-import type { WatchCache } from '#apiserver/watch-cache/watch-cache.ts'
+import type { ObjectCache } from '#apiserver/watch-cache/object-cache.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 
 /** How a watcher's events become bytes. Two watchers with the same `key` get the same bytes for the same change. */
@@ -26,7 +26,7 @@ export type EventSink = {
 }
 
 export type WatchStreamOptions = {
-  cache: WatchCache
+  cache: ObjectCache
   selection: Selection
   encoder: EventEncoder
   sink: EventSink

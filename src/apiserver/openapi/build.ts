@@ -30,7 +30,12 @@ export async function buildV3(paths: Iterable<PathItem>, options: Omit<Definitio
   return Buffer.from(`{${members(headV3)},"paths":{${writtenPaths.join(',')}},"components":${components}}`)
 }
 
-export async function buildV2(paths: Iterable<PathItem>, format: FormatV2, breathe: Breathe): Promise<Buffer> {
+export async function buildV2(
+  paths: Iterable<PathItem>,
+  format: FormatV2,
+  options: Omit<DefinitionOptions, 'dialect'>,
+  breathe: Breathe,
+): Promise<Buffer> {
   const sink = format === 'json' ? jsonSink() : protobufSink()
   const items = await byPath(paths, breathe)
   const writer = new PathsV2()
@@ -38,7 +43,7 @@ export async function buildV2(paths: Iterable<PathItem>, format: FormatV2, breat
     sink.entry('paths', item.path, writer.item(item))
     await breathe()
   }
-  for (const [name, schema] of await definitionsOf(items, { dialect: openApiV2 }, breathe)) {
+  for (const [name, schema] of await definitionsOf(items, { ...options, dialect: openApiV2 }, breathe)) {
     sink.entry('definitions', name, schema)
     await breathe()
   }

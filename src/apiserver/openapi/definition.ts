@@ -2,6 +2,7 @@
 import { describe } from '#api/schema/describe.ts'
 import { findSchema } from '#api/schema/schema.ts'
 import type { FieldSchema, LeafKind, TypeSchema, ValueSchema } from '#api/schema/type-schema.ts'
+import type { CustomTypes } from './custom-definition.ts'
 import type { Dialect, SchemaObject } from './dialect.ts'
 import { namedLeaves, schemaOrNames, specialTypes } from './special-types.ts'
 
@@ -24,11 +25,15 @@ export type DefinitionOptions = {
   dialect: Dialect
   /** Kinds that belong to every group (DeleteOptions, WatchEvent) are listed under these alone. */
   listsGroupVersion?(group: string, version: string): boolean
+  /** Types that are told of at run time. */
+  custom?: CustomTypes
 }
 
 /** Undefined where there is no such type. */
 export function definitionOf(typeName: string, options: DefinitionOptions): Definition | undefined {
   const { dialect } = options
+  const custom = options.custom?.get(typeName)
+  if (custom !== undefined) return custom(dialect)
   const references = new Set<string>()
   const special = specialTypes[typeName]
   if (special !== undefined) {

@@ -8,6 +8,7 @@ import { subresourcesOf } from '#apiserver/discovery/discovery.ts'
 import type { Clock } from '#base/clock.ts'
 import { gzip } from '#base/compression.ts'
 import { type Breathe, buildV2, buildV3, type FormatV2 } from './build.ts'
+import { type CustomTypes, customTypesOf } from './custom-definition.ts'
 import { rootOf } from './naming.ts'
 import type { PathItem } from './operation.ts'
 import { groupInformation, otherPaths, versionResources } from './other-paths.ts'
@@ -22,7 +23,12 @@ export type OpenApiOptions = {
 }
 
 /** `hash` changes with the content. */
-type DocumentV3 = { readonly hash: string; paths(): Iterable<PathItem>; listsGroupVersion(group: string, version: string): boolean }
+type DocumentV3 = {
+  readonly hash: string
+  paths(): Iterable<PathItem>
+  listsGroupVersion(group: string, version: string): boolean
+  readonly custom?: CustomTypes
+}
 
 type Built = { readonly hash: string; readonly compressed: Buffer }
 
@@ -34,7 +40,7 @@ export class OpenApiDocuments {
   /** The revision of the scheme that the documents were made for. */
   #revision = -1
   #documents = new Map<string, DocumentV3>()
-  #built = new Map<string, Promise<Built>>()
+  readonly #built = new Map<string, Promise<Built>>()
   #schemaHash: string | undefined
 
   constructor(options: OpenApiOptions) {
@@ -52,9 +58,9 @@ export class OpenApiDocuments {
     this.#refresh()
     const document = this.#documents.get(name)
     if (document === undefined) return undefined
-    return this.#keep(name, async () => {
-      const { hash, listsGroupVersion } = document
-      const bytes = await buildV3(document.paths(), { listsGroupVersion }, this.#pacer())
+    return this.#keep(`${name} ${document.hash}`, async () => {
+      const { hash, listsGroupVersion, custom } = document
+      const bytes = await buildV3(document.paths(), { listsGroupVersion, ...(custom && { custom }) }, this.#pacer())
       return { hash, compressed: await gzip(bytes) }
     })
   }
@@ -62,9 +68,11 @@ export class OpenApiDocuments {
   v2(format: FormatV2): Promise<Built> {
     this.#refresh()
     const documents = [...this.#documents.values()]
-    return this.#keep(`v2 ${format}`, async () => {
-      const bytes = await buildV2(pathsOf(documents), format, this.#pacer())
-      return { hash: this.#hash(documents.map(({ hash }) => hash).join()), compressed: await gzip(bytes) }
+    const hash = this.#hash(documents.map((document) => document.hash).join())
+    return this.#keep(`v2 ${format} ${hash}`, async () => {
+      const custom = new Map(documents.flatMap((document) => [...(document.custom ?? [])]))
+      const bytes = await buildV2(pathsOf(documents), format, { custom }, this.#pacer())
+      return { hash, compressed: await gzip(bytes) }
     })
   }
 
@@ -98,8 +106,9 @@ export class OpenApiDocuments {
     const { scheme } = this.#options
     if (scheme.revision === this.#revision) return
     this.#revision = scheme.revision
-    this.#built = new Map()
     this.#documents = this.#documentsOf([...scheme.definitions()])
+    const current = new Set([...this.#documents].map(([name, { hash }]) => `${name} ${hash}`))
+    for (const key of [...this.#built.keys()]) if (!current.has(key)) this.#built.delete(key)
   }
 
   #documentsOf(definitions: readonly ResourceDefinition[]): Map<string, DocumentV3> {
@@ -117,6 +126,7 @@ export class OpenApiDocuments {
       }
       documents.set(name, {
         hash: this.#hash(JSON.stringify(served.map(signature))),
+        custom: customTypesOf(served),
         *paths() {
           yield versionResources(group, version)
           for (const definition of served) yield* resourcePaths(definition)
@@ -144,5 +154,6 @@ function* pathsOf(documents: readonly DocumentV3[]): Generator<PathItem> {
 /** Everything of a definition that shows in a document. */
 function signature(definition: ResourceDefinition): unknown {
   const { group, version, kind, plural, scope, schema, verbs = allVerbs, returnsDeletedObject } = definition
-  return [group, version, kind, plural, scope, schema, verbs, returnsDeletedObject, subresourcesOf(definition)]
+  const { untyped } = definition
+  return [group, version, kind, plural, scope, schema, verbs, returnsDeletedObject, subresourcesOf(definition), untyped?.signature]
 }

@@ -3,6 +3,7 @@ import { allVerbs } from '#api/kind.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 import { findSchema, schemaNameOf } from '#api/schema/schema.ts'
 import { subresourcesOf } from '#apiserver/discovery/discovery.ts'
+import { customTypeNames } from './custom-definition.ts'
 import { capitalized, idPrefix, oneOf, rootOf, tagOf } from './naming.ts'
 import type { Method, Operation, Parameter, PathItem } from './operation.ts'
 import { actionParameters, byName, connectParameters, nameParameter, namespaceParameter, restOfPathParameter } from './parameters.ts'
@@ -28,7 +29,8 @@ type Place = { readonly path: string; readonly parameters: readonly Parameter[] 
 type Sketch = Pick<Operation, 'method' | 'id' | 'text' | 'action' | 'parameters' | 'responses'> & Partial<Operation>
 
 export function resourcePaths(definition: ResourceDefinition): Generator<PathItem> {
-  return new ResourcePaths(definition).all()
+  const custom = definition.untyped && customTypeNames(definition)
+  return new ResourcePaths(custom ? { ...definition, schema: custom.object } : definition, custom?.list).all()
 }
 
 class ResourcePaths {
@@ -40,8 +42,14 @@ class ResourcePaths {
   readonly #prefix: string
   readonly #scoped: string
 
-  constructor(definition: ResourceDefinition) {
+  readonly #listType: string
+  readonly #media: readonly string[]
+
+  constructor(definition: ResourceDefinition, customList: string | undefined) {
     this.#definition = definition
+    const { schema } = definition
+    this.#listType = customList ?? (findSchema(`${schema}List`) === undefined ? schema : `${schema}List`)
+    this.#media = customList === undefined ? media : media.filter((type) => !type.includes('protobuf'))
     const { group, version, kind, plural } = definition
     this.#everywhere = { path: `/${plural}`, parameters: [] }
     this.#collection = this.#isNamespaced
@@ -65,7 +73,7 @@ class ResourcePaths {
     yield* this.#at(this.#object, this.#onObject())
     yield* this.#subresources()
     if (this.#isNamespaced && this.#can('list')) yield* this.#at(this.#everywhere, [this.#list(`${this.#definition.kind}ForAllNamespaces`)])
-    if (this.#can('watch')) yield* this.#watches()
+    if (this.#can('watch') && this.#definition.untyped === undefined) yield* this.#watches()
   }
 
   *#at({ path, parameters }: Place, sketches: readonly Sketch[]): Generator<PathItem> {
@@ -75,7 +83,7 @@ class ResourcePaths {
       tag: tagOf(group, version),
       kind: { group, version, kind },
       consumes: anything,
-      produces: media,
+      produces: this.#media,
       ...sketch,
       parameters: byName([...parameters, ...sketch.parameters]),
       responses: [...sketch.responses, { code: 401 }],
@@ -162,15 +170,15 @@ class ResourcePaths {
   }
 
   #list(id: string): Sketch {
-    const { kind, schema } = this.#definition
+    const { kind } = this.#definition
     return {
       method: 'get',
       id: `list${this.#prefix}${id}`,
       text: `list ${this.#can('watch') ? 'or watch ' : ''}objects of kind ${kind}`,
       action: 'list',
       parameters: actionParameters.list,
-      produces: mediaOfLists,
-      responses: [{ code: 200, type: findSchema(`${schema}List`) === undefined ? schema : `${schema}List` }],
+      produces: this.#media === media ? mediaOfLists : this.#media,
+      responses: [{ code: 200, type: this.#listType }],
     }
   }
 
@@ -206,7 +214,7 @@ class ResourcePaths {
       action: 'patch',
       parameters: actionParameters.patch,
       body: patchBody,
-      consumes: patches,
+      consumes: this.#media === media ? patches : patches.filter((type) => !type.includes('strategic')),
       responses,
     }
     const replace: Sketch = {

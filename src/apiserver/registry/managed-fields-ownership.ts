@@ -1,6 +1,8 @@
 /** Field ownership by managedFields: one field manager for each version and endpoint of a resource. */
+
 import type { V1Scale } from '#api/autoscaling/v1/types.gen.ts'
 import { readYaml } from '#api/codec/yaml.ts'
+import type { UntypedKind } from '#api/custom-kinds/untyped-kind.ts'
 import { allBut } from '#api/meta/apply/field-filter.ts'
 import { FieldManager, keepTimesOfNoop } from '#api/meta/apply/field-manager.ts'
 import { deducedType } from '#api/meta/apply/merge-type.ts'
@@ -65,7 +67,12 @@ export function managedFieldsOwnership({ clock, findVersion = () => undefined }:
       const changed = deepCopy(scale) as KubernetesObject
       if (!wasApplied) {
         const live =
-          prev && ({ ...scaleShell(scale), metadata: scale.metadata, spec: { replicas: replicasOf(prev) } } as unknown as KubernetesObject)
+          prev &&
+          ({
+            ...scaleShell(scale),
+            metadata: scale.metadata,
+            spec: { replicas: replicasOf(prev, context.served) },
+          } as unknown as KubernetesObject)
         managers.scale().updated(live, changed, { manager: context.fieldManager, time: now() })
       }
       setManagedFields(
@@ -121,6 +128,7 @@ function fieldManagerOf({ definition }: ServedVersion, subresource: string, find
   const rules = subresource === '' ? stored : (stored.subresources?.[subresource] as UpdateRules<KubernetesObject> | undefined)
   const reset = rules?.resetFields
   const schema = definition.schema === '' ? undefined : schemaOf(definition.schema)
+  if (definition.untyped !== undefined) return untypedManager(definition, definition.untyped, subresource, reset)
   return new FieldManager({
     apiVersion: apiVersionOf(definition),
     kind: definition.kind,
@@ -133,6 +141,26 @@ function fieldManagerOf({ definition }: ServedVersion, subresource: string, find
       if (other === undefined) return undefined
       const converted = convert(deepCopy(object) as KubernetesObject, definition, other) as JsonObject
       return { object: converted, type: other.schema === '' ? deducedType : mergeTypeOf(schemaOf(other.schema)) }
+    },
+  })
+}
+
+/** Versions of a custom kind differ in what they are called, as far as owners go: a webhook is not asked for their sake. */
+function untypedManager(
+  definition: ResourceDefinition,
+  untyped: UntypedKind,
+  subresource: string,
+  reset: readonly string[] | undefined,
+): FieldManager {
+  return new FieldManager({
+    apiVersion: apiVersionOf(definition),
+    kind: definition.kind,
+    type: untyped.schema.mergeType,
+    subresource,
+    ...(reset && reset.length > 0 ? { filterAt: () => allBut(reset) } : {}),
+    convert(object, apiVersion) {
+      const other = untyped.version(apiVersion)?.untyped
+      return other && { object: { ...object, apiVersion }, type: other.schema.mergeType }
     },
   })
 }
@@ -157,11 +185,13 @@ function readConfiguration(configuration: Uint8Array): { object: JsonObject; dup
 }
 
 function replicasPaths({ definition }: ServedVersion) {
-  return { [apiVersionOf(definition)]: 'spec.replicas' }
+  const { scale } = (definition.storedAs?.definition ?? definition).subresources ?? {}
+  return { [apiVersionOf(definition)]: scale?.replicasPath ?? 'spec.replicas' }
 }
 
-function replicasOf(object: KubernetesObject): number {
-  return (object as { spec?: { replicas?: number } }).spec?.replicas ?? 0
+function replicasOf(object: KubernetesObject, { definition }: ServedVersion): number {
+  const { scale } = definition.subresources ?? {}
+  return scale?.replicasPath === undefined ? ((object as { spec?: { replicas?: number } }).spec?.replicas ?? 0) : scale.replicas(object)
 }
 
 function scaleShell({ kind, apiVersion }: V1Scale) {

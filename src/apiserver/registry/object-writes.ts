@@ -1,10 +1,10 @@
 import type { KubernetesObject } from '#api/resource.ts'
 import { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
-import type { WatchCache } from '#apiserver/watch-cache/watch-cache.ts'
+import type { ObjectCache } from '#apiserver/watch-cache/object-cache.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import type { Store } from '#store/store.ts'
 
-export type ObjectWritesOptions = { cache: WatchCache; store: Store; clock: Clock }
+export type ObjectWritesOptions = { cache: ObjectCache; store: Store; clock: Clock }
 
 /** An object in the bytes that are stored, and parsed; the parsed one is given away. */
 export type EncodedObject = { namespace: string; name: string; value: Uint8Array; stored: Uint8Array; parsed: KubernetesObject }
@@ -40,7 +40,9 @@ export class ObjectWrites {
     const { cache } = this.#options
     if (!cache.isFresh) await cache.fresh()
     const underWay = this.#underWay.get(key)
-    return underWay ? underWay.make() : cache.get(key)
+    const newest = underWay ? underWay.make() : cache.get(key)
+    if (newest !== undefined) await cache.prepare([newest])
+    return newest
   }
 
   /** Runs `work` when those who came before for the same key have ended, or called what they were given. */
@@ -69,8 +71,12 @@ export class ObjectWrites {
     pass: () => void,
   ): Promise<CachedObject> {
     const put = { key, value: stored, ...(lease === undefined ? {} : { lease }) }
-    const revision = await this.#swap(key, prev, { put }, pass, (at) => new CachedObject(key, namespace, name, at, value, parsed))
-    return new CachedObject(key, namespace, name, revision, value)
+    const { cache } = this.#options
+    const made = (at: number, object?: KubernetesObject) => cache.shown(new CachedObject(key, namespace, name, at, value, object))
+    const revision = await this.#swap(key, prev, { put }, pass, (at) => made(at, parsed))
+    const written = made(revision)
+    await cache.prepare([written])
+    return written
   }
 
   /** Deletes the object if it is still as `prev` says, and tells the revision of the deletion. Throws `LostRace`. */

@@ -9,6 +9,7 @@ import { ResourceRegistry } from '#apiserver/registry/resource-registry.ts'
 import { storagePrefix } from '#apiserver/registry/storage-key.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
 import { GradualReplay } from '#apiserver/watch-cache/gradual-replay.ts'
+import { type ObjectView, VersionCache } from '#apiserver/watch-cache/version-cache.ts'
 import { WatchCache } from '#apiserver/watch-cache/watch-cache.ts'
 
 export type RegistriesOptions = Omit<
@@ -18,13 +19,20 @@ export type RegistriesOptions = Omit<
   /** What is served; registries come and go with it. */
   scheme: Scheme
   /** What a resource needs beyond the common: hooks, a lease, encryption, another encoding. */
-  perResource(
-    definition: ResourceDefinition,
-  ): Pick<RegistryOptions, 'encode'> & Partial<Pick<RegistryOptions, 'hooks' | 'lease' | 'transformer'>>
+  perResource(definition: ResourceDefinition): Pick<RegistryOptions, 'encode'> &
+    Partial<Pick<RegistryOptions, 'hooks' | 'lease' | 'transformer'>> & {
+      /** How stored objects are shown, where not as they are stored. */
+      view?: ObjectView | undefined
+    }
 }
 
-/** What is kept under one prefix of the store, and the served versions that show it. */
-type Kept = { registry: ResourceRegistry; readonly served: Set<ServedResource> }
+/** What is kept under one prefix of the store, the registries over it, and the served versions that show it. */
+type Kept = {
+  readonly cache: WatchCache
+  /** Of the stored kind; where versions have rules of their own, of the version that objects are stored in. */
+  registry: ResourceRegistry
+  readonly served: Set<ServedResource>
+}
 
 export class Registries {
   readonly #options: RegistriesOptions
@@ -49,13 +57,15 @@ export class Registries {
     for (const [prefix, kept] of left) {
       if (kept.served.size > 0 || this.#byPrefix.get(prefix) !== kept) continue
       this.#byPrefix.delete(prefix)
-      kept.registry.cache.stop()
+      kept.cache.stop()
     }
   }
 
   #add(definition: ResourceDefinition): void {
     const kept = this.#keptFor(storedDefinition(definition))
-    const served = new ServedResource(definition, kept.registry)
+    const isOther = definition.untyped !== undefined && kept.registry.definition !== definition
+    const served = new ServedResource(definition, isOther ? this.#registryOf(definition, kept.cache) : kept.registry)
+    if (definition.untyped?.isStorage) kept.registry = served.registry
     kept.served.add(served)
     this.#served.set(placeOf(definition), served)
     this.#byResource.set(`${definition.group}/${definition.plural}`, kept.registry)
@@ -77,28 +87,30 @@ export class Registries {
     const prefix = storagePrefix(definition)
     const known = this.#byPrefix.get(prefix)
     if (known === undefined) {
-      const kept = { registry: this.#registryOf(definition), served: new Set<ServedResource>() }
+      const cache = this.#cacheOf(definition)
+      const kept = { cache, registry: this.#registryOf(definition, cache), served: new Set<ServedResource>() }
       this.#byPrefix.set(prefix, kept)
-      if (this.#isStarted) kept.registry.cache.open()
+      if (this.#isStarted) cache.open()
       return kept
     }
     // Other rules for the same objects: requests that run keep those they began with.
-    if (known.registry.definition !== definition && known.served.size === 0) {
-      known.registry = this.#registryOf(definition, known.registry.cache)
-    }
+    if (known.registry.definition !== definition && known.served.size === 0) known.registry = this.#registryOf(definition, known.cache)
     return known
   }
 
-  #registryOf(definition: ResourceDefinition, filled?: WatchCache): ResourceRegistry {
-    const own = this.#options.perResource(definition)
-    const { store, clock } = this.#options
-    const { transformer } = own
-    const isNamespaced = definition.scope === 'Namespaced'
-    const cache = filled ?? new WatchCache({ store, clock, prefix: storagePrefix(definition), isNamespaced, transformer })
+  #cacheOf(definition: ResourceDefinition): WatchCache {
+    const { store, clock, perResource } = this.#options
+    const { transformer } = perResource(definition)
+    return new WatchCache({ store, clock, prefix: storagePrefix(definition), isNamespaced: definition.scope === 'Namespaced', transformer })
+  }
+
+  #registryOf(definition: ResourceDefinition, stored: WatchCache): ResourceRegistry {
+    const { view, ...own } = this.#options.perResource(definition)
     const labelsOfNamespace = (name: string) => {
       const namespaces = this.#find('', 'namespaces')
       return namespaces?.cache.get(namespaces.key('', name))?.labels
     }
+    const cache = view === undefined ? stored : new VersionCache(stored, view)
     return new ResourceRegistry({ ...this.#options, ...own, definition, cache, labelsOfNamespace })
   }
 
@@ -130,7 +142,7 @@ export class Registries {
   async start(): Promise<void> {
     this.#isStarted = true
     await Promise.all(
-      [...this.all()].map(({ cache, definition }) =>
+      [...this.#byPrefix.values()].map(({ cache, registry: { definition } }) =>
         cache.start().catch((error: unknown) => {
           if (!(error instanceof UnreadableValue)) throw error
           throw new Error(`${definition.plural} cannot be read from the store: ${error.message}`, { cause: error })
@@ -141,12 +153,12 @@ export class Registries {
 
   /** What happened before the server was ready is nobody's history: no client can have seen it. */
   forgetHistory(): void {
-    for (const { cache } of this.all()) cache.forgetHistory()
+    for (const { cache } of this.#byPrefix.values()) cache.forgetHistory()
   }
 
   stop(): void {
     this.#stopFollowing()
-    for (const { cache } of this.all()) cache.stop()
+    for (const { cache } of this.#byPrefix.values()) cache.stop()
   }
 
   /** The cluster as admission and bootstrap see it. */

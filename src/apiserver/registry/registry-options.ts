@@ -4,14 +4,16 @@ import type { AdmissionChain } from '#apiserver/admission/admission.ts'
 import type { ValueTransformer } from '#apiserver/encryption/transformer.ts'
 import type { FieldOwnership } from '#apiserver/registry/field-ownership.ts'
 import type { RegistryHooks } from '#apiserver/registry/registry-hooks.ts'
-import type { WatchCache } from '#apiserver/watch-cache/watch-cache.ts'
+import type { ObjectCache } from '#apiserver/watch-cache/object-cache.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Random } from '#base/random.ts'
 import type { Store } from '#store/store.ts'
 
+export type EncodedValue = { canonical: KubernetesObject; value: Uint8Array }
+
 export type RegistryOptions = {
   definition: ResourceDefinition
-  cache: WatchCache
+  cache: ObjectCache
   store: Store
   clock: Clock
   random: Random
@@ -20,7 +22,7 @@ export type RegistryOptions = {
   hooks?: RegistryHooks
   isEnabled(featureGate: string): boolean
   /** The object in its kind's canonical form, and that as JSON, beginning with kind, apiVersion and metadata. Takes the object over. */
-  encode(object: KubernetesObject): { canonical: KubernetesObject; value: Uint8Array }
+  encode(object: KubernetesObject): EncodedValue | Promise<EncodedValue>
   /** Encryption at rest. */
   transformer?: ValueTransformer | undefined
   labelsOfNamespace?(namespace: string): Readonly<Record<string, string>> | undefined

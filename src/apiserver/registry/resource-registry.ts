@@ -3,7 +3,7 @@
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { generatedName } from '#api/meta/generate-name.ts'
 import { apiVersionOf, type GroupResource } from '#api/meta/gvk.ts'
-import { badRequest, generatedNameTaken, notFound, unknownFailure } from '#api/meta/status-error.ts'
+import { badRequest, forbidden, generatedNameTaken, notFound, unknownFailure } from '#api/meta/status-error.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { V1DeleteOptions } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject, ResourceDefinition, RuleContext, UpdateRules } from '#api/resource.ts'
@@ -28,7 +28,7 @@ import {
   needsResourceVersion,
 } from '#apiserver/registry/write-refusals.ts'
 import { CachedObject, rememberParsed } from '#apiserver/watch-cache/cached-object.ts'
-import type { WatchCache } from '#apiserver/watch-cache/watch-cache.ts'
+import type { ObjectCache } from '#apiserver/watch-cache/object-cache.ts'
 
 const generateNameAttempts = 8
 /** Only writers of other API servers, or very slow ones, come in between. */
@@ -36,7 +36,7 @@ const conflictAttempts = 100
 
 export class ResourceRegistry {
   readonly definition: ResourceDefinition
-  readonly cache: WatchCache
+  readonly cache: ObjectCache
   readonly #options: RegistryOptions
   readonly #writes: ObjectWrites
 
@@ -59,7 +59,9 @@ export class ResourceRegistry {
   /** The newest state, or undefined. */
   async find(namespace: string, name: string): Promise<CachedObject | undefined> {
     if (!this.cache.isFresh) await this.cache.fresh()
-    return this.cache.get(this.key(namespace, name))
+    const found = this.cache.get(this.key(namespace, name))
+    if (found !== undefined) await this.cache.prepare([found])
+    return found
   }
 
   async get(
@@ -73,6 +75,7 @@ export class ResourceRegistry {
   async create(object: KubernetesObject, context: WriteContext): Promise<CachedObject> {
     const metadata = metadataOf(object)
     this.#ensureNamespace(object, context)
+    this.#ensureOpen(metadata.name ?? '', context)
     this.#options.ownership.afterUpdate(undefined, object, context)
     const generates = !metadata.name && metadata.generateName
     const request = this.#admission('CREATE', context, metadata.name ?? '', object, undefined)
@@ -199,6 +202,7 @@ export class ResourceRegistry {
     // There is nothing yet that it could be the version of.
     delete object.metadata?.resourceVersion
     this.#ensureNamespace(object, context)
+    this.#ensureOpen(object.metadata?.name ?? '', context)
     const request = this.#admission('CREATE', context, object.metadata?.name ?? '', object, undefined)
     await this.#mutate(request, object, context)
     return this.#createOnce(object, context, request)
@@ -276,8 +280,9 @@ export class ResourceRegistry {
       revision = await this.#writes.remove(prev, pass)
       await this.#options.hooks?.afterDelete?.(prev.object, context)
     }
-    const value = last === undefined ? prev.value : this.#options.encode(withoutResourceVersion(last)).value
-    return new CachedObject(prev.key, prev.namespace, prev.name, revision, value)
+    if (last === undefined) return prev.at(revision)
+    const { value } = await this.#options.encode(withoutResourceVersion(last))
+    return this.cache.shown(new CachedObject(prev.key, prev.namespace, prev.name, revision, value))
   }
 
   /** Puts the object into the store if it is still as `prev` says; an object that did not change is not written. */
@@ -290,11 +295,14 @@ export class ResourceRegistry {
     const { transformer, lease } = this.#options
     const { namespace = '', name = '' } = object.metadata ?? {}
     const key = prev?.key ?? this.key(namespace, name)
-    const { canonical: parsed, value } = this.#options.encode(withoutResourceVersion(object))
-    if (prev !== undefined && Buffer.compare(value, prev.value) === 0) return prev
+    const encoded = this.#options.encode(withoutResourceVersion(object))
+    const { canonical: parsed, value } = encoded instanceof Promise ? await encoded : encoded
+    if (prev !== undefined && Buffer.compare(value, prev.stored.value) === 0) return prev
     if (context.isDryRun) {
       if (prev === undefined && this.cache.get(key)) throw new AlreadyThere(this.cache.get(key))
-      return new CachedObject(key, namespace, name, prev?.revision ?? 0, value)
+      const shown = this.cache.shown(new CachedObject(key, namespace, name, prev?.revision ?? 0, value))
+      await this.cache.prepare([shown])
+      return shown
     }
     const transformed = transformer ? transformer.toStorage(value, key) : value
     const stored = transformed instanceof Promise ? await transformed : transformed
@@ -332,13 +340,18 @@ export class ResourceRegistry {
       throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
   }
 
+  #ensureOpen(name: string, { resource }: WriteContext): void {
+    const refusal = this.definition.creationForbidden?.()
+    if (refusal !== undefined) throw forbidden(resource, name, refusal)
+  }
+
   async #isCurrent(prev: CachedObject): Promise<boolean> {
     return (await this.#writes.newest(prev.key))?.revision === prev.revision
   }
 
-  #rules({ resource, user }: WriteContext): RuleContext {
+  #rules({ resource, user, warn }: WriteContext): RuleContext {
     const { clock, isEnabled, labelsOfNamespace } = this.#options
-    const context = { now: formatTime(clock.now()), isEnabled, requestVersion: apiVersionOf(resource), user }
+    const context = { now: formatTime(clock.now()), isEnabled, requestVersion: apiVersionOf(resource), user, warn }
     return labelsOfNamespace ? { ...context, labelsOfNamespace } : context
   }
 }

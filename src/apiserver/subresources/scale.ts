@@ -5,7 +5,7 @@ import { strictDecodingError } from '#api/codec/json.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { applyPatch } from '#api/meta/patch/apply-patch.ts'
-import { badRequest, conflict, invalid } from '#api/meta/status-error.ts'
+import { badRequest, conflict, internalError, invalid } from '#api/meta/status-error.ts'
 import type { Column, KubernetesObject, ScaleRules } from '#api/resource.ts'
 import { schemaOf } from '#api/schema/schema.ts'
 import { contentTypeOf, encodeValue } from '#apiserver/http/answers.ts'
@@ -32,7 +32,10 @@ export function scaleEndpoint(services: EndpointServices, resource: ServedResour
     case 'GET':
       return async (context) => {
         formOf(context)
-        respondScale(services, context, resource, rules, await resource.registry.get(context.info.namespace, context.info.name))
+        const object = await resource.registry.get(context.info.namespace, context.info.name)
+        const unscalable = rules.unscalable?.(object.object)
+        if (unscalable !== undefined) throw internalError(unscalable)
+        respondScale(services, context, resource, rules, object)
       }
     case 'PUT':
       return (context) => putScale(services, resource, rules, context)
@@ -56,7 +59,7 @@ async function putScale(services: EndpointServices, resource: ServedResource, ru
 }
 
 async function patchScale(services: EndpointServices, resource: ServedResource, rules: Rules, context: RequestContext): Promise<void> {
-  const kind = patchKindOf(context)
+  const kind = patchKindOf(context, resource.definition)
   const body = await context.exchange.readBody(services.bodyLimitBytes)
   const options = writeOptions('PatchOptions', context.query, kind === 'apply')
   await changeScale(services, resource, rules, context, options, kind === 'apply', (current) => {
@@ -115,7 +118,7 @@ async function changeScale(
         )
       }
       const replicas = scale.spec?.replicas ?? 0
-      if (replicas < 0) {
+      if (replicas < 0 && definition.untyped === undefined) {
         throw invalid({ group: 'autoscaling', kind: 'Scale' }, name, [
           { type: 'FieldValueInvalid', field: 'spec.replicas', body: `Invalid value: ${replicas}: must be greater than or equal to 0` },
         ])

@@ -14,22 +14,38 @@ export class CachedObject {
   readonly namespace: string
   readonly name: string
   readonly revision: number
-  /** Plain JSON, as encoded when it was written. */
-  readonly value: Uint8Array
+  /** As it lies in the store, where this is another view of it. */
+  readonly stored: CachedObject
+  #value: Uint8Array | (() => Uint8Array)
   #object: WeakRef<KubernetesObject> | undefined
   #labels: Readonly<Record<string, string>> | undefined
   #fields: Map<string, string> | undefined
   #metadataOffset = 0
 
   /** `parsed` is what `value` says, if that is at hand; it is given away. */
-  constructor(key: string, namespace: string, name: string, revision: number, value: Uint8Array, parsed?: KubernetesObject) {
+  constructor(
+    key: string,
+    namespace: string,
+    name: string,
+    revision: number,
+    value: Uint8Array | (() => Uint8Array),
+    parsed?: KubernetesObject,
+    stored?: CachedObject,
+  ) {
     this.key = key
     this.namespace = namespace
     this.name = name
     this.revision = revision
-    this.value = value
-    const object = parsed ?? takeParsed(value)
+    this.#value = value
+    this.stored = stored ?? this
+    const object = parsed ?? (typeof value === 'function' ? undefined : takeParsed(value))
     if (object !== undefined) this.#keep(object)
+  }
+
+  /** Plain JSON, as encoded when it was written, or as this view of it shows it. */
+  get value(): Uint8Array {
+    if (typeof this.#value === 'function') this.#value = this.#value()
+    return this.#value
   }
 
   /** With its resourceVersion; shared: nobody may change it. */
@@ -82,7 +98,8 @@ export class CachedObject {
 
   /** The same state under a later revision: what a deletion shows. */
   at(revision: number): CachedObject {
-    return new CachedObject(this.key, this.namespace, this.name, revision, this.value)
+    if (this.stored === this) return new CachedObject(this.key, this.namespace, this.name, revision, this.value)
+    return new CachedObject(this.key, this.namespace, this.name, revision, () => this.value, undefined, this.stored.at(revision))
   }
 
   #keep(object: KubernetesObject): KubernetesObject {

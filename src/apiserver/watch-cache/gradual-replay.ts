@@ -1,5 +1,5 @@
 import type { KubernetesObject } from '#api/resource.ts'
-import type { WatchCache } from '#apiserver/watch-cache/watch-cache.ts'
+import type { ObjectCache } from '#apiserver/watch-cache/object-cache.ts'
 import type { Clock } from '#base/clock.ts'
 
 const turnMs = 5
@@ -11,7 +11,7 @@ export class GradualReplay implements Disposable {
   #isOver = false
   #caughtUp: Promise<void> | undefined
 
-  constructor(cache: WatchCache, clock: Clock, callback: (object: KubernetesObject, isDeleted: boolean) => void, following: Disposable) {
+  constructor(cache: ObjectCache, clock: Clock, callback: (object: KubernetesObject, isDeleted: boolean) => void, following: Disposable) {
     this.#following = following
     if (cache.size > 0) {
       this.#caughtUp = this.#replay(cache, clock, callback).finally(() => {
@@ -30,7 +30,7 @@ export class GradualReplay implements Disposable {
     this.#following[Symbol.dispose]()
   }
 
-  async #replay(cache: WatchCache, clock: Clock, callback: (object: KubernetesObject, isDeleted: boolean) => void): Promise<void> {
+  async #replay(cache: ObjectCache, clock: Clock, callback: (object: KubernetesObject, isDeleted: boolean) => void): Promise<void> {
     let startedMs = clock.monotonic()
     const objects = cache.list('')
     for (let index = 0; index < objects.length && !this.#isOver; index++) {

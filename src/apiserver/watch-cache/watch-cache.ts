@@ -149,6 +149,13 @@ export class WatchCache {
   get(key: string): CachedObject | undefined {
     return this.#index.get(key)
   }
+  /** Objects are shown as they are stored. */
+  shown(stored: CachedObject): CachedObject {
+    return stored
+  }
+  prepare(): undefined {
+    return undefined
+  }
   /** In key order; all namespaces for the empty string. */
   list(namespace: string): CachedObject[] {
     return this.#index.list(namespace)

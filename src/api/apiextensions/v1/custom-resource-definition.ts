@@ -1,3 +1,4 @@
+import { approvalAnnotation, approvalOf, isCommunityGroup } from '#api/apiextensions/v1/approval.ts'
 import { CustomResourceDefinition } from '#api/apiextensions/v1/kinds.gen.ts'
 import { isKnownFormat } from '#api/apiextensions/v1/schema/formats.ts'
 import { someSchema } from '#api/apiextensions/v1/schema/walk.ts'
@@ -7,7 +8,6 @@ import { schemasOf, unversionedSpec } from '#api/apiextensions/v1/unversioned-sp
 import { validateNames, validateSpec } from '#api/apiextensions/v1/validate-definition.ts'
 import { type Check, quoted } from '#api/meta/check.ts'
 import { defaultColumns } from '#api/meta/columns.ts'
-import { parseGoUrl } from '#api/meta/go-url.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { putBack } from '#api/meta/put-back.ts'
@@ -130,35 +130,13 @@ function validateStatus({ spec, status }: V1CustomResourceDefinition, check: Che
   }
 }
 
-const approvalAnnotation = 'api-approved.kubernetes.io'
-
-type Approval = 'missing' | 'bypassed' | 'approved' | 'invalid'
-
-function approvalOf({ metadata }: V1CustomResourceDefinition): Approval {
-  const annotation = metadata?.annotations?.[approvalAnnotation] ?? ''
-  if (annotation === '') return 'missing'
-  if (annotation.startsWith('unapproved')) return 'bypassed'
-  try {
-    const { host, scheme } = parseGoUrl(annotation)
-    return host !== '' && scheme !== '' ? 'approved' : 'invalid'
-  } catch {
-    return 'invalid'
-  }
-}
-
-/** Groups of the Kubernetes community need somebody's word. */
 function validateApproval(next: V1CustomResourceDefinition, prev: V1CustomResourceDefinition | undefined, check: Check): void {
-  if (!/(^|\.)(k8s|kubernetes)\.io$/.test(next.spec.group ?? '')) return
-  const approval = approvalOf(next)
-  if (prev !== undefined && approvalOf(prev) === approval) return
+  if (!isCommunityGroup(next.spec.group)) return
+  const { state, reason } = approvalOf(next)
+  if (prev !== undefined && approvalOf(prev).state === state) return
   const place = check.at('metadata.annotations').key(approvalAnnotation)
-  const needed = `protected groups must have approval annotation ${quoted(approvalAnnotation)}`
-  const reference = 'see https://github.com/kubernetes/enhancements/pull/1111'
-  if (approval === 'missing') place.required(`${needed}, ${reference}`)
-  else if (approval === 'invalid') {
-    const given = next.metadata.annotations?.[approvalAnnotation]
-    place.invalid(given, `${needed} with either a URL or a reason starting with "unapproved", ${reference}`)
-  }
+  if (state === 'missing') place.required(reason)
+  else if (state === 'invalid') place.invalid(next.metadata.annotations?.[approvalAnnotation], reason)
 }
 
 function unknownFormats(definition: V1CustomResourceDefinition): string[] {

@@ -1,5 +1,4 @@
 /** Judges a value by a schema, in the words of upstream's OpenAPI validation. */
-import { isDeepStrictEqual } from 'node:util'
 import { type Fault, invalidFault, unplacedFault } from '#api/apiextensions/v1/schema/fault.ts'
 import { isKnownFormat, stringFormat } from '#api/apiextensions/v1/schema/formats.ts'
 import { goPattern } from '#api/apiextensions/v1/schema/go-pattern.ts'
@@ -7,34 +6,57 @@ import { numberFaults } from '#api/apiextensions/v1/schema/number-faults.ts'
 import { isSchema, itemSchema } from '#api/apiextensions/v1/schema/walk.ts'
 import type { V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
 import { type Check, quoted } from '#api/meta/check.ts'
+import { equalJson } from '#api/meta/patch/json-value.ts'
+import { sortedJson } from '#api/structural/sorted-json.ts'
 
 type Schema = V1JSONSchemaProps
 
 /** `matches` tells which of several alternatives came closest. */
 type Verdict = { faults: Fault[]; matches: number }
 
-/** Reports what is wrong with the value; `check` stands at it. */
-export function validateValue(value: unknown, schema: Schema, check: Check): void {
-  for (const { field, report } of judge(value, schema, '').faults) report(field === '' ? check : check.at(field.replace(/^\./, '')))
+/** Stands for the value before, where nobody can tell which it was. */
+const uncorrelated = Symbol('uncorrelated')
+
+/**
+ * Reports what is wrong with the value; `check` stands at it. With `old`, which the value replaces, what was there before and
+ * did not change may stay wrong.
+ */
+export function validateValue(value: unknown, schema: Schema, check: Check, given?: { readonly old: unknown }): void {
+  const { faults } = judgePart(value, schema, '', given === undefined ? uncorrelated : given.old)
+  for (const { field, report } of faults) report(field === '' ? check : check.at(field.replace(/^\./, '')))
 }
 
-function judge(value: unknown, schema: Schema, path: string): Verdict {
+/** A value that has a place of its own, and may have been there before. */
+function judgePart(value: unknown, schema: Schema, path: string, old: unknown): Verdict {
+  const verdict = judge(value, schema, path, old)
+  if (verdict.faults.length === 0 || old === uncorrelated || !equalJson(value, old)) return verdict
+  return { faults: [], matches: verdict.matches }
+}
+
+function judge(value: unknown, schema: Schema, path: string, old: unknown): Verdict {
   const verdict: Verdict = { faults: [], matches: 0 }
+  const said = new Set<string>()
   const add = (...found: (readonly Fault[])[]) => {
-    for (const fault of found.flat()) if (!verdict.faults.some((each) => each.message === fault.message)) verdict.faults.push(fault)
+    for (const faults of found) {
+      for (const fault of faults) {
+        if (said.has(fault.message)) continue
+        said.add(fault.message)
+        verdict.faults.push(fault)
+      }
+    }
     verdict.matches++
   }
   add(typeFaults(value, schema, path))
   if (value !== null) {
-    const junctors = judgeJunctors(value, schema, path)
+    const junctors = judgeJunctors(value, schema, path, old)
     add(junctors.faults)
     verdict.matches += junctors.matches
     if (typeof value === 'string') add(stringFaults(value, schema, path), formatFaults(value, schema, path))
     else if (typeof value === 'number') add(numberFaults(value, schema, path))
-    else if (Array.isArray(value)) add(listFaults(value, schema, path))
+    else if (Array.isArray(value)) add(listFaults(value, schema, path, old))
   }
   add(enumFaults(value, schema, path))
-  if (isFields(value)) add(objectFaults(value, schema, path))
+  if (isFields(value)) add(objectFaults(value, schema, path, old))
   return verdict
 }
 
@@ -94,10 +116,11 @@ function formatFaults(text: string, { format, type }: Schema, path: string): Fau
   return [{ field: path, message, report: (check) => check.typeInvalid(text, message) }]
 }
 
-function listFaults(list: readonly unknown[], schema: Schema, path: string): Fault[] {
+function listFaults(list: readonly unknown[], schema: Schema, path: string, old: unknown): Fault[] {
   const { minItems, maxItems, uniqueItems } = schema
   const items = itemSchema(schema)
-  const faults = items === undefined ? [] : list.flatMap((item, index) => judge(item, items, `${path}[${index}]`).faults)
+  const before = oldItems(schema, old)
+  const faults = items === undefined ? [] : list.flatMap((item, index) => judgePart(item, items, `${path}[${index}]`, before(item)).faults)
   if (minItems != null && list.length < minItems) {
     faults.push(invalidFault(path, list.length, `${path} in body should have at least ${minItems} items`))
   }
@@ -105,7 +128,7 @@ function listFaults(list: readonly unknown[], schema: Schema, path: string): Fau
     const message = `${path} in body should have at most ${maxItems} items`
     faults.push({ field: path, message, report: (check) => check.tooMany(list.length, maxItems) })
   }
-  if (uniqueItems && list.some((item, index) => list.slice(0, index).some((other) => isDeepStrictEqual(item, other)))) {
+  if (uniqueItems && new Set(list.map(sortedJson)).size < list.length) {
     faults.push(invalidFault(path, undefined, `${path} in body shouldn't contain duplicates`))
   }
   return faults
@@ -113,13 +136,42 @@ function listFaults(list: readonly unknown[], schema: Schema, path: string): Fau
 
 function enumFaults(value: unknown, schema: Schema, path: string): Fault[] {
   const allowed = schema.enum ?? []
-  if (allowed.length === 0 || allowed.some((each) => isDeepStrictEqual(each, value))) return []
+  if (allowed.length === 0 || enumKeys(allowed).has(sortedJson(value))) return []
   const shown = allowed.map((each) => (typeof each === 'string' ? each : JSON.stringify(each)))
   const message = `${path} in body should be one of [${shown.join(' ')}]`
   return [{ field: path, message, report: (check) => check.notSupported(value, shown) }]
 }
 
-function objectFaults(object: Fields, schema: Schema, path: string): Fault[] {
+/** The texts of the values, by which they are found in one step however many there are. */
+const enums = new WeakMap<readonly unknown[], ReadonlySet<string>>()
+
+function enumKeys(allowed: readonly unknown[]): ReadonlySet<string> {
+  const known = enums.get(allowed) ?? new Set(allowed.map(sortedJson))
+  enums.set(allowed, known)
+  return known
+}
+
+/** Only in a list that is a map can it be told which item was which. */
+function oldItems(schema: Schema, old: unknown): (item: unknown) => unknown {
+  const keys = schema['x-kubernetes-list-type'] === 'map' ? (schema['x-kubernetes-list-map-keys'] ?? []) : []
+  if (!Array.isArray(old) || keys.length === 0) return () => uncorrelated
+  const keyOf = (item: unknown) => (isFields(item) ? sortedJson(keys.map((key) => item[key] ?? null)) : undefined)
+  const byKey = new Map(old.map((item) => [keyOf(item), item as unknown]))
+  return (item) => {
+    const key = keyOf(item)
+    return key !== undefined && byKey.has(key) ? byKey.get(key) : uncorrelated
+  }
+}
+
+/** What every object says of itself cannot have been otherwise before. */
+const typeFields: ReadonlySet<string> = new Set(['kind', 'apiVersion'])
+
+function oldField(old: unknown, name: string, path: string): unknown {
+  if (!isFields(old) || !Object.hasOwn(old, name) || (path === '' && typeFields.has(name))) return uncorrelated
+  return old[name]
+}
+
+function objectFaults(object: Fields, schema: Schema, path: string, old: unknown): Fault[] {
   const { minProperties, maxProperties, properties = {}, additionalProperties, required } = schema
   const names = Object.keys(object)
   const faults: Fault[] = []
@@ -133,10 +185,12 @@ function objectFaults(object: Fields, schema: Schema, path: string): Fault[] {
   for (const name of names) {
     if (Object.hasOwn(properties, name)) continue
     if (additionalProperties === false) faults.push(invalidFault(path, name, `${path}.${name} in body is a forbidden property`))
-    else if (isSchema(additionalProperties)) faults.push(...judge(object[name], additionalProperties, `${path}.${name}`).faults)
+    else if (isSchema(additionalProperties))
+      faults.push(...judgePart(object[name], additionalProperties, `${path}.${name}`, oldField(old, name, path)).faults)
   }
   for (const [name, property] of Object.entries(properties)) {
-    if (Object.hasOwn(object, name)) faults.push(...judge(object[name], property, path === '' ? name : `${path}.${name}`).faults)
+    if (!Object.hasOwn(object, name)) continue
+    faults.push(...judgePart(object[name], property, path === '' ? name : `${path}.${name}`, oldField(old, name, path)).faults)
   }
   for (const name of required ?? []) {
     if (Object.hasOwn(object, name)) continue
@@ -146,10 +200,10 @@ function objectFaults(object: Fields, schema: Schema, path: string): Fault[] {
   return faults
 }
 
-function judgeJunctors(value: unknown, schema: Schema, path: string): Verdict {
+function judgeJunctors(value: unknown, schema: Schema, path: string, old: unknown): Verdict {
   const faults: Fault[] = []
   let matches = 0
-  const verdicts = (schemas: readonly Schema[] | undefined) => (schemas ?? []).map((each) => judge(value, each, path))
+  const verdicts = (schemas: readonly Schema[] | undefined) => (schemas ?? []).map((each) => judge(value, each, path, old))
   const closest = (all: readonly Verdict[]) => all.reduce((best, each) => (each.matches > best.matches ? each : best))
   const take = (verdict: Verdict | undefined) => {
     faults.push(...(verdict?.faults ?? []))
@@ -178,7 +232,7 @@ function judgeJunctors(value: unknown, schema: Schema, path: string): Verdict {
   if (!all.every(isValid)) {
     faults.push(unplacedFault(`${quoted(path)} must validate all the schemas (allOf)${all.some(isValid) ? '' : '. None validated'}`))
   }
-  if (schema.not != null && isValid(judge(value, schema.not, path))) {
+  if (schema.not != null && isValid(judge(value, schema.not, path, old))) {
     faults.push(unplacedFault(`${quoted(path)} must not validate the schema (not)`))
   }
   return { faults, matches }

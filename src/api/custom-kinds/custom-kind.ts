@@ -1,0 +1,154 @@
+/** Makes of a definition what a built-in kind declares in its file: one value for each version. */
+import type {
+  V1CustomResourceDefinition,
+  V1CustomResourceDefinitionVersion,
+  V1CustomResourceSubresourceScale,
+} from '#api/apiextensions/v1/types.gen.ts'
+import { customColumns } from '#api/custom-kinds/columns.ts'
+import { integerAt, setAt, textAt } from '#api/custom-kinds/field-access.ts'
+import { finalizerWarnings } from '#api/custom-kinds/finalizer-warnings.ts'
+import { selectableFields } from '#api/custom-kinds/selectable-fields.ts'
+import { untypedKind } from '#api/custom-kinds/untyped.ts'
+import type { ConvertObjects } from '#api/custom-kinds/untyped-kind.ts'
+import { validateChange, validateNew, validateStatusChange } from '#api/custom-kinds/validate-object.ts'
+import { VersionSchema } from '#api/custom-kinds/version-schema.ts'
+import { deepCopy } from '#api/meta/deep-copy.ts'
+import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
+import { equalJson } from '#api/meta/patch/json-value.ts'
+import { putBack } from '#api/meta/put-back.ts'
+import type { KubernetesObject, ResourceDefinition, ScaleRules, Subresources, UpdateRules } from '#api/resource.ts'
+import { fillDefaults } from '#api/structural/defaults.ts'
+import type { Fields } from '#api/structural/shape.ts'
+
+export type CustomKindOptions = {
+  /** Gives the definition anew: of what is seldom needed, schemas above all, nothing is kept. */
+  read(): V1CustomResourceDefinition
+  live: LiveState
+  /** Of the definition's webhook, where it has one. */
+  convert?: ConvertObjects | undefined
+}
+
+/** What may change while a kind is served, without its being another kind. */
+export type LiveState = { isTerminating: boolean }
+
+type CustomObject = KubernetesObject & { status?: unknown }
+
+/** All versions, served or not. */
+export function customKinds(definition: V1CustomResourceDefinition, options: CustomKindOptions): ResourceDefinition[] {
+  const kinds = new Map<string, ResourceDefinition>()
+  const { group, versions } = definition.spec
+  const storage = `${group}/${versions.find((version) => version.storage)?.name}`
+  const family: Family = {
+    find: (apiVersion) => kinds.get(apiVersion),
+    storage() {
+      const kind = kinds.get(storage)
+      if (kind === undefined) throw new Error(`${definition.metadata.name} has no version that is stored`)
+      return kind
+    },
+  }
+  for (const version of versions) kinds.set(`${group}/${version.name}`, customKind(definition, version, family, options))
+  return [...kinds.values()]
+}
+
+type Family = { find(apiVersion: string): ResourceDefinition | undefined; storage(): ResourceDefinition }
+
+function customKind(
+  { metadata, spec, status }: V1CustomResourceDefinition,
+  version: V1CustomResourceDefinitionVersion,
+  { find, storage }: Family,
+  { read, live, convert }: CustomKindOptions,
+): ResourceDefinition {
+  const { group, scope, preserveUnknownFields = false } = spec
+  const { plural, singular, kind, listKind, shortNames, categories } = status?.acceptedNames ?? spec.names
+  const { name, subresources, additionalPrinterColumns } = version
+  const scale = subresources?.scale ?? undefined
+  const load = () => read().spec.versions.find((each) => each.name === name)?.schema?.openAPIV3Schema
+  const schema = new VersionSchema(load, preserveUnknownFields)
+  const rules = { schema, scale }
+  const hasStatus = subresources?.status != null
+  return {
+    group,
+    version: name,
+    kind,
+    plural,
+    scope: scope === 'Cluster' ? 'Cluster' : 'Namespaced',
+    schema: '',
+    storagePath: `${group}/${plural}`,
+    ...(singular ? { singular } : {}),
+    ...(listKind ? { listKind } : {}),
+    ...(shortNames?.length ? { shortNames } : {}),
+    ...(categories?.length ? { categories } : {}),
+    ...(version.deprecated
+      ? { deprecated: { deprecatedIn: '', warning: version.deprecationWarning ?? `${group}/${name} ${kind} is deprecated` } }
+      : {}),
+    nameRule: nameIsDns1123Subdomain,
+    finalizers: 'any',
+    columns: customColumns(additionalPrinterColumns),
+    fieldSelectors: selectableFields(version.selectableFields),
+    generation: (next, prev) => !equalJson({ ...next, metadata: {} }, { ...prev, metadata: {} }),
+    untyped: untypedKind({
+      signature: `${metadata.uid} ${metadata.generation}`,
+      schema,
+      apiVersion: `${group}/${name}`,
+      isStorage: version.storage,
+      findVersion: find,
+      storage,
+      convert,
+    }),
+    defaults: (object) => fillDefaults(object, schema.shape),
+    creationForbidden: () => (live.isTerminating ? 'create not allowed while custom resource definition is terminating' : undefined),
+    ...(hasStatus ? { resetFields: ['status'] } : {}),
+    prepareForCreate(object: CustomObject) {
+      if (hasStatus) delete object.status
+    },
+    prepareForUpdate(next: CustomObject, prev: CustomObject) {
+      if (hasStatus) putBack(next, prev, 'status')
+    },
+    validate: (object, check) => validateNew(object, rules, check),
+    validateUpdate: (next, prev, check, { warn }) => validateChange(next, prev, rules, check, warn),
+    warningsOnCreate: (object) => finalizerWarnings(object, undefined),
+    warningsOnUpdate: (next, prev) => finalizerWarnings(next, prev),
+    subresources: {
+      ...(hasStatus ? { status: statusRules(rules) } : {}),
+      ...(scale ? { scale: scaleRules(scale) } : {}),
+    } as Subresources<KubernetesObject>,
+  }
+}
+
+function statusRules(rules: Parameters<typeof validateStatusChange>[2]): UpdateRules<CustomObject> {
+  return {
+    resetFields: ['metadata', 'spec'],
+    prepareForUpdate(next, prev) {
+      const { status, metadata } = next
+      const managedFields = metadata?.managedFields
+      for (const name of Object.keys(next)) delete (next as Fields)[name]
+      Object.assign(next, deepCopy(prev))
+      if (next.metadata !== undefined) {
+        if (managedFields === undefined) delete next.metadata.managedFields
+        else next.metadata.managedFields = managedFields
+      }
+      if (status === undefined) delete next.status
+      else next.status = status
+    },
+    validateUpdate: (next, prev, check, { warn }) => validateStatusChange(next, prev, rules, check, warn),
+  }
+}
+
+function scaleRules({
+  specReplicasPath,
+  statusReplicasPath,
+  labelSelectorPath,
+}: V1CustomResourceSubresourceScale): ScaleRules<KubernetesObject> {
+  return {
+    replicasPath: specReplicasPath.replace(/^\./, ''),
+    unscalable(object) {
+      const { value, error } = integerAt(object, specReplicasPath)
+      if (error !== undefined) return error
+      return value === undefined ? `the spec replicas field ${JSON.stringify(specReplicasPath)} does not exist` : undefined
+    },
+    replicas: (object) => integerAt(object, specReplicasPath).value ?? 0,
+    setReplicas: (object, replicas) => setAt(object as Fields, specReplicasPath, replicas),
+    statusReplicas: (object) => integerAt(object, statusReplicasPath).value ?? 0,
+    selector: (object) => (labelSelectorPath ? (textAt(object, labelSelectorPath).value ?? '') : ''),
+  }
+}

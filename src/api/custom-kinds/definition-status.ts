@@ -1,0 +1,153 @@
+/** What a definition's status should say: which of its names it got, and whether its kind can be served. */
+import { approvalOf, isCommunityGroup } from '#api/apiextensions/v1/approval.ts'
+import { unsupportedField, validateStructural } from '#api/apiextensions/v1/schema/structural.ts'
+import type {
+  V1CustomResourceDefinition,
+  V1CustomResourceDefinitionCondition,
+  V1CustomResourceDefinitionNames,
+  V1CustomResourceDefinitionStatus,
+} from '#api/apiextensions/v1/types.gen.ts'
+import { aggregateMessages, fieldErrorText } from '#api/meta/aggregate.ts'
+import { Check, quoted } from '#api/meta/check.ts'
+import { equalJson } from '#api/meta/patch/json-value.ts'
+
+type Definition = V1CustomResourceDefinition
+export type DefinitionCondition = Pick<V1CustomResourceDefinitionCondition, 'type' | 'status' | 'reason' | 'message'>
+
+/** Names that definitions of one group have got. */
+export type TakenNames = { readonly resources: ReadonlySet<string>; readonly kinds: ReadonlySet<string> }
+
+export function takenNames(definitions: Iterable<Definition>): TakenNames {
+  const resources = new Set<string>()
+  const kinds = new Set<string>()
+  for (const { status } of definitions) {
+    const { plural = '', singular = '', shortNames = [], kind = '', listKind = '' } = status?.acceptedNames ?? {}
+    for (const name of [plural, singular, ...shortNames]) resources.add(name)
+    for (const name of [kind, listKind]) kinds.add(name)
+  }
+  return { resources, kinds }
+}
+
+/** The same value where nothing is to be changed. `taken` are the names of its group, its own among them. */
+export function nextStatus(definition: Definition, taken: TakenNames, now: string): V1CustomResourceDefinitionStatus {
+  const status = definition.status ?? {}
+  let conditions: readonly V1CustomResourceDefinitionCondition[] = status.conditions ?? []
+  let acceptedNames = status.acceptedNames ?? { plural: '', kind: '' }
+  if (!equalJson(definition.spec.names, acceptedNames)) {
+    const judged = judgeNames(definition.spec.names, acceptedNames, taken)
+    acceptedNames = judged.accepted
+    conditions = withCondition(conditions, judged.condition, now)
+  }
+  conditions = established(conditions, now)
+  const approval = approvalCondition(definition)
+  if (approval !== undefined) conditions = withCondition(conditions, approval, now)
+  conditions = withStructure(definition, conditions, now)
+  const next = { ...status, acceptedNames, conditions: [...conditions] }
+  return equalJson(next, status) ? status : next
+}
+
+export function isTrue({ status }: Definition, type: string): boolean {
+  return status?.conditions?.some((condition) => condition.type === type && condition.status === 'True') ?? false
+}
+
+/** In the place of the one of its type; the time changes with the status alone. */
+export function withCondition(
+  conditions: readonly V1CustomResourceDefinitionCondition[],
+  next: DefinitionCondition,
+  now: string,
+): V1CustomResourceDefinitionCondition[] {
+  const before = conditions.find(({ type }) => type === next.type)
+  const isSame = before?.status === next.status && before.reason === next.reason && before.message === next.message
+  if (isSame) return conditions as V1CustomResourceDefinitionCondition[]
+  const lastTransitionTime = before?.status === next.status ? before.lastTransitionTime : now
+  const condition = { ...next, ...(lastTransitionTime === undefined ? {} : { lastTransitionTime }) }
+  return before === undefined ? [...conditions, condition] : conditions.map((each) => (each === before ? condition : each))
+}
+
+type Names = V1CustomResourceDefinitionNames
+
+function judgeNames(asked: Names, accepted: Names, taken: TakenNames): { accepted: Names; condition: DefinitionCondition } {
+  const got: Names = { ...accepted }
+  let conflict: { reason: string; message: string } | undefined
+  const settle = (field: 'plural' | 'singular' | 'kind' | 'listKind', used: ReadonlySet<string>) => {
+    const name = asked[field] ?? ''
+    if (name !== (accepted[field] ?? '') && used.has(name)) {
+      conflict = { reason: `${field[0]?.toUpperCase()}${field.slice(1)}Conflict`, message: inUse(name) }
+    } else if (asked[field] === undefined) delete (got as Partial<Names>)[field]
+    else got[field] = name
+  }
+  settle('plural', taken.resources)
+  settle('singular', taken.resources)
+  if (!equalJson(asked.shortNames, accepted.shortNames)) {
+    const refused = (asked.shortNames ?? []).filter((name) => !accepted.shortNames?.includes(name) && taken.resources.has(name))
+    if (refused.length > 0) conflict = { reason: 'ShortNamesConflict', message: aggregateMessages(refused.map(inUse)) }
+    else if (asked.shortNames === undefined) delete got.shortNames
+    else got.shortNames = asked.shortNames
+  }
+  settle('kind', taken.kinds)
+  settle('listKind', taken.kinds)
+  if (asked.categories === undefined) delete got.categories
+  else got.categories = asked.categories
+  const condition = conflict
+    ? { type: 'NamesAccepted', status: 'False', ...conflict }
+    : { type: 'NamesAccepted', status: 'True', reason: 'NoConflicts', message: 'no conflicts found' }
+  return { accepted: got, condition }
+}
+
+const inUse = (name: string): string => `${quoted(name)} is already in use`
+
+/** Once established, a kind stays so, whatever becomes of its names. */
+function established(conditions: readonly V1CustomResourceDefinitionCondition[], now: string): V1CustomResourceDefinitionCondition[] {
+  const isAccepted = conditions.some(({ type, status }) => type === 'NamesAccepted' && status === 'True')
+  const isEstablished = conditions.some(({ type, status }) => type === 'Established' && status === 'True')
+  if (isEstablished) return conditions as V1CustomResourceDefinitionCondition[]
+  const message = isAccepted ? 'the initial names have been accepted' : 'not all names are accepted'
+  const next = isAccepted ? { status: 'True', reason: 'InitialNamesAccepted' } : { status: 'False', reason: 'NotAccepted' }
+  return withCondition(conditions, { type: 'Established', ...next, message }, now)
+}
+
+function approvalCondition(definition: Definition): DefinitionCondition | undefined {
+  if (!isCommunityGroup(definition.spec.group)) return undefined
+  const { state, reason: message } = approvalOf(definition)
+  const reasons = {
+    invalid: 'InvalidAnnotation',
+    missing: 'MissingAnnotation',
+    approved: 'ApprovedAnnotation',
+    bypassed: 'UnapprovedAnnotation',
+  }
+  return {
+    type: 'KubernetesAPIApprovalPolicyConformant',
+    status: state === 'approved' ? 'True' : 'False',
+    reason: reasons[state],
+    message,
+  }
+}
+
+function withStructure(
+  definition: Definition,
+  conditions: readonly V1CustomResourceDefinitionCondition[],
+  now: string,
+): V1CustomResourceDefinitionCondition[] {
+  const found = structureCondition(definition)
+  if (found !== undefined) return withCondition(conditions, found, now)
+  const isThere = conditions.some(({ type }) => type === 'NonStructuralSchema')
+  return isThere ? conditions.filter(({ type }) => type !== 'NonStructuralSchema') : (conditions as V1CustomResourceDefinitionCondition[])
+}
+
+function structureCondition({ spec }: Definition): DefinitionCondition | undefined {
+  const type = 'NonStructuralSchema'
+  const check = new Check()
+  if (spec.preserveUnknownFields) check.at('spec.preserveUnknownFields').invalid(true, 'must be false')
+  for (const [index, { name, schema }] of spec.versions.entries()) {
+    const given = schema?.openAPIV3Schema
+    if (given == null) continue
+    const unsupported = unsupportedField(given)
+    if (unsupported !== undefined) {
+      const message = `failed to check validation schema for version ${name}: ${unsupported}`
+      return { type, status: 'Unknown', reason: 'StructuralError', message }
+    }
+    validateStructural(given, check.at('spec.versions').at(index).at('schema.openAPIV3Schema'))
+  }
+  if (!check.failed) return undefined
+  return { type, status: 'True', reason: 'Violations', message: aggregateMessages(check.errors.map(fieldErrorText)) }
+}

@@ -1,0 +1,44 @@
+/** Reads what clients send and what the store holds of a custom kind, by its schema. */
+import type { ConvertObjects, UntypedKind } from '#api/custom-kinds/untyped-kind.ts'
+import type { VersionSchema } from '#api/custom-kinds/version-schema.ts'
+import { deepCopy } from '#api/meta/deep-copy.ts'
+import { equalJson } from '#api/meta/patch/json-value.ts'
+import type { ResourceDefinition } from '#api/resource.ts'
+import { coerceObject } from '#api/structural/coerce.ts'
+import { fillDefaults } from '#api/structural/defaults.ts'
+import type { Fields } from '#api/structural/shape.ts'
+
+type Options = {
+  schema: VersionSchema
+  signature: string
+  apiVersion: string
+  isStorage: boolean
+  findVersion(apiVersion: string): ResourceDefinition | undefined
+  storage(): ResourceDefinition
+  convert?: ConvertObjects | undefined
+}
+
+export function untypedKind({ schema, signature, apiVersion, isStorage, findVersion, storage, convert }: Options): UntypedKind {
+  const prunes = !schema.keepsUnknown
+  return {
+    schema,
+    signature,
+    isStorage,
+    version: findVersion,
+    storage,
+    convert,
+    coerce(object) {
+      const dropped: string[] = []
+      coerceObject(object as Fields, schema.shape, { dropsMalformed: false, prunes }, dropped)
+      return dropped
+    },
+    restore(object) {
+      const restored = deepCopy(object)
+      restored.apiVersion = apiVersion
+      coerceObject(restored as Fields, schema.shape, { dropsMalformed: true, prunes })
+      fillDefaults(restored, schema.shape)
+      if (restored.metadata !== undefined && !restored.metadata.generation) restored.metadata.generation = 1
+      return equalJson(restored, object) ? object : restored
+    },
+  }
+}

@@ -1,0 +1,171 @@
+/** Follows the definitions of custom resources: settles their status, and has their kinds served. */
+import { CustomResourceDefinition } from '#api/apiextensions/v1/kinds.gen.ts'
+import type { V1CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.ts'
+import { customKinds, type LiveState } from '#api/custom-kinds/custom-kind.ts'
+import { isTrue, nextStatus, takenNames } from '#api/custom-kinds/definition-status.ts'
+import type { ConvertObjects } from '#api/custom-kinds/untyped-kind.ts'
+import { isReason } from '#api/meta/server-response.ts'
+import { formatTime } from '#api/meta/time.ts'
+import type { ResourceDefinition } from '#api/resource.ts'
+import type { Scheme } from '#api/scheme.ts'
+import { InstanceCleanup } from '#apiserver/custom-resources/instance-cleanup.ts'
+import { type ChangeStatus, statusWriter } from '#apiserver/custom-resources/status-writer.ts'
+import type { FieldOwnership } from '#apiserver/registry/field-ownership.ts'
+import type { Registries } from '#apiserver/registry/registries.ts'
+import type { Clock } from '#base/clock.ts'
+import type { Logger } from '#base/log.ts'
+
+export type CustomDefinitionsOptions = {
+  scheme: Scheme
+  registries: Registries
+  ownership: FieldOwnership
+  clock: Clock
+  logger: Logger
+  /** How objects of a definition with a webhook get from one version to another. */
+  converter?(definition: V1CustomResourceDefinition): ConvertObjects | undefined
+}
+
+type Served = { readonly signature: string; readonly kinds: readonly ResourceDefinition[]; readonly live: LiveState }
+
+const retryMs = 1000
+
+export class CustomDefinitions implements Disposable {
+  readonly #options: CustomDefinitionsOptions
+  readonly #changeStatus: ChangeStatus
+  readonly #cleanup: InstanceCleanup
+  readonly #served = new Map<string, Served>()
+  /** By group, for whoever has to know which names are taken. */
+  readonly #groups = new Map<string, Set<string>>()
+  /** Whose status is to be looked at. */
+  readonly #pending = new Set<string>()
+  readonly #following: Disposable
+  #isRunning = false
+  #isOver = false
+
+  /** The caches must have been filled: what is defined already is served when this returns. */
+  constructor(options: CustomDefinitionsOptions) {
+    this.#options = options
+    const { registries } = options
+    this.#changeStatus = statusWriter(options)
+    this.#cleanup = new InstanceCleanup({
+      ...options,
+      changeStatus: this.#changeStatus,
+      kindsOf: (name) => this.#served.get(name)?.kinds ?? [],
+    })
+    this.#following = registries.view().onChange(CustomResourceDefinition, (definition, isDeleted) => {
+      if (isDeleted) this.#forget(definition)
+      else this.#observe(definition)
+    })
+  }
+
+  [Symbol.dispose](): void {
+    this.#isOver = true
+    this.#following[Symbol.dispose]()
+    this.#cleanup[Symbol.dispose]()
+  }
+
+  #observe(definition: V1CustomResourceDefinition): void {
+    const name = definition.metadata.name ?? ''
+    const { group } = definition.spec
+    const names = this.#groups.get(group) ?? new Set<string>()
+    this.#groups.set(group, names.add(name))
+    // In the same turn: whoever reads that the kind is established can use it.
+    if (isTrue(definition, 'Established')) this.#serve(definition)
+    const served = this.#served.get(name)
+    if (served !== undefined) served.live.isTerminating = isTrue(definition, 'Terminating')
+    this.#look(name)
+    this.#cleanup.observe(definition)
+  }
+
+  #forget(definition: V1CustomResourceDefinition): void {
+    const name = definition.metadata.name ?? ''
+    const { group } = definition.spec
+    this.#cleanup.forget(name)
+    const served = this.#served.get(name)
+    this.#served.delete(name)
+    if (served !== undefined) this.#options.scheme.update({ remove: served.kinds })
+    const names = this.#groups.get(group)
+    names?.delete(name)
+    if (names?.size === 0) this.#groups.delete(group)
+    // Its names are free now.
+    for (const other of names ?? []) this.#look(other)
+  }
+
+  #serve(definition: V1CustomResourceDefinition): void {
+    const { metadata, status } = definition
+    const name = metadata.name ?? ''
+    const signature = JSON.stringify([metadata.uid, metadata.generation, status?.acceptedNames])
+    const before = this.#served.get(name)
+    if (before?.signature === signature) return
+    const live = { isTerminating: isTrue(definition, 'Terminating') }
+    const convert = this.#options.converter?.(definition)
+    const kinds = customKinds(definition, { read: () => this.#find(name) ?? definition, live, convert })
+    const isServed = (kind: ResourceDefinition) => definition.spec.versions.some(({ name, served }) => served && name === kind.version)
+    const add = kinds.filter((kind) => isServed(kind) && !this.#isTaken(kind, before?.kinds ?? []))
+    const remove = (before?.kinds ?? []).filter((kind) => !add.some(({ version }) => version === kind.version))
+    this.#served.set(name, { signature, kinds: add, live })
+    this.#options.scheme.update({ add, remove })
+  }
+
+  /** Kinds that the server brings along are not given away. */
+  #isTaken({ group, version, plural }: ResourceDefinition, own: readonly ResourceDefinition[]): boolean {
+    const known = this.#options.scheme.byResource(group, version, plural)
+    return known !== undefined && known.untyped === undefined && !own.includes(known)
+  }
+
+  #find(name: string): V1CustomResourceDefinition | undefined {
+    const registry = this.#options.registries.of('apiextensions.k8s.io', 'customresourcedefinitions')
+    return registry.cache.get(registry.key('', name))?.peek() as V1CustomResourceDefinition | undefined
+  }
+
+  #look(name: string): void {
+    this.#pending.add(name)
+    if (this.#isRunning || this.#isOver) return
+    this.#isRunning = true
+    this.#options.clock.soon(() => void this.#run())
+  }
+
+  /** One after the other: which names are taken depends on who came before. */
+  async #run(): Promise<void> {
+    const { clock, logger } = this.#options
+    for (const name of this.#pending) {
+      this.#pending.delete(name)
+      if (this.#isOver) break
+      try {
+        await this.#settle(name)
+      } catch (error) {
+        logger.warn('CustomResourceDefinition status could not be updated', { definition: name, error: String(error) })
+        clock.after(retryMs, () => this.#look(name))
+      }
+      // Many that come at once do not keep others waiting.
+      await new Promise<void>((resolve) => clock.soon(resolve))
+    }
+    this.#isRunning = false
+  }
+
+  async #settle(name: string): Promise<void> {
+    const definition = this.#find(name)
+    if (definition === undefined) return
+    const { clock } = this.#options
+    const { group } = definition.spec
+    const taken = takenNames([...(this.#groups.get(group) ?? [])].flatMap((each) => this.#find(each) ?? []))
+    const status = nextStatus(definition, taken, formatTime(clock.now()))
+    if (status === definition.status) return
+    const settled = { ...definition, status }
+    // Before anybody can read that it is established.
+    if (isTrue(settled, 'Established')) this.#serve(settled)
+    try {
+      await this.#changeStatus(definition, (next) => ({ ...next, status }))
+    } catch (error) {
+      // Somebody wrote in between: then we hear of it.
+      if (!isReason(error, 'Conflict') && !isReason(error, 'NotFound')) throw error
+    }
+    for (const other of this.#groups.get(group) ?? []) if (other !== name) this.#lookIfUnsettled(other)
+  }
+
+  /** Our names may have been released. */
+  #lookIfUnsettled(name: string): void {
+    const definition = this.#find(name)
+    if (definition !== undefined && !isTrue(definition, 'NamesAccepted')) this.#look(name)
+  }
+}

@@ -1,0 +1,74 @@
+/** Stored custom objects as one version of their kind shows them: converted, pruned, and with today's defaults. */
+import type { ConvertObjects, UntypedKind } from '#api/custom-kinds/untyped-kind.ts'
+import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import { encodeUntyped } from '#apiserver/custom-resources/encode-untyped.ts'
+import { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
+import type { ObjectView } from '#apiserver/watch-cache/version-cache.ts'
+
+export type VersionViewOptions = {
+  definition: ResourceDefinition & { untyped: UntypedKind }
+  /** Absent where another version differs in its name alone. */
+  convert?: ConvertObjects | undefined
+}
+
+export class VersionView implements ObjectView {
+  readonly #definition: VersionViewOptions['definition']
+  readonly #apiVersion: string
+  readonly #convert: ConvertObjects | undefined
+  /** What clients get is what is stored. */
+  readonly #unchanged = new WeakSet<CachedObject>()
+  readonly #shown = new WeakMap<CachedObject, CachedObject>()
+  /** What was asked for elsewhere. */
+  readonly #converted = new WeakMap<CachedObject, KubernetesObject>()
+
+  constructor({ definition, convert }: VersionViewOptions) {
+    this.#definition = definition
+    this.#apiVersion = `${definition.group}/${definition.version}`
+    this.#convert = convert
+  }
+
+  shown(stored: CachedObject): CachedObject {
+    if (this.#unchanged.has(stored)) return stored
+    let shown = this.#shown.get(stored)
+    if (shown === undefined) {
+      const { key, namespace, name, revision } = stored
+      // Looked into when somebody does: lists that select by name, or show one page, need not touch the others.
+      shown = new CachedObject(key, namespace, name, revision, () => this.#bytesOf(stored), undefined, stored)
+      this.#shown.set(stored, shown)
+    }
+    return shown
+  }
+
+  prepare(objects: readonly CachedObject[]): Promise<void> | undefined {
+    const convert = this.#convert
+    if (convert === undefined) return undefined
+    const missing: { stored: CachedObject; object: KubernetesObject }[] = []
+    for (const { stored } of objects) {
+      if (this.#unchanged.has(stored) || this.#converted.has(stored)) continue
+      const object = stored.peek()
+      if (object.apiVersion !== this.#apiVersion) missing.push({ stored, object })
+    }
+    if (missing.length === 0) return undefined
+    const asked = missing.map(({ object }) => object)
+    return convert(asked, this.#definition).then((converted) => {
+      for (const [index, { stored }] of missing.entries()) {
+        const object = converted[index]
+        if (object !== undefined) this.#converted.set(stored, object)
+      }
+    })
+  }
+
+  #bytesOf(stored: CachedObject): Uint8Array {
+    const object = stored.peek()
+    const needsConversion = this.#convert !== undefined && object.apiVersion !== this.#apiVersion
+    const converted = needsConversion ? this.#converted.get(stored) : object
+    if (converted === undefined) throw new Error(`${stored.key} was not converted to ${this.#apiVersion} before it was looked into`)
+    const restored = this.#definition.untyped.restore(converted)
+    if (restored === object) {
+      this.#unchanged.add(stored)
+      this.#shown.delete(stored)
+      return stored.value
+    }
+    return encodeUntyped(restored).value
+  }
+}
