@@ -50,7 +50,7 @@ export type UpdateRules<T> = {
   /** Puts back what this write may not touch, drops what is switched off. Runs before validation. */
   prepareForUpdate?(next: T, prev: T, context: RuleContext): void
   /** Reports what is wrong with going from `prev` to `next`. Metadata was judged before. */
-  validateUpdate?(next: T, prev: T, check: Check, context: RuleContext): void
+  validateUpdate?(next: T, prev: T, check: Check<T>, context: RuleContext): void
   /** Sentences for the Warning header. */
   warningsOnUpdate?(next: T, prev: T): string[]
   /**
@@ -152,7 +152,7 @@ export type ResourceRules<T extends KubernetesObject = KubernetesObject> = Updat
   /** Clears what a creator may not set (status, most of all), sets the first generation. */
   prepareForCreate?(object: T, context: RuleContext): void
   /** Reports what is wrong with the object as it stands, on create. Metadata was judged before. */
-  validate?(object: T, check: Check, context: RuleContext): void
+  validate?(object: T, check: Check<T>, context: RuleContext): void
   warningsOnCreate?(object: T): string[]
   /** The last touches to a new object, after it was judged and before it is stored. */
   settle?(object: T): void

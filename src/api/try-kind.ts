@@ -28,10 +28,10 @@ export function tryCreate<T extends KubernetesObject>(definition: ResourceDefini
   const object = structuredClone(given)
   const context = contextOf(options)
   const { scope, nameRule = nameIsDns1123Subdomain, finalizers = 'qualified' } = definition
-  const check = new Check()
+  const check = new Check(object)
   definition.defaults?.(object)
   definition.prepareForCreate?.(object, context)
-  validateObjectMeta(object.metadata ?? {}, { scope, nameRule, finalizers }, check.at('metadata'))
+  validateObjectMeta(check.at('metadata').with(object.metadata ?? {}), { scope, nameRule, finalizers })
   definition.validate?.(object, check, context)
   return { object, errors: shownErrors(check), warnings: definition.warningsOnCreate?.(object) ?? [] }
 }
@@ -60,7 +60,7 @@ export function tryUpdate<T extends KubernetesObject>(
   const object = structuredClone(given)
   const context = contextOf(options)
   const rules: UpdateRules<T> = subresource === undefined ? definition : ((definition.subresources?.[subresource] ?? {}) as UpdateRules<T>)
-  const check = new Check()
+  const check = new Check(object)
   definition.defaults?.(object)
   rules.prepareForUpdate?.(object, prev, context)
   rules.validateUpdate?.(object, prev, check, context)

@@ -137,7 +137,7 @@ function withStructure(
 function structureCondition({ spec }: Definition): DefinitionCondition | undefined {
   const type = 'NonStructuralSchema'
   const check = new Check()
-  if (spec.preserveUnknownFields) check.at('spec.preserveUnknownFields').invalid(true, 'must be false')
+  if (spec.preserveUnknownFields) check.at('spec.preserveUnknownFields').invalid('must be false', true)
   for (const [index, { name, schema }] of spec.versions.entries()) {
     const given = schema?.openAPIV3Schema
     if (given == null) continue
@@ -146,7 +146,7 @@ function structureCondition({ spec }: Definition): DefinitionCondition | undefin
       const message = `failed to check validation schema for version ${name}: ${unsupported}`
       return { type, status: 'Unknown', reason: 'StructuralError', message }
     }
-    validateStructural(given, check.at('spec.versions').at(index).at('schema.openAPIV3Schema'))
+    validateStructural(check.at('spec.versions').at(index).at('schema.openAPIV3Schema').with(given))
   }
   if (!check.failed) return undefined
   return { type, status: 'True', reason: 'Violations', message: aggregateMessages(check.errors.map(fieldErrorText)) }

@@ -14,7 +14,7 @@ export type ObjectRules = { readonly schema: VersionSchema; readonly scale: V1Cu
 type Warn = RuleContext['warn']
 
 export function validateNew(object: KubernetesObject, { schema, scale }: ObjectRules, check: Check): void {
-  validateValue(object, schema.schema, check)
+  validateValue(check.with(object), schema.schema)
   validateScaleSpec(object, scale, check)
   validateScaleStatus(object, scale, check)
   validateEmbedded(object, { ...schema.shape, isEmbedded: false }, check)
@@ -29,7 +29,7 @@ export function validateChange(
   check: Check,
   warn: Warn,
 ): void {
-  validateValue(next, schema.schema, check, { old: prev })
+  validateValue(check.with(next), schema.schema, { old: prev })
   validateScaleSpec(next, scale, check)
   validateScaleStatus(next, scale, check)
   validateEmbedded(next, { ...schema.shape, isEmbedded: false }, check)
@@ -48,7 +48,7 @@ export function validateStatusChange(
   const [status, before] = [(next as Fields)['status'], (prev as Fields)['status']]
   const statusSchema = schema.schema.properties?.['status']
   if (status !== undefined && statusSchema !== undefined) {
-    validateValue(status, statusSchema, check.at('status'), before === undefined ? undefined : { old: before })
+    validateValue(check.at('status').with(status), statusSchema, before === undefined ? undefined : { old: before })
   }
   validateScaleStatus(next, scale, check)
   validateChangedItems(next, prev, schema, check)
@@ -80,8 +80,8 @@ function judgeByRules(next: KubernetesObject, prev: KubernetesObject | undefined
   if (rules === undefined) return
   if (check.errors.some(({ type }) => blocking.has(type))) {
     check.invalid(
-      null,
       'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+      null,
     )
   } else rules.validate(next, prev, { check, warn })
 }
@@ -97,13 +97,13 @@ function validateScaleStatus(object: KubernetesObject, scale: V1CustomResourceSu
   validateReplicas(object, scale.statusReplicasPath, check)
   if (!scale.labelSelectorPath) return
   const { error } = textAt(object, scale.labelSelectorPath)
-  if (error !== undefined) check.at(scale.labelSelectorPath).invalid('', error)
+  if (error !== undefined) check.at(scale.labelSelectorPath).invalid(error, '')
 }
 
 function validateReplicas(object: KubernetesObject, path: string, check: Check): void {
   const { value = 0, error } = integerAt(object, path)
   const place = check.at(path)
-  if (error !== undefined) place.invalid(0, error)
-  else if (value < 0) place.invalid(value, 'should be a non-negative integer')
-  else if (value > maxReplicas) place.invalid(value, `should be less than or equal to ${maxReplicas}`)
+  if (error !== undefined) place.invalid(error, 0)
+  else if (value < 0) place.invalid('should be a non-negative integer', value)
+  else if (value > maxReplicas) place.invalid(`should be less than or equal to ${maxReplicas}`, value)
 }

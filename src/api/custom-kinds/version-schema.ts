@@ -49,7 +49,7 @@ export class VersionSchema {
 
 export function isStructural(schema: V1JSONSchemaProps): boolean {
   if (unsupportedField(schema) !== undefined) return false
-  const check = new Check()
-  validateStructural(schema, check)
+  const check = new Check(schema)
+  validateStructural(check)
   return !check.failed
 }

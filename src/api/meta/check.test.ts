@@ -6,11 +6,11 @@ test('a path joins fields with dots and subscripts with brackets', () => {
   const root = new Check()
   const cases: [Check, string][] = [
     [root.at('spec'), 'spec'],
-    [root.at('spec.template'), 'spec.template'],
+    [root.at('spec').at('template'), 'spec.template'],
     [root.at('spec').at('containers').at(0).at('name'), 'spec.containers[0].name'],
     [root.at('metadata').at('labels').key('a.b/c'), 'metadata.labels[a.b/c]'],
     [root.at('webhooks').at(2).at('rules').at(0), 'webhooks[2].rules[0]'],
-    [new Check('template').at('spec'), 'template.spec'],
+    [new Check(undefined, 'template').at('spec'), 'template.spec'],
   ]
   for (const [check, path] of cases) assert.equal(check.path, path)
 })
@@ -19,17 +19,17 @@ test('every kind of error is worded as clients know it', () => {
   const cases: [(check: Check) => void, string, string][] = [
     [(check) => check.required(), 'FieldValueRequired', 'Required value'],
     [(check) => check.required('must be set'), 'FieldValueRequired', 'Required value: must be set'],
-    [(check) => check.invalid('a"b', 'no quotes'), 'FieldValueInvalid', 'Invalid value: "a\\"b": no quotes'],
-    [(check) => check.invalid(-1, 'too small'), 'FieldValueInvalid', 'Invalid value: -1: too small'],
-    [(check) => check.invalid(true, 'no'), 'FieldValueInvalid', 'Invalid value: true: no'],
-    [(check) => check.invalid(undefined, 'field is immutable'), 'FieldValueInvalid', 'Invalid value: null: field is immutable'],
-    [(check) => check.invalid({ a: ['<b>&'] }, 'no'), 'FieldValueInvalid', 'Invalid value: {"a":["\\u003cb\\u003e\\u0026"]}: no'],
-    [(check) => check.typeInvalid('x', 'must be a number'), 'FieldValueTypeInvalid', 'Invalid value: "x": must be a number'],
+    [(check) => check.invalid('no quotes', 'a"b'), 'FieldValueInvalid', 'Invalid value: "a\\"b": no quotes'],
+    [(check) => check.invalid('too small', -1), 'FieldValueInvalid', 'Invalid value: -1: too small'],
+    [(check) => check.invalid('no', true), 'FieldValueInvalid', 'Invalid value: true: no'],
+    [(check) => check.invalid('field is immutable', undefined), 'FieldValueInvalid', 'Invalid value: null: field is immutable'],
+    [(check) => check.invalid('no', { a: ['<b>&'] }), 'FieldValueInvalid', 'Invalid value: {"a":["\\u003cb\\u003e\\u0026"]}: no'],
+    [(check) => check.typeInvalid('must be a number', 'x'), 'FieldValueTypeInvalid', 'Invalid value: "x": must be a number'],
     [(check) => check.forbidden('not here'), 'FieldValueForbidden', 'Forbidden: not here'],
     [(check) => check.notFound('x'), 'FieldValueNotFound', 'Not found: "x"'],
     [(check) => check.duplicate({ name: 'x' }), 'FieldValueDuplicate', 'Duplicate value: {"name":"x"}'],
-    [(check) => check.notSupported('x', ['a', 'b']), 'FieldValueNotSupported', 'Unsupported value: "x": supported values: "a", "b"'],
-    [(check) => check.notSupported('x', []), 'FieldValueNotSupported', 'Unsupported value: "x"'],
+    [(check) => check.notSupported(['a', 'b'], 'x'), 'FieldValueNotSupported', 'Unsupported value: "x": supported values: "a", "b"'],
+    [(check) => check.notSupported([], 'x'), 'FieldValueNotSupported', 'Unsupported value: "x"'],
     [(check) => check.tooLong(63), 'FieldValueTooLong', 'Too long: may not be more than 63 bytes'],
     [(check) => check.tooLong(1), 'FieldValueTooLong', 'Too long: may not be more than 1 byte'],
     [(check) => check.tooLong(-1), 'FieldValueTooLong', 'Too long: value is too long'],

@@ -32,31 +32,82 @@ const titles: Record<FieldErrorType, string> = {
   FieldValueTypeInvalid: 'Invalid value',
 }
 
+type OtherValue = [value?: unknown]
+type Field<T> = keyof NonNullable<T> & (string | number)
+type Inside<T, K> = NonNullable<T>[K & keyof NonNullable<T>] | (T & undefined)
+type Item<T> = NonNullable<T> extends readonly (infer I)[] ? I : never
+type Entry<T> = NonNullable<T> extends { readonly [key: string]: infer V } ? V : never
+
 /**
- * A place in an object and the errors found so far, which all places of one object share.
+ * A place in an object, the value that stands there, and the errors found so far, which all places of one object share.
  * Going down costs one small allocation; the path becomes a string only when an error is reported.
  */
-export class Check {
+// biome-ignore lint/suspicious/noExplicitAny: schemas that are only known at run time
+export class Check<out T = any> {
+  /** Absent where the object lacks the field, or lacks what the field would be in. */
+  readonly value: T
   readonly errors: FieldError[]
-  readonly #parent: Check | undefined
+  readonly #parent: Check<unknown> | undefined
   readonly #segment: string | number
   readonly #isKey: boolean
 
-  constructor(path = '', parent?: Check, isKey = false, segment: string | number = path) {
-    this.errors = parent?.errors ?? []
+  /** `path` is where the value stands in the object that is judged, for those that judge a part alone. */
+  constructor(value?: T, path: string | number = '', parent?: Check<unknown>, isKey = false, errors: FieldError[] = []) {
+    this.value = value as T
+    this.errors = errors
     this.#parent = parent
-    this.#segment = segment
+    this.#segment = path
     this.#isKey = isKey
   }
 
-  /** A field (`spec.template` goes down two levels at once) or, for a number, a list item. */
-  at(segment: string | number): Check {
-    return new Check('', this, typeof segment === 'number', segment)
+  /** A field, or a list's item. */
+  at<const K extends Field<T>>(segment: K): Check<Inside<T, K>> {
+    const { value } = this
+    const inside = value === undefined || value === null ? undefined : (value as NonNullable<T>)[segment]
+    return new Check(inside as Inside<T, K>, segment, this, typeof segment === 'number', this.errors)
   }
 
   /** A map's entry: `metadata.labels[app]`. */
-  key(key: string): Check {
-    return new Check('', this, true, key)
+  key(key: string): Check<Entry<T> | undefined> {
+    const entry = (this.value as { readonly [key: string]: Entry<T> } | undefined)?.[key]
+    return new Check(entry, key, this, true, this.errors)
+  }
+
+  /** A path that the type has not: fields whose names come with a schema at run time, and the places where upstream's path is no field. */
+  dynamic(segment: string): Check {
+    // biome-ignore lint/suspicious/noExplicitAny: that is what it is for
+    return new Check((this.value as any)?.[segment], segment, this, false, this.errors)
+  }
+
+  /** The items of a list, each at its place. */
+  items(): Check<Item<T>>[] {
+    const list = (this.value ?? []) as readonly Item<T>[]
+    const items: Check<Item<T>>[] = new Array(list.length)
+    for (let index = 0; index < list.length; index++) items[index] = new Check(list[index] as Item<T>, index, this, true, this.errors)
+    return items
+  }
+
+  each(judge: (item: Check<Item<T>>, index: number) => void): void {
+    const list = (this.value ?? []) as readonly Item<T>[]
+    for (let index = 0; index < list.length; index++) judge(new Check(list[index] as Item<T>, index, this, true, this.errors), index)
+  }
+
+  /** The same place for a rule that needs a value, where it is known that there is one. */
+  get present(): Check<NonNullable<T>> {
+    if (this.value === undefined || this.value === null) throw new TypeError(`${this.path} is not set`)
+    return this as Check<NonNullable<T>>
+  }
+
+  /** The same place, standing for `value` if nothing is there. */
+  or(value: NonNullable<T>): Check<NonNullable<T>>
+  or<V>(value: V): Check<NonNullable<T> | V>
+  or<V>(value: V): Check<NonNullable<T> | V> {
+    return this.value === undefined || this.value === null ? this.with(value) : (this as Check<NonNullable<T>>)
+  }
+
+  /** The same place with another value: what the field comes to, or a part of what it says. */
+  with<V>(value: V): Check<V> {
+    return new Check(value, this.#segment, this.#parent, this.#isKey, this.errors)
   }
 
   get path(): string {
@@ -70,7 +121,6 @@ export class Check {
     return this.errors.length > 0
   }
 
-  /** The path clients see for an error at the root of the object. */
   #report(type: FieldErrorType, value: string | undefined, detail: string): void {
     let body = titles[type]
     if (value !== undefined) body += `: ${value}`
@@ -78,27 +128,33 @@ export class Check {
     this.errors.push({ type, field: this.path === '' ? '<nil>' : this.path, body })
   }
 
+  /** Messages quote the value that stands here, unless they are given another, be it undefined. */
+  #quoted(other: OtherValue): unknown {
+    return other.length === 0 ? this.value : other[0]
+  }
+
   required(detail = ''): void {
     this.#report('FieldValueRequired', undefined, detail)
   }
-  invalid(value: unknown, detail: string): void {
+  invalid(detail: string, ...other: OtherValue): void {
+    const value = this.#quoted(other)
     this.#report('FieldValueInvalid', value === omittedValue ? undefined : shown(value), detail)
   }
-  typeInvalid(value: unknown, detail: string): void {
-    this.#report('FieldValueTypeInvalid', shown(value), detail)
+  typeInvalid(detail: string, ...other: OtherValue): void {
+    this.#report('FieldValueTypeInvalid', shown(this.#quoted(other)), detail)
   }
   forbidden(detail: string): void {
     this.#report('FieldValueForbidden', undefined, detail)
   }
-  notFound(value: unknown): void {
-    this.#report('FieldValueNotFound', shown(value), '')
+  notFound(...other: OtherValue): void {
+    this.#report('FieldValueNotFound', shown(this.#quoted(other)), '')
   }
-  duplicate(value: unknown): void {
-    this.#report('FieldValueDuplicate', shown(value), '')
+  duplicate(...other: OtherValue): void {
+    this.#report('FieldValueDuplicate', shown(this.#quoted(other)), '')
   }
-  notSupported(value: unknown, allowed: readonly string[]): void {
+  notSupported(allowed: readonly string[], ...other: OtherValue): void {
     const detail = allowed.length > 0 ? `supported values: ${allowed.map((each) => quoted(each)).join(', ')}` : ''
-    this.#report('FieldValueNotSupported', shown(value), detail)
+    this.#report('FieldValueNotSupported', shown(this.#quoted(other)), detail)
   }
   tooLong(maxBytes: number): void {
     this.#report(

@@ -8,25 +8,26 @@ const statuses = ['False', 'True', 'Unknown']
 const reasonMaxBytes = 1024
 const messageMaxBytes = 32 * 1024
 
-export function validateConditions(conditions: readonly V1Condition[] | undefined, check: Check): void {
+export function validateConditions(check: Check<readonly V1Condition[] | undefined>): void {
   const seen = new Set<string>()
-  for (const [index, condition] of (conditions ?? []).entries()) {
-    const at = check.at(index)
-    if (seen.has(condition.type)) at.at('type').duplicate(condition.type)
+  for (const at of check.items()) {
+    const condition = at.value
+    if (seen.has(condition.type)) at.at('type').duplicate()
     seen.add(condition.type)
-    validateCondition(condition, at)
+    validateCondition(at.present)
   }
 }
 
-function validateCondition(condition: V1Condition, check: Check): void {
-  const { type = '', status = '', observedGeneration = 0, lastTransitionTime, reason = '', message = '' } = condition
-  mustBe(qualifiedName, type, check.at('type'))
-  if (!statuses.includes(status)) check.at('status').notSupported(status, statuses)
-  if (observedGeneration < 0) check.at('observedGeneration').invalid(observedGeneration, 'must be greater than or equal to zero')
+function validateCondition(check: Check<V1Condition>): void {
+  const condition = check.value
+  const { status = '', observedGeneration = 0, lastTransitionTime, reason = '', message = '' } = condition
+  mustBe(qualifiedName, check.at('type').or(''))
+  if (!statuses.includes(status)) check.at('status').or('').notSupported(statuses)
+  if (observedGeneration < 0) check.at('observedGeneration').or(0).invalid('must be greater than or equal to zero')
   if (!lastTransitionTime) check.at('lastTransitionTime').required()
   if (reason === '') check.at('reason').required()
   else {
-    mustBe(conditionReason, reason, check.at('reason'))
+    mustBe(conditionReason, check.at('reason').or(''))
     if (byteLength(reason) > reasonMaxBytes) check.at('reason').tooLong(reasonMaxBytes)
   }
   if (byteLength(message) > messageMaxBytes) check.at('message').tooLong(messageMaxBytes)

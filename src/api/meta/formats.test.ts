@@ -133,7 +133,7 @@ test('ports and ids lie in their ranges', () => {
 test('names under a domain report the part that is wrong', () => {
   const subdomain =
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
-  const cases: [(value: string, check: Check) => void, string, string[]][] = [
+  const cases: [(check: Check<string>) => void, string, string[]][] = [
     [formats.fullyQualifiedName, '', ['Required value']],
     [formats.fullyQualifiedName, 'a.b.c', []],
     [formats.fullyQualifiedName, 'a.b', ['Invalid value: "a.b": should be a domain with at least three segments separated by dots']],
@@ -184,8 +184,8 @@ test('names under a domain report the part that is wrong', () => {
     [formats.resourceFullyQualifiedName, `a/${'x'.repeat(33)}`, ['Too long: may not be more than 32 bytes']],
   ]
   for (const [format, value, bodies] of cases) {
-    const check = new Check()
-    format(value, check.at('spec'))
+    const check = new Check(value, 'spec')
+    format(check)
     assert.deepEqual(
       check.errors.map((error) => error.body),
       bodies,

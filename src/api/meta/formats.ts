@@ -27,8 +27,9 @@ export const portNum = (port: number): string[] => inRange(port, 1, 65535)
 export const userId = (uid: number): string[] => inRange(uid, 0, 2147483647)
 export const groupId = (gid: number): string[] => inRange(gid, 0, 2147483647)
 
-export function nonNegative(value: number | undefined, check: Check): void {
-  if (value !== undefined && value < 0) check.invalid(value, mustBeNonNegative)
+export function nonNegative(check: Check<number | undefined>): void {
+  const value = check.value
+  if (value !== undefined && value < 0) check.invalid(mustBeNonNegative)
 }
 
 const patternFormat = (pattern: string, message: string, ...examples: string[]): Format => {
@@ -129,23 +130,25 @@ export const uuid: Format = (value) =>
 // Names under a domain. These report where it is the empty text, or only a part, that is wrong.
 
 /** A DNS subdomain of at least three parts. */
-export function fullyQualifiedName(name: string, check: Check): void {
+export function fullyQualifiedName(check: Check<string>): void {
+  const name = check.value
   const errors = dns1123Subdomain(name)
   if (name === '') check.required()
-  else if (errors.length > 0) check.invalid(name, errors.join(','))
-  else if (name.split('.').length < 3) check.invalid(name, 'should be a domain with at least three segments separated by dots')
+  else if (errors.length > 0) check.invalid(errors.join(','))
+  else if (name.split('.').length < 3) check.invalid('should be a domain with at least three segments separated by dots')
 }
 
 /** A DNS name of at least two parts, with or without the final dot. */
-export function fullyQualifiedDomainName(name: string, check: Check): void {
+export function fullyQualifiedDomainName(check: Check<string>): void {
+  const name = check.value
   const domain = name.endsWith('.') ? name.slice(0, -1) : name
   const errors = dns1123Subdomain(domain)
   const labels = domain.split('.')
   const wrong = labels.find((label) => dns1123Label(label).length > 0)
   if (name === '') check.required()
-  else if (errors.length > 0) check.invalid(domain, errors.join(','))
-  else if (labels.length < 2) check.invalid(domain, 'should be a domain with at least two segments separated by dots')
-  else if (wrong !== undefined) check.invalid(wrong, dns1123Label(wrong).join(','))
+  else if (errors.length > 0) check.invalid(errors.join(','), domain)
+  else if (labels.length < 2) check.invalid('should be a domain with at least two segments separated by dots', domain)
+  else if (wrong !== undefined) check.invalid(dns1123Label(wrong).join(','), wrong)
 }
 
 const httpPathPattern = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
@@ -153,60 +156,66 @@ const httpPathRegex = new RegExp(`^${httpPathPattern}$`)
 const httpPathError = regexError('Invalid path', httpPathPattern)
 
 /** `acme.io/foo`, where what follows the first slash may be any path. */
-export function domainPrefixedPath(value: string, check: Check): void {
+export function domainPrefixedPath(check: Check<string>): void {
+  const value = check.value
   const slash = value.indexOf('/')
   const host = value.slice(0, Math.max(0, slash))
   const path = value.slice(slash + 1)
   if (value === '') check.required()
-  else if (host === '' || path === '') check.invalid(value, 'must be a domain-prefixed path (such as "acme.io/foo")')
+  else if (host === '' || path === '') check.invalid('must be a domain-prefixed path (such as "acme.io/foo")')
   else {
-    mustBe(dns1123Subdomain, host, check)
-    if (!httpPathRegex.test(path)) check.invalid(path, httpPathError)
+    mustBe(dns1123Subdomain, check.with(host))
+    if (!httpPathRegex.test(path)) check.invalid(httpPathError, path)
   }
 }
 
 /** `acme.io/foo`, where what follows the slash is a name. */
-export function domainPrefixedKey(value: string, check: Check): void {
+export function domainPrefixedKey(check: Check<string>): void {
+  const value = check.value
   if (value === '') check.required()
-  else if (qualifiedName(value).length > 0) mustBe(qualifiedName, value, check)
-  else if (!value.includes('/')) check.invalid(value, 'must be a domain-prefixed key (such as "acme.io/foo")')
+  else if (qualifiedName(value).length > 0) mustBe(qualifiedName, check)
+  else if (!value.includes('/')) check.invalid('must be a domain-prefixed key (such as "acme.io/foo")')
 }
 
 /** `k8s-resource-pool-name`: DNS subdomains joined by slashes. */
-export function resourcePoolName(value: string, check: Check): void {
+export function resourcePoolName(check: Check<string>): void {
+  const value = check.value
   if (byteLength(value) > 253) check.tooLong(253)
   for (const [index, segment] of value.split('/').entries()) {
-    if (segment === '') check.invalid(value, `segment ${index}: must not be empty`)
-    else for (const message of longName(segment)) check.invalid(segment, `segment ${index}: ${message}`)
+    if (segment === '') check.invalid(`segment ${index}: must not be empty`)
+    else for (const message of longName(segment)) check.invalid(`segment ${index}: ${message}`, segment)
   }
 }
 
 /** `k8s-extended-resource-name`: a resource under a domain that is not Kubernetes' own, and that a quota can name. */
-export function extendedResourceName(value: string, check: Check): void {
-  if (!value.includes('/')) check.invalid(value, "a name must be a domain-prefixed path, such as 'example.com/my-prop'")
-  else if (value.includes('kubernetes.io/')) check.invalid(value, `must not have ${quoted('kubernetes.io/')} domain`)
-  if (value.startsWith('requests.')) check.invalid(value, `must not have ${quoted('requests.')} prefix`)
-  for (const message of qualifiedName(`requests.${value}`)) check.invalid(value, message)
+export function extendedResourceName(check: Check<string>): void {
+  const value = check.value
+  if (!value.includes('/')) check.invalid("a name must be a domain-prefixed path, such as 'example.com/my-prop'")
+  else if (value.includes('kubernetes.io/')) check.invalid(`must not have ${quoted('kubernetes.io/')} domain`)
+  if (value.startsWith('requests.')) check.invalid(`must not have ${quoted('requests.')} prefix`)
+  for (const message of qualifiedName(`requests.${value}`)) check.invalid(message)
 }
 
 /** `k8s-resource-fully-qualified-name`: a domain, `/` and a C identifier, as attributes of devices are named. */
-export function resourceFullyQualifiedName(value: string, check: Check): void {
+export function resourceFullyQualifiedName(check: Check<string>): void {
+  const value = check.value
   const parts = value.split('/')
   const [domain = '', name = ''] = parts
-  if (parts.length === 1) deviceIdentifier(domain, check)
+  if (parts.length === 1) deviceIdentifier(check.with(domain))
   if (parts.length === 2) {
-    if (domain === '') check.invalid('', 'prefix must not be empty')
+    if (domain === '') check.invalid('prefix must not be empty', '')
     else {
       if (byteLength(domain) > 63) check.tooLong(63)
-      for (const message of longName(domain)) check.invalid(domain, `prefix: ${message}`)
+      for (const message of longName(domain)) check.invalid(`prefix: ${message}`, domain)
     }
-    if (name === '') check.invalid('', 'name must not be empty')
-    else deviceIdentifier(name, check)
+    if (name === '') check.invalid('name must not be empty', '')
+    else deviceIdentifier(check.with(name))
   }
-  if (parts.length === 1) check.invalid(value, 'a fully qualified name must be a domain and a name separated by a slash')
+  if (parts.length === 1) check.invalid('a fully qualified name must be a domain and a name separated by a slash')
 }
 
-function deviceIdentifier(id: string, check: Check): void {
+function deviceIdentifier(check: Check<string>): void {
+  const id = check.value
   if (byteLength(id) > 32) check.tooLong(32)
-  mustBe(cIdentifier, id, check)
+  mustBe(cIdentifier, check)
 }

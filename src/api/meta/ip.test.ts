@@ -53,22 +53,22 @@ test('an address is judged for strict, legacy and old fields', () => {
   for (const [value, strict, legacy, lenient] of cases) {
     const list = (error: string | undefined) => (error === undefined ? [] : [error])
     assert.deepEqual(
-      bodies((check) => ip.validIp(value, check)),
+      bodies((check) => ip.validIp(check.with(value))),
       list(strict),
       `strict ${value}`,
     )
     assert.deepEqual(
-      bodies((check) => ip.ipForLegacyField(value, check)),
+      bodies((check) => ip.ipForLegacyField(check.with(value))),
       list(legacy),
       `legacy ${value}`,
     )
     assert.deepEqual(
-      bodies((check) => ip.ipForLegacyField(value, check, { strict: false })),
+      bodies((check) => ip.ipForLegacyField(check.with(value), { strict: false })),
       list(lenient),
       `lenient ${value}`,
     )
     assert.deepEqual(
-      bodies((check) => ip.ipForLegacyField(value, check, { known: [value] })),
+      bodies((check) => ip.ipForLegacyField(check.with(value), { known: [value] })),
       [],
       `known ${value}`,
     )
@@ -102,22 +102,22 @@ test('a range is judged for strict and legacy fields, and as an interface addres
   const list = (error: string | undefined) => (error === undefined ? [] : [error])
   for (const [value, strict, legacy, face] of cases) {
     assert.deepEqual(
-      bodies((check) => ip.validCidr(value, check)),
+      bodies((check) => ip.validCidr(check.with(value))),
       list(strict),
       `strict ${value}`,
     )
     assert.deepEqual(
-      bodies((check) => ip.cidrForLegacyField(value, check)),
+      bodies((check) => ip.cidrForLegacyField(check.with(value))),
       list(legacy),
       `legacy ${value}`,
     )
     assert.deepEqual(
-      bodies((check) => ip.cidrForLegacyField(value, check, { strict: false })),
+      bodies((check) => ip.cidrForLegacyField(check.with(value), { strict: false })),
       legacy === malformed ? [malformed] : [],
       `lenient ${value}`,
     )
     assert.deepEqual(
-      bodies((check) => ip.validInterfaceAddress(value, check)),
+      bodies((check) => ip.validInterfaceAddress(check.with(value))),
       list(face),
       `interface ${value}`,
     )

@@ -157,38 +157,44 @@ export type LegacyField = {
 }
 
 /** For fields older than strict validation. */
-export function ipForLegacyField(value: string, check: Check, { known = [], strict = true }: LegacyField = {}): void {
-  if (!known.includes(value)) judgedIp(value, check, strict)
+export function ipForLegacyField(check: Check<string>, { known = [], strict = true }: LegacyField = {}): void {
+  const value = check.value
+  if (!known.includes(value)) judgedIp(check, strict)
 }
 
 /** For fields that take canonical addresses only. */
-export function validIp(value: string, check: Check): void {
-  const ip = judgedIp(value, check, true)
-  if (ip !== undefined && ipText(ip) !== value) check.invalid(value, `must be in canonical form (${quoted(ipText(ip))})`)
+export function validIp(check: Check<string>): void {
+  const value = check.value
+  const ip = judgedIp(check, true)
+  if (ip !== undefined && ipText(ip) !== value) check.invalid(`must be in canonical form (${quoted(ipText(ip))})`)
 }
 
-function judgedIp(value: string, check: Check, strict: boolean): IpBytes | undefined {
+function judgedIp(check: Check<string>, strict: boolean): IpBytes | undefined {
+  const value = check.value
   const ip = parseIp(value)
   let wrong: string | undefined
   if (ip === undefined) wrong = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'
   else if (strict && hasLeadingZeros(value)) wrong = 'must not have leading 0s'
   else if (strict && isMapped(value, ip)) wrong = 'must not be an IPv4-mapped IPv6 address'
   if (wrong === undefined) return ip
-  check.invalid(value, wrong)
+  check.invalid(wrong)
   return undefined
 }
 
-export function cidrForLegacyField(value: string, check: Check, { known = [], strict = true }: LegacyField = {}): void {
-  if (!known.includes(value)) judgedCidr(value, check, strict)
+export function cidrForLegacyField(check: Check<string>, { known = [], strict = true }: LegacyField = {}): void {
+  const value = check.value
+  if (!known.includes(value)) judgedCidr(check, strict)
 }
 
 /** For fields that take canonical networks only, no bits after the prefix. */
-export function validCidr(value: string, check: Check): void {
-  const cidr = judgedCidr(value, check, true)
-  if (cidr !== undefined && cidrText(cidr) !== value) check.invalid(value, `must be in canonical form (${quoted(cidrText(cidr))})`)
+export function validCidr(check: Check<string>): void {
+  const value = check.value
+  const cidr = judgedCidr(check, true)
+  if (cidr !== undefined && cidrText(cidr) !== value) check.invalid(`must be in canonical form (${quoted(cidrText(cidr))})`)
 }
 
-function judgedCidr(value: string, check: Check, strict: boolean): Cidr | undefined {
+function judgedCidr(check: Check<string>, strict: boolean): Cidr | undefined {
+  const value = check.value
   const cidr = parseCidr(value)
   let wrong: string | undefined
   if (cidr === undefined) wrong = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'
@@ -196,7 +202,7 @@ function judgedCidr(value: string, check: Check, strict: boolean): Cidr | undefi
   else if (strict && isMapped(value, cidr.ip)) wrong = 'must not have an IPv4-mapped IPv6 address'
   else if (strict && !sameIp(cidr.ip, cidr.network)) wrong = 'must not have bits set beyond the prefix length'
   if (wrong === undefined) return cidr
-  check.invalid(value, wrong)
+  check.invalid(wrong)
   return undefined
 }
 
@@ -206,11 +212,12 @@ function cidrHasLeadingZeros(value: string): boolean {
 }
 
 /** For fields that take an address with the size of its network: `192.168.1.5/24`. */
-export function validInterfaceAddress(value: string, check: Check): void {
+export function validInterfaceAddress(check: Check<string>): void {
+  const value = check.value
   const cidr = parseCidr(value)
   const canonical = cidr && interfaceText(cidr)
-  if (canonical === undefined) check.invalid(value, 'must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)')
-  else if (value !== canonical) check.invalid(value, `must be in canonical form (${quoted(canonical)})`)
+  if (canonical === undefined) check.invalid('must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)')
+  else if (value !== canonical) check.invalid(`must be in canonical form (${quoted(canonical)})`)
 }
 
 // An IPv4-mapped address keeps a length up to 32, which then means another network; upstream does so too.

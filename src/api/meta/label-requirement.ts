@@ -20,18 +20,18 @@ export type Matcher = (labels: Labels) => boolean
 export function validRequirement(key: string, operator: LabelOperator, values: readonly string[]): LabelRequirement {
   const check = new Check()
   const keyErrors = qualifiedName(key)
-  if (keyErrors.length > 0) check.at('key').invalid(key, keyErrors.join('; '))
+  if (keyErrors.length > 0) check.at('key').invalid(keyErrors.join('; '), key)
   const at = check.at('values')
   const wrong = wrongCount(operator, values.length)
-  if (wrong !== undefined) at.invalid(values.length === 0 ? null : values, wrong)
+  if (wrong !== undefined) at.invalid(wrong, values.length === 0 ? null : values)
   for (const [index, value] of values.entries()) {
     if ((operator === 'gt' || operator === 'lt') && asInt64(value) === undefined) {
-      at.at(index).invalid(value, "for 'Gt', 'Lt' operators, the value must be an integer")
+      at.at(index).invalid("for 'Gt', 'Lt' operators, the value must be an integer", value)
     }
   }
   for (const [index, value] of values.entries()) {
     const errors = labelValue(value)
-    if (errors.length > 0) at.at(index).key(key).invalid(value, errors.join('; '))
+    if (errors.length > 0) at.at(index).key(key).invalid(errors.join('; '), value)
   }
   if (check.failed) throw new SelectorError(aggregateMessages(check.errors.map(fieldErrorText)))
   return { key, operator, values }

@@ -74,7 +74,7 @@ class Parser {
     const errors = qualifiedName(key.text)
     if (errors.length === 0) return key.text
     const check = new Check()
-    check.invalid(key.text, errors.join('; '))
+    check.invalid(errors.join('; '), key.text)
     throw new SelectorError(check.errors.map(fieldErrorText).join(''))
   }
 

@@ -12,7 +12,7 @@ const value =
 
 function errorsOf(judge: (check: Check) => void): string[] {
   const check = new Check()
-  judge(check.at('spec.selector'))
+  judge(check.at('spec').at('selector'))
   return check.errors.map(({ field, body }) => `${field}: ${body}`)
 }
 
@@ -53,7 +53,7 @@ test('a label selector is judged labels first, then expression by expression', (
   ]
   for (const [selector, options, errors] of cases) {
     assert.deepEqual(
-      errorsOf((check) => validateLabelSelector(selector, check, options)),
+      errorsOf((check) => validateLabelSelector(check.with(selector), options)),
       errors,
     )
   }
@@ -67,7 +67,7 @@ test('stored selectors with bad values are recognized', () => {
 
 test('a field requirement needs a key and the values its operator takes', () => {
   const judge = (key: string, operator: string, values: string[], allowUnknownOperators = false) =>
-    errorsOf((check) => validateFieldSelectorRequirement({ key, operator, values }, check, { allowUnknownOperators }))
+    errorsOf((check) => validateFieldSelectorRequirement(check.with({ key, operator, values }), { allowUnknownOperators }))
   assert.deepEqual(judge('metadata.name', 'In', ['a']), [])
   assert.deepEqual(judge('', 'In', []), [
     'spec.selector.key: Required value: must be specified',
@@ -105,7 +105,7 @@ test('conditions need a type, a status, a time and a reason', () => {
   ]
   for (const [conditions, errors] of cases) {
     assert.deepEqual(
-      errorsOf((check) => validateConditions(conditions, check)),
+      errorsOf((check) => validateConditions(check.with(conditions))),
       errors,
     )
   }

@@ -5,20 +5,22 @@ import { byteLength, labelValue, mustBe, qualifiedName } from './names.ts'
 
 type Texts = { readonly [key: string]: string }
 
-export function validateLabels(labels: Texts | undefined, check: Check): void {
+export function validateLabels(check: Check<Texts | undefined>): void {
+  const labels = check.value
   for (const key in labels) {
-    mustBe(qualifiedName, key, check)
-    mustBe(labelValue, labels[key] ?? '', check)
+    mustBe(qualifiedName, check.with(key))
+    mustBe(labelValue, check.with(labels[key] ?? ''))
   }
 }
 
 export const annotationsMaxBytes = 256 * 1024
 
-export function validateAnnotations(annotations: Texts | undefined, check: Check): void {
+export function validateAnnotations(check: Check<Texts | undefined>): void {
+  const annotations = check.value
   let size = 0
   for (const key in annotations) {
     // Case does not matter in an annotation's key, not even in its domain.
-    for (const message of qualifiedName(key.toLowerCase())) check.invalid(key, message)
+    for (const message of qualifiedName(key.toLowerCase())) check.invalid(message, key)
     size += byteLength(key) + byteLength(annotations[key] ?? '')
   }
   if (size > annotationsMaxBytes) check.tooLong(annotationsMaxBytes)
@@ -32,37 +34,33 @@ export type LabelSelectorOptions = {
 }
 
 /** An absent selector is fine here; whether it is required is the kind's business. */
-export function validateLabelSelector(selector: V1LabelSelector | undefined, check: Check, options: LabelSelectorOptions = {}): void {
+export function validateLabelSelector(check: Check<V1LabelSelector | undefined>, options: LabelSelectorOptions = {}): void {
+  const selector = check.value
   if (selector === undefined) return
-  validateLabels(selector.matchLabels, check.at('matchLabels'))
-  const expressions = selector.matchExpressions ?? []
-  for (const [index, requirement] of expressions.entries()) {
-    validateLabelSelectorRequirement(requirement, check.at('matchExpressions').at(index), options)
+  validateLabels(check.at('matchLabels'))
+  for (const at of check.at('matchExpressions').items()) {
+    validateLabelSelectorRequirement(at, options)
   }
 }
 
-export function validateLabelSelectorRequirement(
-  requirement: V1LabelSelectorRequirement,
-  check: Check,
-  options: LabelSelectorOptions = {},
-): void {
-  validateOperator(requirement, check, options)
-  mustBe(qualifiedName, requirement.key ?? '', check.at('key'))
+export function validateLabelSelectorRequirement(check: Check<V1LabelSelectorRequirement>, options: LabelSelectorOptions = {}): void {
+  validateOperator(check, options)
+  mustBe(qualifiedName, check.at('key').or(''))
   if (options.allowInvalidValues) return
-  const values = requirement.values ?? []
-  for (const [index, value] of values.entries()) mustBe(labelValue, value, check.at('values').at(index))
+  for (const at of check.at('values').items()) mustBe(labelValue, at)
 }
 
 export function validateFieldSelectorRequirement(
-  requirement: V1FieldSelectorRequirement,
-  check: Check,
+  check: Check<V1FieldSelectorRequirement>,
   options: Pick<LabelSelectorOptions, 'allowUnknownOperators'> = {},
 ): void {
+  const requirement = check.value
   if ((requirement.key ?? '') === '') check.at('key').required('must be specified')
-  validateOperator(requirement, check, options)
+  validateOperator(check, options)
 }
 
-function validateOperator(requirement: V1LabelSelectorRequirement, check: Check, options: LabelSelectorOptions): void {
+function validateOperator(check: Check<V1LabelSelectorRequirement>, options: LabelSelectorOptions): void {
+  const requirement = check.value
   const count = requirement.values?.length ?? 0
   switch (requirement.operator) {
     case 'In':
@@ -74,7 +72,7 @@ function validateOperator(requirement: V1LabelSelectorRequirement, check: Check,
       if (count > 0) check.at('values').forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
       break
     default:
-      if (!options.allowUnknownOperators) check.at('operator').invalid(requirement.operator ?? '', 'not a valid selector operator')
+      if (!options.allowUnknownOperators) check.at('operator').or('').invalid('not a valid selector operator')
   }
 }
 

@@ -164,8 +164,8 @@ test('a generated name may end in a dash while it is a prefix', () => {
 })
 
 test('mustBe reports each message with the value', () => {
-  const check = new Check()
-  names.mustBe(names.dns1123Label, 'a.b', check.at('spec.name'))
+  const check = new Check({ spec: { name: 'a.b' } })
+  names.mustBe(names.dns1123Label, check.at('spec').at('name'))
   assert.deepEqual(check.errors, [{ type: 'FieldValueInvalid', field: 'spec.name', body: 'Invalid value: "a.b": must not contain dots' }])
 })
 

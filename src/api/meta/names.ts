@@ -10,8 +10,9 @@ export type NameRule = (name: string, isPrefix: boolean) => string[]
 export type Format = (value: string) => string[]
 
 /** Reports everything a format holds against the value. */
-export function mustBe(format: Format, value: string, check: Check): void {
-  for (const message of format(value)) check.invalid(value, message)
+export function mustBe(format: Format, check: Check<string>): void {
+  const value = check.value
+  for (const message of format(value)) check.invalid(message)
 }
 
 /** The formats of upstream's first validation count characters, the later ones bytes; both mean bytes. */

@@ -112,7 +112,7 @@ test('metadata is judged on create, in order', () => {
   ]
   for (const [meta, rules, errors] of cases) {
     assert.deepEqual(
-      errorsOf((check) => validateObjectMeta(meta, rules, check)),
+      errorsOf((check) => validateObjectMeta(check.with(meta), rules)),
       errors,
     )
   }
@@ -178,7 +178,7 @@ test('metadata that must stay is guarded on update', () => {
   ]
   for (const [next, stored, errors] of cases) {
     assert.deepEqual(
-      errorsOf((check) => validateObjectMetaUpdate(next, stored, check)),
+      errorsOf((check) => validateObjectMetaUpdate(check.with(next), stored)),
       errors,
     )
   }

@@ -14,81 +14,85 @@ export type ObjectMetaRules = {
   finalizers?: 'qualified' | 'any'
 }
 
-export function validateObjectMeta(meta: V1ObjectMeta, { scope, nameRule, finalizers = 'qualified' }: ObjectMetaRules, check: Check): void {
+export function validateObjectMeta(check: Check<V1ObjectMeta>, { scope, nameRule, finalizers = 'qualified' }: ObjectMetaRules): void {
+  const meta = check.value
   const { name = '', generateName = '' } = meta
-  if (generateName !== '') for (const message of nameRule(generateName, true)) check.at('generateName').invalid(generateName, message)
+  if (generateName !== '') for (const message of nameRule(generateName, true)) check.at('generateName').or('').invalid(message)
   if (name === '') check.at('name').required('name or generateName is required')
-  else for (const message of nameRule(name, false)) check.at('name').invalid(name, message)
+  else for (const message of nameRule(name, false)) check.at('name').or('').invalid(message)
   validateNamespaceOf(meta, scope, check.at('namespace'))
-  nonNegative(meta.generation, check.at('generation'))
-  validateLabels(meta.labels, check.at('labels'))
-  validateAnnotations(meta.annotations, check.at('annotations'))
-  validateOwnerReferences(meta.ownerReferences, check.at('ownerReferences'))
-  validateFinalizers(meta.finalizers, check.at('finalizers'))
-  validateManagedFields(meta.managedFields, check.at('managedFields'))
-  if (finalizers === 'qualified') validateQualifiedFinalizers(meta.finalizers, check.at('finalizers'))
+  nonNegative(check.at('generation'))
+  validateLabels(check.at('labels'))
+  validateAnnotations(check.at('annotations'))
+  validateOwnerReferences(check.at('ownerReferences'))
+  validateFinalizers(check.at('finalizers'))
+  validateManagedFields(check.at('managedFields'))
+  if (finalizers === 'qualified') validateQualifiedFinalizers(check.at('finalizers'))
 }
 
 function validateNamespaceOf({ namespace = '' }: V1ObjectMeta, scope: ObjectMetaRules['scope'], check: Check): void {
   if (scope === 'Cluster') {
     if (namespace !== '') check.forbidden('not allowed on this type')
   } else if (namespace === '') check.required()
-  else for (const message of nameIsDns1123Label(namespace, false)) check.invalid(namespace, message)
+  else for (const message of nameIsDns1123Label(namespace, false)) check.invalid(message, namespace)
 }
 
 export function validateObjectMetaUpdate(
-  next: V1ObjectMeta,
+  check: Check<V1ObjectMeta>,
   prev: V1ObjectMeta,
-  check: Check,
   { finalizers = 'qualified' }: Pick<ObjectMetaRules, 'finalizers'> = {},
 ): void {
-  if (prev.deletionTimestamp !== undefined) validateNoNewFinalizers(next.finalizers, prev.finalizers, check.at('finalizers'))
-  if (!next.resourceVersion) check.at('resourceVersion').invalid('', 'must be specified for an update')
+  const next = check.value
+  if (prev.deletionTimestamp !== undefined) validateNoNewFinalizers(check.at('finalizers'), prev.finalizers)
+  if (!next.resourceVersion) check.at('resourceVersion').invalid('must be specified for an update', '')
   const generation = next.generation ?? 0
-  if (generation < (prev.generation ?? 0)) check.at('generation').invalid(generation, 'must not be decremented')
-  immutable(next.name ?? '', prev.name ?? '', check.at('name'))
-  immutable(next.namespace ?? '', prev.namespace ?? '', check.at('namespace'))
-  immutable(next.uid ?? '', prev.uid ?? '', check.at('uid'))
-  immutable(next.creationTimestamp, prev.creationTimestamp, check.at('creationTimestamp'))
-  immutable(next.deletionTimestamp, prev.deletionTimestamp, check.at('deletionTimestamp'))
-  immutable(next.deletionGracePeriodSeconds, prev.deletionGracePeriodSeconds, check.at('deletionGracePeriodSeconds'))
-  validateLabels(next.labels, check.at('labels'))
-  validateAnnotations(next.annotations, check.at('annotations'))
-  validateOwnerReferences(next.ownerReferences, check.at('ownerReferences'))
-  validateManagedFields(next.managedFields, check.at('managedFields'))
-  if (finalizers === 'qualified') validateQualifiedFinalizers(next.finalizers, check.at('finalizers'))
+  if (generation < (prev.generation ?? 0)) check.at('generation').or(0).invalid('must not be decremented')
+  immutable(check.at('name').or(''), prev.name ?? '')
+  immutable(check.at('namespace').or(''), prev.namespace ?? '')
+  immutable(check.at('uid').or(''), prev.uid ?? '')
+  immutable(check.at('creationTimestamp'), prev.creationTimestamp)
+  immutable(check.at('deletionTimestamp'), prev.deletionTimestamp)
+  immutable(check.at('deletionGracePeriodSeconds'), prev.deletionGracePeriodSeconds)
+  validateLabels(check.at('labels'))
+  validateAnnotations(check.at('annotations'))
+  validateOwnerReferences(check.at('ownerReferences'))
+  validateManagedFields(check.at('managedFields'))
+  if (finalizers === 'qualified') validateQualifiedFinalizers(check.at('finalizers'))
 }
 
-function immutable(next: string | number | undefined, prev: string | number | undefined, check: Check): void {
-  if (!semanticEqual(next, prev)) check.invalid(next, 'field is immutable')
+function immutable(check: Check<string | number | undefined>, prev: string | number | undefined): void {
+  const next = check.value
+  if (!semanticEqual(next, prev)) check.invalid('field is immutable')
 }
 
-function validateOwnerReferences(references: readonly V1OwnerReference[] | undefined, check: Check): void {
+function validateOwnerReferences(check: Check<readonly V1OwnerReference[] | undefined>): void {
+  const references = check.value
   if (references === undefined) return
   let controller: string | undefined
   for (const reference of references) {
-    validateOwnerReference(reference, check)
+    validateOwnerReference(check.with(reference))
     if (reference.controller !== true) continue
     const name = `${reference.kind}/${reference.name}`
     if (controller !== undefined) {
       check.invalid(
-        references.map(asWritten),
         `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`,
+        references.map(asWritten),
       )
     } else controller = name
   }
 }
 
-function validateOwnerReference(reference: V1OwnerReference, check: Check): void {
+function validateOwnerReference(check: Check<V1OwnerReference>): void {
+  const reference = check.value
   const { apiVersion = '', kind = '', name = '', uid = '' } = reference
   const { group, version } = parseApiVersion(apiVersion) ?? { group: '', version: '' }
-  if (version === '') check.at('apiVersion').invalid(apiVersion, 'version must not be empty')
-  if (kind === '') check.at('kind').invalid(kind, 'must not be empty')
-  if (name === '') check.at('name').invalid(name, 'must not be empty')
-  if (uid === '') check.at('uid').invalid(uid, 'must not be empty')
+  if (version === '') check.at('apiVersion').or('').invalid('version must not be empty')
+  if (kind === '') check.at('kind').or('').invalid('must not be empty')
+  if (name === '') check.at('name').or('').invalid('must not be empty')
+  if (uid === '') check.at('uid').or('').invalid('must not be empty')
   // Events outlive what they tell of; owning something would delete it when the event expires.
   if (group === '' && version === 'v1' && kind === 'Event') {
-    check.invalid(asWritten(reference), '/v1, Kind=Event is disallowed from being an owner')
+    check.invalid('/v1, Kind=Event is disallowed from being an owner', asWritten(reference))
   }
 }
 
@@ -101,23 +105,26 @@ const orphanFinalizer = 'orphan'
 const foregroundFinalizer = 'foregroundDeletion'
 const undomainedFinalizers = new Set(['kubernetes', orphanFinalizer, foregroundFinalizer])
 
-export function validateFinalizers(finalizers: readonly string[] | undefined, check: Check): void {
+export function validateFinalizers(check: Check<readonly string[] | undefined>): void {
+  const finalizers = check.value
   if (finalizers === undefined) return
-  for (const finalizer of finalizers) mustBe(qualifiedName, finalizer, check)
+  for (const finalizer of finalizers) mustBe(qualifiedName, check.with(finalizer))
   if (finalizers.includes(orphanFinalizer) && finalizers.includes(foregroundFinalizer)) {
-    check.invalid(finalizers, `finalizer ${orphanFinalizer} and ${foregroundFinalizer} cannot be both set`)
+    check.invalid(`finalizer ${orphanFinalizer} and ${foregroundFinalizer} cannot be both set`)
   }
 }
 
 /** What built-in kinds ask of finalizers beyond their format. */
-export function validateQualifiedFinalizers(finalizers: readonly string[] | undefined, check: Check): void {
-  for (const [index, finalizer] of (finalizers ?? []).entries()) {
+export function validateQualifiedFinalizers(check: Check<readonly string[] | undefined>): void {
+  for (const at of check.items()) {
+    const finalizer = at.value
     if (finalizer.includes('/') || undomainedFinalizers.has(finalizer)) continue
-    check.at(index).invalid(finalizer, 'name is neither a standard finalizer name nor is it fully qualified')
+    at.invalid('name is neither a standard finalizer name nor is it fully qualified')
   }
 }
 
-function validateNoNewFinalizers(next: readonly string[] = [], prev: readonly string[] = [], check: Check): void {
+function validateNoNewFinalizers(check: Check<readonly string[] | undefined>, prev: readonly string[] = []): void {
+  const next = check.value ?? []
   const added = [...new Set(next)].filter((finalizer) => !prev.includes(finalizer)).sort()
   if (added.length === 0) return
   const list = `[]string{${added.map(quoted).join(', ')}}`
@@ -126,13 +133,14 @@ function validateNoNewFinalizers(next: readonly string[] = [], prev: readonly st
 
 const subresourceMaxBytes = 256
 
-function validateManagedFields(entries: readonly V1ManagedFieldsEntry[] | undefined, check: Check): void {
+function validateManagedFields(check: Check<readonly V1ManagedFieldsEntry[] | undefined>): void {
+  const entries = check.value
   if (entries === undefined) return
-  for (const [index, { operation = '', fieldsType = '', manager = '', subresource = '' }] of entries.entries()) {
-    const at = check.at(index)
-    if (operation !== 'Apply' && operation !== 'Update') at.at('operation').invalid(operation, 'must be `Apply` or `Update`')
-    if (fieldsType !== '' && fieldsType !== 'FieldsV1') at.at('fieldsType').invalid(fieldsType, 'must be `FieldsV1`')
-    validateFieldManager(manager, at.at('manager'))
+  for (const at of check.items()) {
+    const { operation = '', fieldsType = '', subresource = '' } = at.value
+    if (operation !== 'Apply' && operation !== 'Update') at.at('operation').or('').invalid('must be `Apply` or `Update`')
+    if (fieldsType !== '' && fieldsType !== 'FieldsV1') at.at('fieldsType').or('').invalid('must be `FieldsV1`')
+    validateFieldManager(at.at('manager').or(''))
     if (byteLength(subresource) > subresourceMaxBytes) at.at('subresource').tooLong(subresourceMaxBytes)
   }
 }
@@ -140,14 +148,15 @@ function validateManagedFields(entries: readonly V1ManagedFieldsEntry[] | undefi
 const fieldManagerMaxBytes = 128
 const printable = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u
 
-export function validateFieldManager(manager: string, check: Check): void {
+export function validateFieldManager(check: Check<string>): void {
+  const manager = check.value
   if (byteLength(manager) > fieldManagerMaxBytes) check.tooLong(fieldManagerMaxBytes)
   if (printable.test(manager)) return
   let position = 0
   for (const char of manager) {
     if (!printable.test(char)) {
       const code = (char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
-      check.invalid(manager, `invalid character U+${code} (at position ${position})`)
+      check.invalid(`invalid character U+${code} (at position ${position})`)
     }
     position += byteLength(char)
   }

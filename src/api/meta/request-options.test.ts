@@ -5,22 +5,22 @@ import { validateCreateOptions, validateDeleteOptions, validatePatchOptions, val
 
 test('options of requests are judged in upstream words', () => {
   const cases: [(check: Check) => void, string[]][] = [
-    [(check) => validateCreateOptions({}, check), []],
-    [(check) => validateCreateOptions({ dryRun: ['All'], fieldManager: 'x', fieldValidation: 'Strict' }, check), []],
+    [(check) => validateCreateOptions(check.with({})), []],
+    [(check) => validateCreateOptions(check.with({ dryRun: ['All'], fieldManager: 'x', fieldValidation: 'Strict' })), []],
     [
-      (check) => validateCreateOptions({ dryRun: ['All', 'Some'], fieldManager: 'a\nb', fieldValidation: 'Maybe' }, check),
+      (check) => validateCreateOptions(check.with({ dryRun: ['All', 'Some'], fieldManager: 'a\nb', fieldValidation: 'Maybe' })),
       [
         'fieldManager: Invalid value: "a\\nb": invalid character U+000A (at position 1)',
         'dryRun: Unsupported value: ["All","Some"]: supported values: "All"',
         'fieldValidation: Unsupported value: "Maybe": supported values: "", "Ignore", "Strict", "Warn"',
       ],
     ],
-    [(check) => validatePatchOptions({}, true, check), ['fieldManager: Required value: is required for apply patch']],
-    [(check) => validatePatchOptions({ force: false }, false, check), ['force: Forbidden: may not be specified for non-apply patch']],
-    [(check) => validatePatchOptions({ force: true, fieldManager: 'x' }, true, check), []],
-    [(check) => validateDeleteOptions({ propagationPolicy: 'Orphan', gracePeriodSeconds: 0 }, check), []],
+    [(check) => validatePatchOptions(check.with({}), true), ['fieldManager: Required value: is required for apply patch']],
+    [(check) => validatePatchOptions(check.with({ force: false }), false), ['force: Forbidden: may not be specified for non-apply patch']],
+    [(check) => validatePatchOptions(check.with({ force: true, fieldManager: 'x' }), true), []],
+    [(check) => validateDeleteOptions(check.with({ propagationPolicy: 'Orphan', gracePeriodSeconds: 0 })), []],
     [
-      (check) => validateDeleteOptions({ propagationPolicy: 'Nope', orphanDependents: true }, check),
+      (check) => validateDeleteOptions(check.with({ propagationPolicy: 'Nope', orphanDependents: true })),
       [
         'propagationPolicy: Invalid value: "Nope": orphanDependents and deletionPropagation cannot be both set',
         'propagationPolicy: Unsupported value: "Nope": supported values: "Foreground", "Background", "Orphan", "nil"',
@@ -28,7 +28,9 @@ test('options of requests are judged in upstream words', () => {
     ],
     [
       (check) =>
-        validateDeleteOptions({ ignoreStoreReadErrorWithClusterBreakingPotential: true, dryRun: ['All'], gracePeriodSeconds: 1 }, check),
+        validateDeleteOptions(
+          check.with({ ignoreStoreReadErrorWithClusterBreakingPotential: true, dryRun: ['All'], gracePeriodSeconds: 1 }),
+        ),
       [
         'ignoreStoreReadErrorWithClusterBreakingPotential: Invalid value: true: cannot be set together with .dryRun',
         'ignoreStoreReadErrorWithClusterBreakingPotential: Invalid value: true: cannot be set together with .gracePeriodSeconds',

@@ -6,51 +6,55 @@ import { validateFieldManager } from './object-meta.ts'
 const fieldValidations = ['', 'Ignore', 'Strict', 'Warn']
 const propagations = ['Foreground', 'Background', 'Orphan']
 
-export function validateCreateOptions(options: V1CreateOptions | V1UpdateOptions, check: Check): void {
-  validateFieldManager(options.fieldManager ?? '', check.at('fieldManager'))
-  validateDryRun(options.dryRun, check.at('dryRun'))
-  validateFieldValidation(options.fieldValidation ?? '', check.at('fieldValidation'))
+export function validateCreateOptions(check: Check<V1CreateOptions | V1UpdateOptions>): void {
+  validateFieldManager(check.at('fieldManager').or(''))
+  validateDryRun(check.at('dryRun'))
+  validateFieldValidation(check.at('fieldValidation').or(''))
 }
 
-export function validatePatchOptions(options: V1PatchOptions, isApply: boolean, check: Check): void {
+export function validatePatchOptions(check: Check<V1PatchOptions>, isApply: boolean): void {
+  const options = check.value
   if (isApply) {
     if (!options.fieldManager) check.at('fieldManager').required('is required for apply patch')
   } else if (options.force !== undefined) check.at('force').forbidden('may not be specified for non-apply patch')
-  validateCreateOptions(options, check)
+  validateCreateOptions(check)
 }
 
-export function validateDeleteOptions(options: V1DeleteOptions, check: Check): void {
+export function validateDeleteOptions(check: Check<V1DeleteOptions>): void {
+  const options = check.value
   const { orphanDependents, propagationPolicy } = options
   const at = check.at('propagationPolicy')
   if (orphanDependents !== undefined && propagationPolicy !== undefined) {
-    at.invalid(propagationPolicy, 'orphanDependents and deletionPropagation cannot be both set')
+    at.invalid('orphanDependents and deletionPropagation cannot be both set')
   }
   if (propagationPolicy !== undefined && !propagations.includes(propagationPolicy)) {
-    at.notSupported(propagationPolicy, [...propagations, 'nil'])
+    at.notSupported([...propagations, 'nil'])
   }
-  validateDryRun(options.dryRun, check.at('dryRun'))
+  validateDryRun(check.at('dryRun'))
   validateUnreadableDelete(options, check.at('ignoreStoreReadErrorWithClusterBreakingPotential'))
 }
 
 /** Deleting what cannot be read goes with no other wish. */
 function validateUnreadableDelete(options: V1DeleteOptions, check: Check): void {
   if (options.ignoreStoreReadErrorWithClusterBreakingPotential !== true) return
-  if (options.dryRun?.length) check.invalid(true, 'cannot be set together with .dryRun')
+  if (options.dryRun?.length) check.invalid('cannot be set together with .dryRun', true)
   for (const other of ['propagationPolicy', 'orphanDependents', 'gracePeriodSeconds', 'preconditions'] as const) {
-    if (options[other] !== undefined) check.invalid(true, `cannot be set together with .${other}`)
+    if (options[other] !== undefined) check.invalid(`cannot be set together with .${other}`, true)
   }
 }
 
-function validateDryRun(dryRun: readonly string[] | undefined, check: Check): void {
-  if (dryRun?.some((value) => value !== 'All')) check.notSupported(dryRun, ['All'])
+function validateDryRun(check: Check<readonly string[] | undefined>): void {
+  const dryRun = check.value
+  if (dryRun?.some((value) => value !== 'All')) check.notSupported(['All'])
 }
 
-function validateFieldValidation(value: string, check: Check): void {
-  if (!fieldValidations.includes(value)) check.notSupported(value, fieldValidations)
+function validateFieldValidation(check: Check<string>): void {
+  const value = check.value
+  if (!fieldValidations.includes(value)) check.notSupported(fieldValidations)
 }
 
 /** What a Table may carry of each object. */
 export function validateTableOptions(includeObject: string, check: Check): void {
   if (['', 'None', 'Metadata', 'Object'].includes(includeObject)) return
-  check.at('includeObject').invalid(includeObject, "must be 'Metadata', 'Object', 'None', or empty")
+  check.at('includeObject').invalid("must be 'Metadata', 'Object', 'None', or empty", includeObject)
 }

@@ -8,7 +8,8 @@ import { decodePem } from '#wire/pem.ts'
 
 const form = '; desired format: https://host[/path]'
 
-export function validateWebhookUrl(text: string, check: Check): void {
+export function validateWebhookUrl(check: Check<string>): void {
+  const text = check.value
   let url: GoUrl
   try {
     url = parseGoUrl(text)
@@ -16,35 +17,41 @@ export function validateWebhookUrl(text: string, check: Check): void {
     check.required(`url must be a valid URL: ${error instanceof Error ? error.message : String(error)}${form}`)
     return
   }
-  if (url.scheme !== 'https') check.invalid(url.scheme, `'https' is the only allowed URL scheme${form}`)
-  if (url.host === '') check.invalid(url.host, `host must be specified${form}`)
-  if (url.user !== undefined) check.invalid(url.user, 'user information is not permitted in the URL')
-  if (url.fragment !== '') check.invalid(url.fragment, 'fragments are not permitted in the URL')
-  if (url.rawQuery !== '') check.invalid(url.rawQuery, 'query parameters are not permitted in the URL')
+  if (url.scheme !== 'https') check.invalid(`'https' is the only allowed URL scheme${form}`, url.scheme)
+  if (url.host === '') check.invalid(`host must be specified${form}`, url.host)
+  if (url.user !== undefined) check.invalid('user information is not permitted in the URL', url.user)
+  if (url.fragment !== '') check.invalid('fragments are not permitted in the URL', url.fragment)
+  if (url.rawQuery !== '') check.invalid('query parameters are not permitted in the URL', url.rawQuery)
 }
 
 export type WebhookService = { name?: string; namespace?: string; path?: string; port?: number }
 
-export function validateWebhookService({ name, namespace, path, port = 0 }: WebhookService, check: Check): void {
+export function validateWebhookService(check: Check<WebhookService>): void {
+  const { name, namespace, path, port = 0 } = check.value
   // Upstream's callers give name and namespace the wrong way round, so that the error for one names the other.
   if (!namespace) check.at('name').required()
   if (!name) check.at('namespace').required()
   const portErrors = portNum(port)
-  if (portErrors.length > 0) check.at('port').invalid(port, `port is not valid: ${portErrors.join(', ')}`)
-  if (path != null) validateUrlPath(path, check.at('path'))
+  if (portErrors.length > 0)
+    check
+      .at('port')
+      .or(0)
+      .invalid(`port is not valid: ${portErrors.join(', ')}`)
+  if (path != null) validateUrlPath(check.at('path').present)
 }
 
-function validateUrlPath(path: string, check: Check): void {
+function validateUrlPath(check: Check<string>): void {
+  const path = check.value
   if (path === '' || path === '/') return
   if (path === '//') {
-    check.invalid(path, 'segment[0] may not be empty')
+    check.invalid('segment[0] may not be empty')
     return
   }
-  if (!path.startsWith('/')) check.invalid(path, "must start with a '/'")
+  if (!path.startsWith('/')) check.invalid("must start with a '/'")
   const segments = path.slice(1).replace(/\/$/, '').split('/')
   for (const [index, segment] of segments.entries()) {
-    if (segment === '') check.invalid(path, `segment[${index}] may not be empty`)
-    else for (const message of dns1123Subdomain(segment)) check.invalid(path, `segment[${index}]: ${message}`)
+    if (segment === '') check.invalid(`segment[${index}] may not be empty`)
+    else for (const message of dns1123Subdomain(segment)) check.invalid(`segment[${index}]: ${message}`)
   }
 }
 

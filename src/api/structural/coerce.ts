@@ -99,6 +99,6 @@ function coerceTypeAndMetadata(fields: Fields, { dropsMalformed, dropped, check 
 }
 
 function refuse(check: Check, value: unknown, why: string): never {
-  check.invalid(value, why)
+  check.invalid(why, value)
   throw new DecodeError(check.errors.map(fieldErrorText).join(', '))
 }

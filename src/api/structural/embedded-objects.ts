@@ -29,13 +29,13 @@ function validateObject(object: Fields, check: Check): void {
   // Any name will do where there is none.
   const meta: V1ObjectMeta = { ...metadata, name: (metadata as V1ObjectMeta).name || 'fakename' }
   const scope = meta.namespace ? 'Namespaced' : 'Cluster'
-  validateObjectMeta(meta, { scope, nameRule: nameIsPathSegment, finalizers: 'any' }, check.at('metadata'))
+  validateObjectMeta(check.at('metadata').with(meta), { scope, nameRule: nameIsPathSegment, finalizers: 'any' })
 }
 
 function validateText(value: unknown, check: Check, errorsOf: (text: string) => string[]): void {
-  if (typeof value !== 'string') check.invalid(value, 'must be a string')
-  else if (value === '') check.invalid(value, 'must not be empty')
-  else for (const message of errorsOf(value)) check.invalid(value, message)
+  if (typeof value !== 'string') check.invalid('must be a string', value)
+  else if (value === '') check.invalid('must not be empty', value)
+  else for (const message of errorsOf(value)) check.invalid(message, value)
 }
 
 const apiVersionErrors = (text: string): string[] => (parseApiVersion(text) === undefined ? [unexpectedApiVersion(text)] : [])

@@ -35,7 +35,7 @@ function reportRepeated(items: readonly unknown[], check: Check): void {
 function validateKeys(items: readonly unknown[], { listKeys }: Shape, check: Check): void {
   for (const [index, item] of items.entries()) {
     if (item !== null && !isFields(item)) {
-      check.at(index).invalid(item, 'must be an object for an array of list-type map')
+      check.at(index).invalid('must be an object for an array of list-type map', item)
       return
     }
   }

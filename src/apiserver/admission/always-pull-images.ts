@@ -24,18 +24,19 @@ export function alwaysPullImages(): AdmissionPlugin {
     },
     validate(request) {
       if (bringsNoImage(request)) return
-      const check = new Check('spec')
+      const check = new Check(undefined, 'spec')
       const { spec } = request.object as V1Pod
       eachContainer(spec, ({ imagePullPolicy = '' }, list, index) => {
-        if (imagePullPolicy !== policy) checkAtContainer(check, list, index).at('imagePullPolicy').notSupported(imagePullPolicy, [policy])
+        if (imagePullPolicy !== policy) checkAtContainer(check, list, index).at('imagePullPolicy').notSupported([policy], imagePullPolicy)
       })
       for (const [index, { image }] of (spec.volumes ?? []).entries()) {
         if (image === undefined || image.pullPolicy === policy) continue
         check
           .at('volumes')
           .at(index)
-          .at('image.pullPolicy')
-          .notSupported(image.pullPolicy ?? '', [policy])
+          .at('image')
+          .at('pullPolicy')
+          .notSupported([policy], image.pullPolicy ?? '')
       }
       // One or many, upstream answers them without a reason.
       const refusals = check.errors.map((error) => forbid(request, fieldErrorText(error)).message)

@@ -71,13 +71,13 @@ class TokenBuckets {
 function readLimits(configuration: unknown): Limit[] {
   const { limits = [] } = (configuration ?? {}) as { limits?: Limit[] }
   const check = new Check()
-  if (limits.length === 0) check.at('limits').invalid(null, 'must not be empty')
+  if (limits.length === 0) check.at('limits').invalid('must not be empty', null)
   for (const [index, { type, burst, qps, cacheSize = 0 }] of limits.entries()) {
     const place = check.at('limits').at(index)
-    if (keysOf[type] === undefined) place.at('type').notSupported(type, Object.keys(keysOf))
-    if (!(burst > 0)) place.at('burst').invalid(burst, 'must be positive')
-    if (!(qps > 0)) place.at('qps').invalid(qps, 'must be positive')
-    if (type !== 'Server' && cacheSize < 0) place.at('cacheSize').invalid(cacheSize, 'must not be negative')
+    if (keysOf[type] === undefined) place.at('type').notSupported(Object.keys(keysOf), type)
+    if (!(burst > 0)) place.at('burst').invalid('must be positive', burst)
+    if (!(qps > 0)) place.at('qps').invalid('must be positive', qps)
+    if (type !== 'Server' && cacheSize < 0) place.at('cacheSize').invalid('must not be negative', cacheSize)
   }
   if (check.failed) throw new Error(`the configuration of EventRateLimit is wrong: ${aggregateMessages(check.errors.map(fieldErrorText))}`)
   return limits

@@ -14,13 +14,13 @@ export function initIpFamilies(service: V1Service, old: V1Service | undefined, i
   if (spec.type === 'ExternalName' || (old !== undefined && keepsPreferDualStack(service, old))) return
   const isHeadlessWithoutSelector = spec.clusterIP === 'None' && Object.keys(spec.selector ?? {}).length === 0
   spec.ipFamilyPolicy ??= old?.spec.ipFamilyPolicy ?? (isHeadlessWithoutSelector ? 'RequireDualStack' : 'SingleStack')
-  refuse(service, (check) => clusterIPsRelatedFields(service, old, check))
-  refuse(service, (check) => checkPolicy(service, old, ips, check))
+  refuse(service, (check) => clusterIPsRelatedFields(check.with(service), old))
+  refuse(service, (check) => checkPolicy(check.with(service), old, ips))
   if (isHeadlessWithoutSelector) {
     completeFamilies(service, ips.defaultFamily, true)
     return
   }
-  refuse(service, (check) => checkConfigured(service, ips, check))
+  refuse(service, (check) => checkConfigured(check.with(service), ips))
   completeFamilies(service, ips.defaultFamily, ips.families.size === 2)
 }
 
@@ -42,9 +42,10 @@ export function keepsPreferDualStack(service: V1Service, old: V1Service): boolea
   )
 }
 
-function checkPolicy(service: V1Service, old: V1Service | undefined, ips: ClusterIps, check: Check): void {
+function checkPolicy(check: Check<V1Service>, old: V1Service | undefined, ips: ClusterIps): void {
+  const service = check.value
   const { spec } = service
-  const at = check.at('spec.ipFamilyPolicy')
+  const at = check.at('spec').at('ipFamilyPolicy')
   const isSingle = spec.ipFamilyPolicy === 'SingleStack'
   if (old !== undefined && isSingle) {
     if (sameJson(old.spec.clusterIPs ?? [], spec.clusterIPs ?? []) && (spec.clusterIPs ?? []).length > 1)
@@ -52,15 +53,13 @@ function checkPolicy(service: V1Service, old: V1Service | undefined, ips: Cluste
     if (sameJson(old.spec.ipFamilies ?? [], spec.ipFamilies ?? []) && (spec.ipFamilies ?? []).length > 1)
       spec.ipFamilies = (spec.ipFamilies ?? []).slice(0, 1)
   } else if (old !== undefined) {
-    if (isShorter(spec.clusterIPs, old.spec.clusterIPs))
-      at.invalid(spec.ipFamilyPolicy, "must be 'SingleStack' to release the secondary cluster IP")
-    if (isShorter(spec.ipFamilies, old.spec.ipFamilies))
-      at.invalid(spec.ipFamilyPolicy, "must be 'SingleStack' to release the secondary IP family")
+    if (isShorter(spec.clusterIPs, old.spec.clusterIPs)) at.invalid("must be 'SingleStack' to release the secondary cluster IP")
+    if (isShorter(spec.ipFamilies, old.spec.ipFamilies)) at.invalid("must be 'SingleStack' to release the secondary IP family")
   }
   if (isSingle) {
     const either = "must be 'RequireDualStack' or 'PreferDualStack' when multiple"
-    if (spec.clusterIPs?.length === 2) at.invalid(spec.ipFamilyPolicy, `${either} cluster IPs are specified`)
-    if (spec.ipFamilies?.length === 2) at.invalid(spec.ipFamilyPolicy, `${either} IP families are specified`)
+    if (spec.clusterIPs?.length === 2) at.invalid(`${either} cluster IPs are specified`)
+    if (spec.ipFamilies?.length === 2) at.invalid(`${either} IP families are specified`)
   }
   spec.ipFamilies ??= []
   const families = spec.ipFamilies
@@ -69,7 +68,7 @@ function checkPolicy(service: V1Service, old: V1Service | undefined, ips: Cluste
     if (index < families.length) continue
     const family = familyOf(address)
     if (ips.families.has(family)) families.push(family)
-    else check.at('spec.clusterIPs').at(index).invalid(spec.clusterIPs, `${family} is not configured on this cluster`)
+    else check.at('spec').at('clusterIPs').at(index).invalid(`${family} is not configured on this cluster`, spec.clusterIPs)
   }
 }
 
@@ -77,12 +76,14 @@ function isShorter(next: readonly string[] | undefined, prev: readonly string[] 
   return next !== undefined && next.length > 0 && next.length < (prev ?? []).length
 }
 
-function checkConfigured({ spec }: V1Service, ips: ClusterIps, check: Check): void {
+function checkConfigured(check: Check<V1Service>, ips: ClusterIps): void {
+  const { spec } = check.value
   if (spec.ipFamilyPolicy === 'RequireDualStack' && ips.families.size < 2) {
-    check.at('spec.ipFamilyPolicy').invalid(spec.ipFamilyPolicy, 'this cluster is not configured for dual-stack services')
+    check.at('spec').at('ipFamilyPolicy').invalid('this cluster is not configured for dual-stack services')
   }
-  for (const [index, family] of (spec.ipFamilies ?? []).entries()) {
-    if (!ips.families.has(family as IpFamily)) check.at('spec.ipFamilies').at(index).invalid(family, 'not configured on this cluster')
+  for (const at of check.at('spec').at('ipFamilies').items()) {
+    const family = at.value
+    if (!ips.families.has(family as IpFamily)) at.invalid('not configured on this cluster')
   }
 }
 

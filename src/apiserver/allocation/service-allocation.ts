@@ -108,13 +108,15 @@ class ServiceAllocation {
     } catch (error) {
       const isRefusal = error instanceof StatusError && error.reason === 'Invalid'
       if (isRefusal)
-        throw refusal(service, (check) => check.at('spec.clusterIPs').invalid(padded(service), `failed to allocate IP: ${error.message}`))
+        throw refusal(service, (check) =>
+          check.at('spec').at('clusterIPs').invalid(`failed to allocate IP: ${error.message}`, padded(service)),
+        )
       if (!(error instanceof AllocationError)) throw error
       const name = service.metadata?.name ?? ''
       if (error instanceof RangeIsFull)
         throw internalError(`failed to allocate a serviceIP for Service ${JSON.stringify(name)}: ${error.message}`)
       throw refusal(service, (check) =>
-        check.at('spec.clusterIPs').invalid(service.spec.clusterIPs, `failed to allocate IP ${asked}: ${error.message}`),
+        check.at('spec').at('clusterIPs').invalid(`failed to allocate IP ${asked}: ${error.message}`, service.spec.clusterIPs),
       )
     }
   }
@@ -191,7 +193,7 @@ class ServiceAllocation {
       return port
     } catch (error) {
       if (!(error instanceof AllocationError)) throw error
-      throw refusal(service, (check) => check.at('spec.ports').at(index).at('nodePort').invalid(port, error.message))
+      throw refusal(service, (check) => check.at('spec').at('ports').at(index).at('nodePort').invalid(error.message, port))
     }
   }
 

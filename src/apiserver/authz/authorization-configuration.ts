@@ -65,14 +65,14 @@ function authorizer(document: ConfigDocument, value: unknown, at: string, check:
   const name = document.text(map['name'], `${at}.name`)
   const known = authorizerTypes.find((one) => one === type)
   if (type === '') check.at('type').required()
-  else if (known === undefined) check.at('type').notSupported(type, authorizerTypes)
+  else if (known === undefined) check.at('type').notSupported(authorizerTypes, type)
   if (name === '') check.at('name').required()
   else {
     const flaws = dns1123Subdomain(name)
-    if (flaws.length > 0) check.at('name').invalid(name, `authorizer name is invalid: ${flaws.join(', ')}`)
+    if (flaws.length > 0) check.at('name').invalid(`authorizer name is invalid: ${flaws.join(', ')}`, name)
   }
   if (known !== 'Webhook') {
-    if (map['webhook'] !== undefined) check.at('webhook').invalid('non-null', 'may only be specified when type=Webhook')
+    if (map['webhook'] !== undefined) check.at('webhook').invalid('may only be specified when type=Webhook', 'non-null')
     return { type: known ?? 'AlwaysDeny', name }
   }
   if (map['webhook'] === undefined) {
@@ -86,7 +86,7 @@ function webhook(document: ConfigDocument, value: unknown, at: string, check: Ch
   const map = document.map(value, at, webhookFields)
   const timeoutMs = document.duration(map['timeout'], `${at}.timeout`, 0)
   if (timeoutMs === 0) check.at('timeout').required()
-  else if (timeoutMs > 30_000) check.at('timeout').invalid(map['timeout'], 'must be > 0s and <= 30s')
+  else if (timeoutMs > 30_000) check.at('timeout').invalid('must be > 0s and <= 30s', map['timeout'])
   const version = oneOf(
     document.text(map['subjectAccessReviewVersion'], `${at}.subjectAccessReviewVersion`),
     ['v1', 'v1beta1'],
@@ -96,7 +96,7 @@ function webhook(document: ConfigDocument, value: unknown, at: string, check: Ch
   const conditions = matchConditions(document, map['matchConditions'], `${at}.matchConditions`, check.at('matchConditions'))
   const reviewVersion = document.text(map['matchConditionSubjectAccessReviewVersion'], `${at}.matchConditionSubjectAccessReviewVersion`)
   if (reviewVersion !== '' && reviewVersion !== 'v1')
-    check.at('matchConditionSubjectAccessReviewVersion').notSupported(reviewVersion, ['v1'])
+    check.at('matchConditionSubjectAccessReviewVersion').notSupported(['v1'], reviewVersion)
   else if (reviewVersion === '' && conditions.length > 0)
     check.at('matchConditionSubjectAccessReviewVersion').required('required if match conditions are specified')
   const remembered = (ttl: string, cache: string, absentMs: number) =>
@@ -129,7 +129,7 @@ function matchConditions(document: ConfigDocument, value: unknown, at: string, c
     else if (texts.indexOf(text) < index) place.duplicate(text)
     else {
       const result = accessCel().compileAccessCondition(text)
-      if ('detail' in result) place.invalid(text, result.detail)
+      if ('detail' in result) place.invalid(result.detail, text)
       else programs.push(result.program)
     }
   }
@@ -142,14 +142,14 @@ function kubeconfigFile(document: ConfigDocument, value: unknown, at: string, ch
   const file = document.text(map['kubeConfigFile'], `${at}.kubeConfigFile`)
   if (type === '') check.at('type').required()
   else if (type === 'InClusterConfig') check.at('type').forbidden('this server does not run in a pod: use KubeConfigFile')
-  else if (type !== 'KubeConfigFile') check.at('type').notSupported(type, ['InClusterConfig', 'KubeConfigFile'])
+  else if (type !== 'KubeConfigFile') check.at('type').notSupported(['InClusterConfig', 'KubeConfigFile'], type)
   else if (file === '') check.at('kubeConfigFile').required()
-  else if (!isAbsolute(file)) check.at('kubeConfigFile').invalid(file, 'must be an absolute path')
+  else if (!isAbsolute(file)) check.at('kubeConfigFile').invalid('must be an absolute path', file)
   return file
 }
 
 function oneOf(value: string, supported: readonly string[], check: Check): string {
   if (value === '') check.required()
-  else if (!supported.includes(value)) check.notSupported(value, supported)
+  else if (!supported.includes(value)) check.notSupported(supported, value)
   return value
 }

@@ -14,8 +14,8 @@ export const definitionHooks: ReadonlyMap<string, RegistryHooks> = new Map([
     {
       insteadOfDelete(object, options, nowMs) {
         if (object.metadata?.deletionTimestamp !== undefined) return undefined
-        const check = new Check()
-        validateDeleteOptions(options, check)
+        const check = new Check(options)
+        validateDeleteOptions(check)
         if (check.failed) throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', check.errors)
         checkDeletePreconditions({ group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' }, object, options)
         return markedForDeletion(deepCopy(object) as V1CustomResourceDefinition, nowMs)

@@ -29,8 +29,8 @@ export async function parseEncryptionConfiguration(text: string, path: string): 
   const configuration = {
     resources: document.list(root['resources'], 'resources', (item, at) => resourceConfiguration(document, item, at)),
   }
-  const check = new Check()
-  validate(configuration, check)
+  const check = new Check(configuration)
+  validate(check)
   document.mustBeSound(check.errors)
   return configuration
 }
@@ -77,19 +77,21 @@ function kms(document: ConfigDocument, value: unknown, at: string): KmsConfigura
   }
 }
 
-function validate({ resources }: EncryptionConfiguration, check: Check): void {
+function validate(check: Check<EncryptionConfiguration>): void {
+  const { resources } = check.value
   if (resources.length === 0) check.at('resources').required('at least one resources is required')
   const kmsNames = new Set<string>()
   for (const [index, item] of resources.entries()) {
     const at = check.at('resources').at(index)
     if (item.resources.length === 0) at.at('resources').required(`at least one resources[${index}].resources is required`)
-    validateResources(item.resources, at.at('resources'))
+    validateResources(at.at('resources'))
     if (item.providers.length === 0) at.at('providers').required(`at least one resources[${index}].providers is required`)
-    for (const [position, one] of item.providers.entries()) validateProvider(one, at.at('providers').at(position), kmsNames)
+    for (const place of at.at('providers').items()) validateProvider(place, kmsNames)
   }
 }
 
-function validateResources(resources: readonly string[], check: Check): void {
+function validateResources(check: Check<readonly string[]>): void {
+  const resources = check.value
   const parsed = resources.map(groupResource)
   const isRepeated = new Set(resources).size !== resources.length
   const overlaps = parsed.some((one, index) =>
@@ -98,16 +100,14 @@ function validateResources(resources: readonly string[], check: Check): void {
       return (one.group === '*' && one.resource === '*') || (one.group === other.group && (one.resource === '*' || other.resource === '*'))
     }),
   )
-  if (isRepeated) check.invalid(resources, 'the same resource cannot be specified multiple times')
+  if (isRepeated) check.invalid('the same resource cannot be specified multiple times')
   if (overlaps) {
-    check.invalid(
-      resources,
-      "using overlapping resources such as 'secrets' and '*.' in the same resource list is not allowed as they will be masked",
-    )
+    check.invalid("using overlapping resources such as 'secrets' and '*.' in the same resource list is not allowed as they will be masked")
   }
-  for (const [index, name] of resources.entries()) {
+  for (const at of check.items()) {
+    const name = at.value
     const flaw = flawOfResource(name)
-    if (flaw !== undefined) check.at(index).invalid(name, flaw)
+    if (flaw !== undefined) at.invalid(flaw)
   }
 }
 
@@ -125,17 +125,18 @@ function flawOfResource(name: string): string | undefined {
   return group === '*' && resource !== '*' ? 'encrypting the same resource across groups is not supported' : undefined
 }
 
-function validateProvider(one: ProviderConfiguration, check: Check, kmsNames: Set<string>): void {
+function validateProvider(check: Check<ProviderConfiguration>, kmsNames: Set<string>): void {
+  const one = check.value
   const named = Object.keys(one)
   if (named.length === 0) {
-    check.invalid('', 'provider does not contain any of the expected providers: KMS, AESGCM, AESCBC, Secretbox, Identity')
+    check.invalid('provider does not contain any of the expected providers: KMS, AESGCM, AESCBC, Secretbox, Identity', '')
     return
   }
-  if (named.length > 1) check.invalid('', 'more than one provider specified in a single element, should split into different list elements')
-  if (one.aesgcm !== undefined) validateKeys(one.aesgcm, check.at('aesgcm.keys'), [16, 24, 32])
-  if (one.aescbc !== undefined) validateKeys(one.aescbc, check.at('aescbc.keys'), [16, 24, 32])
-  if (one.secretbox !== undefined) validateKeys(one.secretbox, check.at('secretbox.keys'), [32])
-  if (one.kms !== undefined) validateKms(one.kms, check.at('kms'), kmsNames)
+  if (named.length > 1) check.invalid('more than one provider specified in a single element, should split into different list elements', '')
+  if (one.aesgcm !== undefined) validateKeys(one.aesgcm, check.at('aesgcm').at('keys'), [16, 24, 32])
+  if (one.aescbc !== undefined) validateKeys(one.aescbc, check.at('aescbc').at('keys'), [16, 24, 32])
+  if (one.secretbox !== undefined) validateKeys(one.secretbox, check.at('secretbox').at('keys'), [32])
+  if (one.kms !== undefined) validateKms(check.at('kms').present, kmsNames)
 }
 
 function validateKeys({ keys: list }: KeysConfiguration, check: Check, lengths: readonly number[]): void {
@@ -148,32 +149,33 @@ function validateKeys({ keys: list }: KeysConfiguration, check: Check, lengths: 
       continue
     }
     if (secret.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(secret)) {
-      at.at('secret').invalid('REDACTED', 'secrets must be base64 encoded')
+      at.at('secret').invalid('secrets must be base64 encoded', 'REDACTED')
       continue
     }
     const size = Buffer.from(secret, 'base64').length
     if (!lengths.includes(size)) {
-      at.at('secret').invalid('REDACTED', `secret is not of the expected length, got ${size}, expected one of [${lengths.join(' ')}]`)
+      at.at('secret').invalid(`secret is not of the expected length, got ${size}, expected one of [${lengths.join(' ')}]`, 'REDACTED')
     }
   }
 }
 
-function validateKms({ name, timeoutMs, endpoint, apiVersion, cachesize }: KmsConfiguration, check: Check, names: Set<string>): void {
+function validateKms(check: Check<KmsConfiguration>, names: Set<string>): void {
+  const { name, timeoutMs, endpoint, apiVersion, cachesize } = check.value
   if (name === '') check.at('name').required('name is a mandatory field for a provider')
-  if (name.includes(':')) check.at('name').invalid(name, `invalid KMS provider name ${name}, must not contain ':'`)
-  if (names.has(name)) check.at('name').invalid(name, `duplicate KMS provider name ${name}, names must be unique`)
+  if (name.includes(':')) check.at('name').invalid(`invalid KMS provider name ${name}, must not contain ':'`)
+  if (names.has(name)) check.at('name').invalid(`duplicate KMS provider name ${name}, names must be unique`)
   names.add(name)
-  if (!(timeoutMs > 0)) check.at('timeout').invalid(`${timeoutMs}ms`, 'timeout should be a positive value')
-  if (endpoint === '') check.at('endpoint').invalid('', 'endpoint is a mandatory field for a kms')
+  if (!(timeoutMs > 0)) check.dynamic('timeout').invalid('timeout should be a positive value', `${timeoutMs}ms`)
+  if (endpoint === '') check.at('endpoint').invalid('endpoint is a mandatory field for a kms', '')
   else if (!endpoint.startsWith('unix:')) {
     const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(endpoint)?.[1] ?? ''
-    check.at('endpoint').invalid(endpoint, `unsupported scheme ${JSON.stringify(scheme)} for KMS provider, only unix is supported`)
+    check.at('endpoint').invalid(`unsupported scheme ${JSON.stringify(scheme)} for KMS provider, only unix is supported`)
   }
-  if (apiVersion === 'v1') check.at('apiVersion').invalid(apiVersion, 'KMSv1 is deprecated and not available here: set apiVersion to v2')
+  if (apiVersion === 'v1') check.at('apiVersion').invalid('KMSv1 is deprecated and not available here: set apiVersion to v2')
   else if (apiVersion !== 'v2') {
-    check.at('apiVersion').invalid(apiVersion, `unsupported apiVersion ${apiVersion} for KMS provider, only v1 and v2 are supported`)
+    check.at('apiVersion').invalid(`unsupported apiVersion ${apiVersion} for KMS provider, only v1 and v2 are supported`)
   }
-  if (cachesize !== undefined) check.at('cachesize').invalid(cachesize, 'cachesize is not supported in v2')
+  if (cachesize !== undefined) check.at('cachesize').invalid('cachesize is not supported in v2')
 }
 
 export function groupResource(text: string): { group: string; resource: string } {

@@ -24,8 +24,8 @@ export function writeOptions(
   const force = forceText === null ? undefined : isTrue(forceText)
   const check = new Check()
   const given = { dryRun, fieldManager, fieldValidation }
-  if (kind === 'PatchOptions') validatePatchOptions({ ...given, ...(force === undefined ? {} : { force }) }, isApply, check)
-  else validateCreateOptions(given, check)
+  if (kind === 'PatchOptions') validatePatchOptions(check.with({ ...given, ...(force === undefined ? {} : { force }) }), isApply)
+  else validateCreateOptions(check.with(given))
   if (check.failed) throw invalid({ group: 'meta.k8s.io', kind }, '', check.errors)
   return { dryRun, fieldManager, fieldValidation: (fieldValidation || 'Warn') as WriteOptions['fieldValidation'], force }
 }
@@ -87,29 +87,31 @@ export function listOptions(query: URLSearchParams, isWatch: boolean): ListOptio
 
 export function validateListOptions(options: ListOptions): void {
   const check = new Check()
-  if (options.isWatch) validateWatch(options, check)
-  else validateList(options, check)
+  if (options.isWatch) validateWatch(check.with(options))
+  else validateList(check.with(options))
   if (check.failed) throw invalid({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', check.errors)
 }
 
-function validateList({ resourceVersion, resourceVersionMatch: match, continueToken, sendInitialEvents }: ListOptions, check: Check): void {
+function validateList(check: Check<ListOptions>): void {
+  const { resourceVersion, resourceVersionMatch: match, continueToken, sendInitialEvents } = check.value
   const at = check.at('resourceVersionMatch')
   if (match !== '') {
     if (resourceVersion === '') at.forbidden('resourceVersionMatch is forbidden unless resourceVersion is provided')
     if (continueToken !== '') at.forbidden('resourceVersionMatch is forbidden when continue is provided')
-    if (match !== 'Exact' && match !== 'NotOlderThan') at.notSupported(match, ['Exact', 'NotOlderThan', ''])
+    if (match !== 'Exact' && match !== 'NotOlderThan') at.notSupported(['Exact', 'NotOlderThan', ''])
     if (match === 'Exact' && resourceVersion === '0') at.forbidden('resourceVersionMatch "exact" is forbidden for resourceVersion "0"')
   }
   if (sendInitialEvents !== undefined) check.at('sendInitialEvents').forbidden('sendInitialEvents is forbidden for list')
 }
 
-function validateWatch({ resourceVersionMatch: match, continueToken, sendInitialEvents }: ListOptions, check: Check): void {
+function validateWatch(check: Check<ListOptions>): void {
+  const { resourceVersionMatch: match, continueToken, sendInitialEvents } = check.value
   const at = check.at('resourceVersionMatch')
   if (sendInitialEvents !== undefined && match !== 'NotOlderThan') {
     at.forbidden('sendInitialEvents requires setting resourceVersionMatch to NotOlderThan')
   }
   if (match === '') return
   if (sendInitialEvents === undefined) at.forbidden('resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided')
-  if (match !== 'NotOlderThan') at.notSupported(match, ['NotOlderThan'])
+  if (match !== 'NotOlderThan') at.notSupported(['NotOlderThan'])
   if (continueToken !== '') at.forbidden('resourceVersionMatch is forbidden when continue is provided')
 }

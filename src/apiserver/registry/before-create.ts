@@ -18,10 +18,10 @@ export function beforeCreate(definition: ResourceDefinition, object: KubernetesO
   definition.prepareForCreate?.(object, context)
 
   const { scope, nameRule = nameIsDns1123Subdomain, finalizers = 'qualified' } = definition
-  const check = new Check()
-  validateObjectMeta(metadata, { scope, nameRule, finalizers }, check.at('metadata'))
+  const check = new Check(object)
+  validateObjectMeta(check.at('metadata').with(metadata), { scope, nameRule, finalizers })
   definition.validate?.(object, check, context)
-  if (!check.failed) checkPathSegment(metadata, check.at('metadata'))
+  if (!check.failed) checkPathSegment(check.at('metadata').with(metadata))
   if (check.failed) throw invalid(definition, metadata.name ?? '', check.errors)
   const warnings = definition.warningsOnCreate?.(object) ?? []
   definition.settle?.(object)
@@ -29,8 +29,8 @@ export function beforeCreate(definition: ResourceDefinition, object: KubernetesO
 }
 
 /** Whatever a kind's own rule allows, a name must fit into a URL. */
-function checkPathSegment({ name = '', generateName = '' }: V1ObjectMeta, check: Check): void {
-  for (const message of nameIsPathSegment(name, false)) check.at('name').invalid(name, message)
-  if (generateName !== '')
-    for (const message of nameIsPathSegment(generateName, true)) check.at('generateName').invalid(generateName, message)
+function checkPathSegment(check: Check<V1ObjectMeta>): void {
+  const { name = '', generateName = '' } = check.value
+  for (const message of nameIsPathSegment(name, false)) check.at('name').or('').invalid(message)
+  if (generateName !== '') for (const message of nameIsPathSegment(generateName, true)) check.at('generateName').or('').invalid(message)
 }

@@ -23,8 +23,8 @@ export function beforeDelete(
   options: V1DeleteOptions,
   nowMs: number,
 ): GraceOutcome {
-  const check = new Check()
-  validateDeleteOptions(options, check)
+  const check = new Check(options)
+  validateDeleteOptions(check)
   if (check.failed) throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', check.errors)
   const metadata = metadataOf(object)
   checkPreconditions(definition, metadata, options)

@@ -27,12 +27,12 @@ export function beforeUpdate(
   if (before.deletionTimestamp) metadata.deletionTimestamp = before.deletionTimestamp
   if (before.deletionGracePeriodSeconds !== undefined) metadata.deletionGracePeriodSeconds ??= before.deletionGracePeriodSeconds
 
-  const check = new Check()
-  validateObjectMeta(metadata, { scope: definition.scope, nameRule: nameIsPathSegment, finalizers: 'any' }, check.at('metadata'))
-  validateObjectMetaUpdate(metadata, before, check.at('metadata'), { finalizers: 'any' })
+  const check = new Check(next)
+  validateObjectMeta(check.at('metadata').with(metadata), { scope: definition.scope, nameRule: nameIsPathSegment, finalizers: 'any' })
+  validateObjectMetaUpdate(check.at('metadata').with(metadata), before, { finalizers: 'any' })
   // Upstream judges the metadata once for all kinds and once more with the kind's own rules: clients see both.
   const { finalizers = 'qualified' } = definition
-  if (rules.rejudgesMetadata !== false) validateObjectMetaUpdate(metadata, before, check.at('metadata'), { finalizers })
+  if (rules.rejudgesMetadata !== false) validateObjectMetaUpdate(check.at('metadata').with(metadata), before, { finalizers })
   rules.validateUpdate?.(next, prev, check, context)
   if (check.failed) throw invalid(definition, metadata.name ?? '', check.errors)
   return rules.warningsOnUpdate?.(next, prev) ?? []

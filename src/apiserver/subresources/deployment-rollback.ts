@@ -42,9 +42,10 @@ export async function rollBack(context: RequestContext, resource: ServedResource
   respondValue(context, status, statusSchema, 200)
 }
 
-function judge({ name, updatedAnnotations }: V1beta1DeploymentRollback): void {
-  const check = new Check()
-  validateAnnotations(updatedAnnotations, check.at('updatedAnnotations'))
+function judge(rollback: V1beta1DeploymentRollback): void {
+  const { name } = rollback
+  const check = new Check(rollback)
+  validateAnnotations(check.at('updatedAnnotations'))
   if (!name) check.at('name').required('name is required')
   if (check.failed) throw invalid({ group: 'apps', kind: 'DeploymentRollback' }, name ?? '', check.errors)
 }

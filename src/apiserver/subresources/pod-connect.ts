@@ -176,13 +176,13 @@ function validateLogOptions({ query }: RequestContext, name: string, splitsStrea
   const check = new Check()
   const number = (key: string) => (query.get(key) === null ? undefined : wholeNumber(query.get(key) ?? ''))
   const [tailLines, limitBytes, sinceSeconds] = [number('tailLines'), number('limitBytes'), number('sinceSeconds')]
-  if (tailLines !== undefined && tailLines < 0) check.at('tailLines').invalid(tailLines, 'must be greater than or equal to 0')
-  if (limitBytes !== undefined && limitBytes < 1) check.at('limitBytes').invalid(limitBytes, 'must be greater than 0')
+  if (tailLines !== undefined && tailLines < 0) check.at('tailLines').invalid('must be greater than or equal to 0', tailLines)
+  if (limitBytes !== undefined && limitBytes < 1) check.at('limitBytes').invalid('must be greater than 0', limitBytes)
   if (sinceSeconds !== undefined && query.has('sinceTime')) check.forbidden('at most one of `sinceTime` or `sinceSeconds` may be specified')
-  else if (sinceSeconds !== undefined && sinceSeconds < 1) check.at('sinceSeconds').invalid(sinceSeconds, 'must be greater than 0')
+  else if (sinceSeconds !== undefined && sinceSeconds < 1) check.at('sinceSeconds').invalid('must be greater than 0', sinceSeconds)
   const stream = query.get('stream')
   if (stream !== null && !splitsStreams) check.at('stream').forbidden('may not be specified')
-  else if (stream !== null && !logStreams.includes(stream)) check.at('stream').notSupported(stream, logStreams)
+  else if (stream !== null && !logStreams.includes(stream)) check.at('stream').notSupported(logStreams, stream)
   if (splitsStreams && stream !== null && stream !== 'All' && tailLines !== undefined) {
     check.forbidden('`tailLines` and specific `stream` are mutually exclusive for now')
   }

@@ -78,7 +78,7 @@ export function virtualResources(
 }
 
 function judge(definition: ResourceDefinition, object: KubernetesObject, clock: Clock): void {
-  const check = new Check()
+  const check = new Check(object)
   definition.validate?.(object, check, { now: formatTime(clock.now()), isEnabled: () => true })
   // Upstream has lost the kind by then, and clients see it missing.
   if (check.failed) throw invalid({ group: definition.group, kind: '' }, '', check.errors)

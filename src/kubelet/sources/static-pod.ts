@@ -59,7 +59,7 @@ function staticPod(written: V1Pod, origin: StaticPodOrigin): V1Pod {
 }
 
 function judge(pod: V1Pod): void {
-  const check = new Check()
+  const check = new Check(pod)
   podRules().validate?.(pod, check, { now: '', isEnabled: () => true })
   if (check.errors.length > 0) throw new Error(`invalid pod: [${check.errors.map(({ field, body }) => `${field}: ${body}`).join(', ')}]`)
 }

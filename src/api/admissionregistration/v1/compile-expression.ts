@@ -43,10 +43,11 @@ function typesOf(
 }
 
 /** Reports what is wrong with the expression; `shown` stands in where upstream quotes another text. */
-export function validateExpression(expression: PolicyExpression, check: Check, shown: string = expression.text): void {
+export function validateExpression(check: Check<PolicyExpression>, shown: string = check.value.text): void {
+  const expression = check.value
   const error = compileExpression(expression)
   if (error === undefined) return
   if (error.type === 'required') check.required(error.detail)
-  else if (error.type === 'invalid') check.invalid(shown, error.detail)
+  else if (error.type === 'invalid') check.invalid(error.detail, shown)
   else check.internal(error.detail)
 }

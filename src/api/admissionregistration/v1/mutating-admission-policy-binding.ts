@@ -16,13 +16,13 @@ export const mutatingAdmissionPolicyBindingResource = defineResource(MutatingAdm
   rejudgesMetadata: false,
 
   defaults: ({ spec }) => defaultMatchResources(spec?.matchResources),
-  validate(binding, check, context) {
-    validateSpec(binding, check.at('spec'))
-    validateStaticSuffix(binding, check, context)
+  validate(_binding, check, context) {
+    validateSpec(check.at('spec'))
+    validateStaticSuffix(check, context)
   },
-  validateUpdate(next, _prev, check) {
-    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain, finalizers: 'any' }, check.at('metadata'))
-    validateSpec(next, check.at('spec'))
+  validateUpdate(_next, _prev, check) {
+    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain, finalizers: 'any' })
+    validateSpec(check.at('spec'))
   },
   warningsOnCreate: staticSuffixWarnings,
   warningsOnUpdate: staticSuffixWarnings,
@@ -45,11 +45,12 @@ export const mutatingAdmissionPolicyBindingResource = defineResource(MutatingAdm
   ],
 })
 
-function validateSpec({ spec }: V1MutatingAdmissionPolicyBinding, check: Check): void {
+function validateSpec(check: Check<V1MutatingAdmissionPolicyBinding['spec']>): void {
+  const spec = check.value
   const { policyName, paramRef, matchResources } = spec ?? {}
   if (!policyName) check.at('policyName').required()
-  else mustBe(dns1123Subdomain, policyName, check.at('policyName'))
-  validateParamRef(paramRef, check.at('paramRef'))
-  validateMatchResources(matchResources, check.at('matchResources'))
-  validateMutatingOperations(matchResources, check.at('matchResources'))
+  else mustBe(dns1123Subdomain, check.at('policyName').with(policyName))
+  validateParamRef(check.at('paramRef').with(paramRef))
+  validateMatchResources(check.at('matchResources').with(matchResources))
+  validateMutatingOperations(check.at('matchResources').with(matchResources))
 }

@@ -7,7 +7,6 @@ import { staticSuffixWarnings, validateStaticSuffix } from '#api/admissionregist
 import type { V1MutatingAdmissionPolicySpec, V1Mutation } from '#api/admissionregistration/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { each } from '#api/meta/each.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { defineResource } from '#api/resource.ts'
@@ -23,13 +22,13 @@ export const mutatingAdmissionPolicyResource = defineResource(MutatingAdmissionP
     policy.spec.failurePolicy ??= 'Fail'
     defaultMatchResources(policy.spec.matchConstraints)
   },
-  validate(policy, check, context) {
-    validateSpec(policy.spec, undefined, check.at('spec'))
-    validateStaticSuffix(policy, check, context)
+  validate(_policy, check, context) {
+    validateSpec(check.at('spec'), undefined)
+    validateStaticSuffix(check, context)
   },
-  validateUpdate(next, prev, check) {
-    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain, finalizers: 'any' }, check.at('metadata'))
-    validateSpec(next.spec, prev.spec, check.at('spec'))
+  validateUpdate(_next, prev, check) {
+    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain, finalizers: 'any' })
+    validateSpec(check.at('spec'), prev.spec)
   },
   warningsOnCreate: staticSuffixWarnings,
   warningsOnUpdate: staticSuffixWarnings,
@@ -55,34 +54,35 @@ export const mutatingAdmissionPolicyResource = defineResource(MutatingAdmissionP
 const reinvocationPolicies = ['IfNeeded', 'Never']
 const patchTypes = ['ApplyConfiguration', 'JSONPatch']
 
-function validateSpec(spec: V1MutatingAdmissionPolicySpec, prev: V1MutatingAdmissionPolicySpec | undefined, check: Check): void {
+function validateSpec(check: Check<V1MutatingAdmissionPolicySpec>, prev: V1MutatingAdmissionPolicySpec | undefined): void {
+  const spec = check.value
   const { mutations, reinvocationPolicy } = spec
-  validateHead(spec, check)
-  validateMutatingOperations(spec.matchConstraints, check.at('matchConstraints'))
-  validatePolicyMatchConditions(spec, prev, check)
-  validateVariables(spec.variables, check.at('variables'), { hasParams: spec.paramKind != null, stored: new Set() })
+  validateHead(check)
+  validateMutatingOperations(check.at('matchConstraints'))
+  validatePolicyMatchConditions(check, prev)
+  validateVariables(check.at('variables'), { hasParams: spec.paramKind != null, stored: new Set() })
   if (!mutations?.length) check.at('mutations').required('mutations must contain at least one item')
-  each(mutations, check.at('mutations'), (mutation, item) => validateMutation(mutation, item, spec, prev))
+  check.at('mutations').each((item) => validateMutation(item, spec, prev))
   if (!reinvocationPolicy) check.at('reinvocationPolicy').required()
   else if (!reinvocationPolicies.includes(reinvocationPolicy)) {
-    check.at('reinvocationPolicy').notSupported(reinvocationPolicy, reinvocationPolicies)
+    check.at('reinvocationPolicy').notSupported(reinvocationPolicies)
   }
 }
 
 /** The kind of patch names the field that holds its expression, and rules the other one out. */
 function validateMutation(
-  mutation: V1Mutation,
-  check: Check,
+  check: Check<V1Mutation>,
   { paramKind, variables = [] }: V1MutatingAdmissionPolicySpec,
   prev: V1MutatingAdmissionPolicySpec | undefined,
 ): void {
+  const mutation = check.value
   const { patchType } = mutation
   if (!patchType) {
     check.at('patchType').required()
     return
   }
   if (patchType !== 'ApplyConfiguration' && patchType !== 'JSONPatch') {
-    check.at('patchType').notSupported(patchType, patchTypes)
+    check.at('patchType').notSupported(patchTypes)
     return
   }
   const [field, other] =
@@ -95,10 +95,12 @@ function validateMutation(
     if (text === '') check.at(field).at('expression').required()
     else {
       validateExpression(
-        { use: field, text, hasParams: paramKind != null, hasAuthorizer: true, isStored, variables },
-        check.at(field).at('expression'),
+        check
+          .at(field)
+          .at('expression')
+          .with({ use: field, text, hasParams: paramKind != null, hasAuthorizer: true, isStored, variables }),
       )
     }
   }
-  if (mutation[other] != null) check.at(other).invalid(`{${other}}`, `must not be specified when patchType is ${patchType}`)
+  if (mutation[other] != null) check.at(other).invalid(`must not be specified when patchType is ${patchType}`, `{${other}}`)
 }

@@ -5,50 +5,57 @@ import { validateLabelSelector } from '#api/meta/labels.ts'
 import { dns1035Label, dns1123Subdomain, mustBe, pathSegmentName } from '#api/meta/names.ts'
 import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
 
-export function validateParamKind({ apiVersion = '', kind = '' }: V1ParamKind, check: Check): void {
+export function validateParamKind(check: Check<V1ParamKind>): void {
+  const { apiVersion = '', kind = '' } = check.value
   if (apiVersion === '') check.at('apiVersion').required()
-  else validateApiVersion(apiVersion, check.at('apiVersion'))
+  else validateApiVersion(check.at('apiVersion').or(''))
   if (kind === '') check.at('kind').required()
   else {
     const errors = dns1035Label(kind.toLowerCase())
-    if (errors.length > 0) check.at('kind').invalid(kind, `may have mixed case, but should otherwise match: ${errors.join(',')}`)
+    if (errors.length > 0)
+      check
+        .at('kind')
+        .or('')
+        .invalid(`may have mixed case, but should otherwise match: ${errors.join(',')}`)
   }
 }
 
-function validateApiVersion(apiVersion: string, check: Check): void {
+function validateApiVersion(check: Check<string>): void {
+  const apiVersion = check.value
   const parts = apiVersion === '/' ? [''] : apiVersion.split('/')
   if (parts.length > 2) {
-    check.invalid(apiVersion, `unexpected GroupVersion string: ${apiVersion}`)
+    check.invalid(`unexpected GroupVersion string: ${apiVersion}`)
     return
   }
   const [group, version] = parts.length === 2 ? parts : ['', parts[0]]
   if (group) {
     const errors = dns1123Subdomain(group)
-    if (errors.length > 0) check.invalid(group, errors.join(','))
+    if (errors.length > 0) check.invalid(errors.join(','), group)
   }
-  if (!version) check.invalid(apiVersion, 'version must be specified')
+  if (!version) check.invalid('version must be specified')
   else {
     const errors = dns1035Label(version)
-    if (errors.length > 0) check.invalid(version, errors.join(','))
+    if (errors.length > 0) check.invalid(errors.join(','), version)
   }
 }
 
 const notFoundActions = ['Deny', 'Allow']
 const mutuallyExclusive = 'name and selector are mutually exclusive'
 
-export function validateParamRef(reference: V1ParamRef | undefined, check: Check): void {
+export function validateParamRef(check: Check<V1ParamRef | undefined>): void {
+  const reference = check.value
   if (reference == null) return
   const { name = '', selector, parameterNotFoundAction: action } = reference
   if (name !== '') {
-    mustBe(pathSegmentName, name, check.at('name'))
+    mustBe(pathSegmentName, check.at('name').or(''))
     if (selector != null) check.at('name').forbidden(mutuallyExclusive)
   }
   if (selector != null) {
-    validateLabelSelector(selector, check.at('selector'))
+    validateLabelSelector(check.at('selector'))
     if (name !== '') check.at('selector').forbidden(mutuallyExclusive)
   } else if (name === '') check.required('one of name or selector must be specified')
   if (!action) check.at('parameterNotFoundAction').required()
-  else if (!notFoundActions.includes(action)) check.at('parameterNotFoundAction').notSupported(action, notFoundActions)
+  else if (!notFoundActions.includes(action)) check.at('parameterNotFoundAction').notSupported(notFoundActions)
 }
 
 export const paramKindCell = (kind: V1ParamKind | undefined): string =>

@@ -12,18 +12,20 @@ const failurePolicies = ['Fail', 'Ignore']
 type PolicySpec = V1ValidatingAdmissionPolicySpec | V1MutatingAdmissionPolicySpec
 
 /** Everything up to the match constraints. */
-export function validateHead({ failurePolicy, paramKind, matchConstraints }: PolicySpec, check: Check): void {
+export function validateHead(check: Check<PolicySpec>): void {
+  const { failurePolicy, paramKind } = check.value
   if (failurePolicy == null) check.at('failurePolicy').required()
-  else if (!failurePolicies.includes(failurePolicy)) check.at('failurePolicy').notSupported(failurePolicy, failurePolicies)
-  if (paramKind != null) validateParamKind(paramKind, check.at('paramKind'))
-  validateMatchConstraints(matchConstraints, check.at('matchConstraints'))
+  else if (!failurePolicies.includes(failurePolicy)) check.at('failurePolicy').notSupported(failurePolicies)
+  if (paramKind != null) validateParamKind(check.at('paramKind').present)
+  validateMatchConstraints(check.at('matchConstraints'))
 }
 
 /** Match conditions that an update leaves alone are not judged again: what they may use has grown since they were. */
-export function validatePolicyMatchConditions(spec: PolicySpec, prev: PolicySpec | undefined, check: Check): void {
+export function validatePolicyMatchConditions(check: Check<PolicySpec>, prev: PolicySpec | undefined): void {
+  const spec = check.value
   const { paramKind, matchConditions } = spec
   if (prev !== undefined && semanticEqual(paramKind, prev.paramKind) && semanticEqual(matchConditions, prev.matchConditions)) return
-  validateMatchConditions(matchConditions, check.at('matchConditions'), {
+  validateMatchConditions(check.at('matchConditions'), {
     hasParams: paramKind != null,
     stored: prev?.matchConditions ?? [],
   })
@@ -37,26 +39,25 @@ const reservedWords = new Set([
 
 /** `stored` holds the expressions that stand in the stored policy. */
 export function validateVariables(
-  variables: readonly V1Variable[] | undefined,
-  check: Check,
+  check: Check<readonly V1Variable[] | undefined>,
   { hasParams, stored }: { hasParams: boolean; stored: ReadonlySet<string> },
 ): void {
+  const variables = check.value
   for (const [index, { name = '', expression = '' }] of (variables ?? []).entries()) {
     const item = check.at(index)
     if (name.trim() === '') item.at('name').required('name is not specified')
-    else if (!identifier.test(name) || reservedWords.has(name)) item.at('name').invalid(name, 'must be a valid CEL identifier')
+    else if (!identifier.test(name) || reservedWords.has(name)) item.at('name').or('').invalid('must be a valid CEL identifier')
     if (expression.trim() === '') item.at('expression').required('expression is not specified')
     else {
       validateExpression(
-        {
+        item.at('expression').with({
           use: 'variable',
           text: expression,
           hasParams,
           hasAuthorizer: true,
           isStored: stored.has(expression),
           variables: variables?.slice(0, index) ?? [],
-        },
-        item.at('expression'),
+        }),
       )
     }
   }

@@ -1,7 +1,6 @@
 /** Which requests a webhook or a policy is about: operations on resources. */
 import type { V1NamedRuleWithOperations, V1RuleWithOperations } from '#api/admissionregistration/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
-import { each } from '#api/meta/each.ts'
 import { mustBe, pathSegmentName } from '#api/meta/names.ts'
 
 export function defaultRules(rules: readonly V1RuleWithOperations[] | undefined): void {
@@ -11,31 +10,37 @@ export function defaultRules(rules: readonly V1RuleWithOperations[] | undefined)
 const operations = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE']
 const scopes = ['*', 'Cluster', 'Namespaced']
 
-export function validateRule(rule: V1RuleWithOperations, check: Check): void {
-  validateExclusiveWildcard(rule.operations, check.at('operations'), 'operations')
-  each(rule.operations, check.at('operations'), (operation, item) => {
-    if (!operations.includes(operation)) item.notSupported(operation, operations)
+export function validateRule(check: Check<V1RuleWithOperations>): void {
+  const rule = check.value
+  validateExclusiveWildcard(check.at('operations'), 'operations')
+  check.at('operations').each((item) => {
+    const operation = item.value
+    if (!operations.includes(operation)) item.notSupported(operations)
   })
-  validateExclusiveWildcard(rule.apiGroups, check.at('apiGroups'), 'API groups')
-  validateExclusiveWildcard(rule.apiVersions, check.at('apiVersions'), 'API versions')
-  each(rule.apiVersions, check.at('apiVersions'), (version, item) => {
+  validateExclusiveWildcard(check.at('apiGroups'), 'API groups')
+  validateExclusiveWildcard(check.at('apiVersions'), 'API versions')
+  check.at('apiVersions').each((item) => {
+    const version = item.value
     if (version === '') item.required()
   })
-  validateResources(rule.resources ?? [], check.at('resources'))
-  if (rule.scope != null && !scopes.includes(rule.scope)) check.at('scope').notSupported(rule.scope, scopes)
+  validateResources(check.at('resources').or([]))
+  if (rule.scope != null && !scopes.includes(rule.scope)) check.at('scope').notSupported(scopes)
 }
 
-function validateExclusiveWildcard(values: readonly string[] | undefined, check: Check, plural: string): void {
+function validateExclusiveWildcard(check: Check<readonly string[] | undefined>, plural: string): void {
+  const values = check.value
   if (!values?.length) check.required()
-  else if (values.length > 1 && values.includes('*')) check.invalid(values, `if '*' is present, must not specify other ${plural}`)
+  else if (values.length > 1 && values.includes('*')) check.invalid(`if '*' is present, must not specify other ${plural}`)
 }
 
-function validateResources(resources: readonly string[], check: Check): void {
+function validateResources(check: Check<readonly string[]>): void {
+  const resources = check.value
   if (resources.length === 0) check.required()
   const withAllSubresources = new Set<string>()
   const ofAllResources = new Set<string>()
   let lastBareIsNamed = false
-  each(resources, check, (text, item) => {
+  check.each((item) => {
+    const text = item.value
     if (text === '') {
       item.required()
       return
@@ -47,25 +52,26 @@ function validateResources(resources: readonly string[], check: Check): void {
       return
     }
     const [resource, subresource] = [text.slice(0, slash), text.slice(slash + 1)]
-    if (withAllSubresources.has(resource)) item.invalid(text, `if '${resource}/*' is present, must not specify ${text}`)
-    if (ofAllResources.has(subresource)) item.invalid(text, `if '*/${subresource}' is present, must not specify ${text}`)
+    if (withAllSubresources.has(resource)) item.invalid(`if '${resource}/*' is present, must not specify ${text}`)
+    if (ofAllResources.has(subresource)) item.invalid(`if '*/${subresource}' is present, must not specify ${text}`)
     if (subresource === '*') withAllSubresources.add(resource)
     if (resource === '*') ofAllResources.add(subresource)
   })
   if (resources.length > 1 && resources.includes('*/*')) {
-    check.invalid(resources, "if '*/*' is present, must not specify other resources")
+    check.invalid("if '*/*' is present, must not specify other resources")
   }
   if (resources.includes('*') && lastBareIsNamed) {
-    check.invalid(resources, "if '*' is present, must not specify other resources without subresources")
+    check.invalid("if '*' is present, must not specify other resources without subresources")
   }
 }
 
-export function validateNamedRule(rule: V1NamedRuleWithOperations, check: Check): void {
+export function validateNamedRule(check: Check<V1NamedRuleWithOperations>): void {
   const names = new Set<string>()
-  each(rule.resourceNames, check.at('resourceNames'), (name, item) => {
-    mustBe(pathSegmentName, name, item)
-    if (names.has(name)) item.duplicate(name)
+  check.at('resourceNames').each((item) => {
+    const name = item.value
+    mustBe(pathSegmentName, item)
+    if (names.has(name)) item.duplicate()
     names.add(name)
   })
-  validateRule(rule, check)
+  validateRule(check)
 }

@@ -5,9 +5,11 @@ import type { KubernetesObject, RuleContext } from '#api/resource.ts'
 const suffix = '.static.k8s.io'
 const reserved = `names ending with ${quoted(suffix)} are reserved for static manifest-based configurations and cannot be managed via the API`
 
-export function validateStaticSuffix({ metadata }: KubernetesObject, check: Check, context: RuleContext): void {
+export function validateStaticSuffix(check: Check<KubernetesObject>, context: RuleContext): void {
+  const { metadata } = check.value
   const name = metadata?.name ?? ''
-  if (name.endsWith(suffix) && context.isEnabled('ManifestBasedAdmissionControlConfig')) check.at('metadata.name').invalid(name, reserved)
+  if (name.endsWith(suffix) && context.isEnabled('ManifestBasedAdmissionControlConfig'))
+    check.at('metadata').at('name').or('').invalid(reserved)
 }
 
 export function staticSuffixWarnings({ metadata }: KubernetesObject): string[] {

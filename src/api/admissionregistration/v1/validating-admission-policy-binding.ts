@@ -5,7 +5,6 @@ import { staticSuffixWarnings, validateStaticSuffix } from '#api/admissionregist
 import type { V1ValidatingAdmissionPolicyBinding } from '#api/admissionregistration/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { each } from '#api/meta/each.ts'
 import { dns1123Subdomain, mustBe, nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { defineResource } from '#api/resource.ts'
@@ -17,13 +16,13 @@ export const validatingAdmissionPolicyBindingResource = defineResource(Validatin
   rejudgesMetadata: false,
 
   defaults: ({ spec }) => defaultMatchResources(spec?.matchResources),
-  validate(binding, check, context) {
-    validateSpec(binding, check.at('spec'))
-    validateStaticSuffix(binding, check, context)
+  validate(_binding, check, context) {
+    validateSpec(check.at('spec'))
+    validateStaticSuffix(check, context)
   },
-  validateUpdate(next, _prev, check) {
-    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain, finalizers: 'any' }, check.at('metadata'))
-    validateSpec(next, check.at('spec'))
+  validateUpdate(_next, _prev, check) {
+    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain, finalizers: 'any' })
+    validateSpec(check.at('spec'))
   },
   warningsOnCreate: staticSuffixWarnings,
   warningsOnUpdate: staticSuffixWarnings,
@@ -46,27 +45,28 @@ export const validatingAdmissionPolicyBindingResource = defineResource(Validatin
   ],
 })
 
-function validateSpec({ spec }: V1ValidatingAdmissionPolicyBinding, check: Check): void {
+function validateSpec(check: Check<V1ValidatingAdmissionPolicyBinding['spec']>): void {
+  const spec = check.value
   const { policyName, paramRef, matchResources, validationActions } = spec ?? {}
   if (!policyName) check.at('policyName').required()
-  else mustBe(dns1123Subdomain, policyName, check.at('policyName'))
-  validateParamRef(paramRef, check.at('paramRef'))
-  validateMatchResources(matchResources, check.at('matchResources'))
-  validateActions(validationActions ?? [], check.at('validationActions'))
+  else mustBe(dns1123Subdomain, check.at('policyName').with(policyName))
+  validateParamRef(check.at('paramRef').with(paramRef))
+  validateMatchResources(check.at('matchResources').with(matchResources))
+  validateActions(check.at('validationActions').with(validationActions ?? []))
 }
 
 const actions = ['Audit', 'Deny', 'Warn']
 
-function validateActions(validationActions: readonly string[], check: Check): void {
+function validateActions(check: Check<readonly string[]>): void {
   const seen = new Set<string>()
-  each(validationActions, check, (action, item) => {
-    if (!actions.includes(action)) item.notSupported(action, actions)
-    if (seen.has(action)) item.duplicate(action)
+  check.each((item) => {
+    const action = item.value
+    if (!actions.includes(action)) item.notSupported(actions)
+    if (seen.has(action)) item.duplicate()
     seen.add(action)
   })
   if (seen.has('Deny') && seen.has('Warn')) {
     check.invalid(
-      validationActions,
       'must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)',
     )
   }

@@ -14,7 +14,6 @@ import type {
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { validateConditions } from '#api/meta/conditions.ts'
-import { each } from '#api/meta/each.ts'
 import { byteLength, mustBe, nameIsDns1123Subdomain, qualifiedName } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { putBack } from '#api/meta/put-back.ts'
@@ -39,12 +38,12 @@ export const validatingAdmissionPolicyResource = defineResource(ValidatingAdmiss
   },
   prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
   validate(policy, check, context) {
-    validateSpec(policy, undefined, check.at('spec'))
-    validateStaticSuffix(policy, check, context)
+    validateSpec(policy, check.at('spec').with(undefined))
+    validateStaticSuffix(check, context)
   },
   validateUpdate(next, prev, check) {
-    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain, finalizers: 'any' }, check.at('metadata'))
-    validateSpec(next, prev.spec, check.at('spec'))
+    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain, finalizers: 'any' })
+    validateSpec(next, check.at('spec').with(prev.spec))
   },
   warningsOnCreate: staticSuffixWarnings,
   warningsOnUpdate: staticSuffixWarnings,
@@ -57,9 +56,9 @@ export const validatingAdmissionPolicyResource = defineResource(ValidatingAdmiss
         putBack(next, prev, 'spec')
         resetObjectMetaForStatus(next.metadata, prev.metadata)
       },
-      validateUpdate({ status }, _prev, check) {
-        each(status?.typeChecking?.expressionWarnings, check.at('status.typeChecking.expressionWarnings'), validateExpressionWarning)
-        validateConditions(status?.conditions, check.at('status.conditions'))
+      validateUpdate(_next, _prev, check) {
+        check.at('status').at('typeChecking').at('expressionWarnings').each(validateExpressionWarning)
+        validateConditions(check.at('status').at('conditions'))
       },
     },
   },
@@ -88,11 +87,8 @@ const maxValueExpressionBytes = 5 * 1024
 /** The policy around an expression. */
 type Surroundings = { name: string; spec: V1ValidatingAdmissionPolicySpec; stored: Record<'validation' | 'message' | 'audit', Set<string>> }
 
-function validateSpec(
-  { metadata, spec }: V1ValidatingAdmissionPolicy,
-  prev: V1ValidatingAdmissionPolicySpec | undefined,
-  check: Check,
-): void {
+function validateSpec({ metadata, spec }: V1ValidatingAdmissionPolicy, check: Check<V1ValidatingAdmissionPolicySpec | undefined>): void {
+  const prev = check.value
   const policy: Surroundings = {
     name: metadata?.name ?? '',
     spec,
@@ -102,63 +98,69 @@ function validateSpec(
       audit: new Set(prev?.auditAnnotations?.map(({ valueExpression }) => valueExpression)),
     },
   }
-  validateHead(spec, check)
-  validatePolicyMatchConditions(spec, prev, check)
-  validateVariables(spec.variables, check.at('variables'), { hasParams: spec.paramKind != null, stored: policy.stored.validation })
+  validateHead(check.with(spec))
+  validatePolicyMatchConditions(check.with(spec), prev)
+  validateVariables(check.at('variables').with(spec.variables), { hasParams: spec.paramKind != null, stored: policy.stored.validation })
   if (!spec.validations?.length && !spec.auditAnnotations?.length) {
     check.at('validations').required('validations or auditAnnotations must contain at least one item')
     check.at('auditAnnotations').required('validations or auditAnnotations must contain at least one item')
     return
   }
-  each(spec.validations, check.at('validations'), (validation, item) => validateValidation(validation, item, policy))
-  validateAuditAnnotations(spec.auditAnnotations ?? [], check.at('auditAnnotations'), policy)
+  check
+    .at('validations')
+    .with(spec.validations)
+    .each((item) => validateValidation(item, policy))
+  validateAuditAnnotations(check.at('auditAnnotations').with(spec.auditAnnotations ?? []), policy)
 }
 
 function validateText(use: ExpressionUse, text: string, isStored: boolean, check: Check, { spec }: Surroundings, shown?: string): void {
   const hasAuthorizer = use !== 'messageExpression'
   validateExpression(
-    { use, text, hasParams: spec.paramKind != null, hasAuthorizer, isStored, variables: spec.variables ?? [] },
-    check,
+    check.with({ use, text, hasParams: spec.paramKind != null, hasAuthorizer, isStored, variables: spec.variables ?? [] }),
     shown,
   )
 }
 
 const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge']
 
-function validateValidation(validation: V1Validation, check: Check, policy: Surroundings): void {
+function validateValidation(check: Check<V1Validation>, policy: Surroundings): void {
+  const validation = check.value
   const { expression = '', message = '', messageExpression = '', reason } = validation
   if (expression.trim() === '') check.at('expression').required('expression is not specified')
   else validateText('validation', expression, policy.stored.validation.has(expression), check.at('expression'), policy)
   if (messageExpression !== '') {
     const isStored = policy.stored.message.has(messageExpression)
-    if (messageExpression.trim() === '') check.at('messageExpression').invalid(messageExpression, 'must be non-empty if specified')
+    if (messageExpression.trim() === '') check.at('messageExpression').or('').invalid('must be non-empty if specified')
     else validateText('messageExpression', messageExpression, isStored, check.at('messageExpression'), policy)
   }
-  if (message !== '' && message.trim() === '') check.at('message').invalid(message, 'must be non-empty if specified')
-  else if (/[\n\r]/.test(message.trim())) check.at('message').invalid(message, 'must not contain line breaks')
-  if (reason != null && !reasons.includes(reason)) check.at('reason').notSupported(reason, reasons)
+  if (message !== '' && message.trim() === '') check.at('message').or('').invalid('must be non-empty if specified')
+  else if (/[\n\r]/.test(message.trim())) check.at('message').or('').invalid('must not contain line breaks')
+  if (reason != null && !reasons.includes(reason)) check.at('reason').notSupported(reasons)
 }
 
-function validateAuditAnnotations(annotations: readonly V1AuditAnnotation[], check: Check, policy: Surroundings): void {
+function validateAuditAnnotations(check: Check<readonly V1AuditAnnotation[]>, policy: Surroundings): void {
+  const annotations = check.value
   if (annotations.length > maxAuditAnnotations) {
     const shown = asInternal('[admissionregistration.AuditAnnotation', annotations)
-    check.invalid(shown, `must not have more than ${maxAuditAnnotations} auditAnnotations`)
+    check.invalid(`must not have more than ${maxAuditAnnotations} auditAnnotations`, shown)
   }
   const keys = new Set<string>()
-  each(annotations, check, ({ key = '', valueExpression = '' }, item) => {
-    if (policy.name === '') item.at('key').invalid(key, 'requires metadata.name be non-empty')
-    else mustBe(qualifiedName, `${policy.name}/${key}`, item.at('key'))
+  check.each((item) => {
+    const { key = '', valueExpression = '' } = item.value
+    if (policy.name === '') item.at('key').or('').invalid('requires metadata.name be non-empty')
+    else mustBe(qualifiedName, item.at('key').with(`${policy.name}/${key}`))
     const text = valueExpression.trim()
     const value = item.at('valueExpression')
     if (text === '') value.required('valueExpression is not specified')
     else if (byteLength(text) > maxValueExpressionBytes) value.required(`must not exceed ${maxValueExpressionBytes} bytes in length`)
     else validateText('auditAnnotation', text, policy.stored.audit.has(valueExpression), value, policy, valueExpression)
-    if (keys.has(key)) item.at('key').duplicate(key)
+    if (keys.has(key)) item.at('key').or('').duplicate()
     keys.add(key)
   })
 }
 
-function validateExpressionWarning({ warning, fieldRef = '' }: V1ExpressionWarning, check: Check): void {
+function validateExpressionWarning(check: Check<V1ExpressionWarning>): void {
+  const { warning, fieldRef = '' } = check.value
   if (!warning) check.at('warning').required()
   if (fieldRef.trim() === '') check.at('fieldRef').required()
 }

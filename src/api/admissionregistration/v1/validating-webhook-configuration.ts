@@ -16,13 +16,13 @@ export const validatingWebhookConfigurationResource = defineResource(ValidatingW
   defaults({ webhooks }) {
     for (const webhook of webhooks ?? []) defaultWebhook(webhook)
   },
-  validate(configuration, check, context) {
-    validateWebhooks(configuration.webhooks, undefined, check.at('webhooks'), context)
-    validateStaticSuffix(configuration, check, context)
+  validate(_configuration, check, context) {
+    validateWebhooks(check.at('webhooks'), undefined, context)
+    validateStaticSuffix(check, context)
   },
-  validateUpdate(next, prev, check, context) {
-    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain, finalizers: 'any' }, check.at('metadata'))
-    validateWebhooks(next.webhooks, prev.webhooks ?? [], check.at('webhooks'), context)
+  validateUpdate(_next, prev, check, context) {
+    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain, finalizers: 'any' })
+    validateWebhooks(check.at('webhooks'), prev.webhooks ?? [], context)
   },
   warningsOnCreate: staticSuffixWarnings,
   warningsOnUpdate: staticSuffixWarnings,

@@ -4,7 +4,6 @@ import { matchPolicies } from '#api/admissionregistration/v1/match-resources.ts'
 import { defaultRules, validateRule } from '#api/admissionregistration/v1/rules.ts'
 import type { V1MutatingWebhook, V1ValidatingWebhook } from '#api/admissionregistration/v1/types.gen.ts'
 import { Check } from '#api/meta/check.ts'
-import { each } from '#api/meta/each.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { fullyQualifiedName } from '#api/meta/formats.ts'
 import { validateLabelSelector } from '#api/meta/labels.ts'
@@ -61,73 +60,76 @@ function leniency(webhooks: readonly Webhook[], prev: readonly Webhook[] | undef
 }
 
 function isInvalid(selector: V1LabelSelector | undefined): boolean {
-  const scratch = new Check()
-  validateLabelSelector(selector, scratch)
+  const scratch = new Check(selector)
+  validateLabelSelector(scratch)
   return scratch.failed
 }
 
 /** `prev` is absent on create; `check` stands at the list. */
 export function validateWebhooks(
-  webhooks: readonly Webhook[] = [],
+  check: Check<readonly Webhook[] | undefined>,
   prev: readonly Webhook[] | undefined,
-  check: Check,
   context: RuleContext,
 ): void {
+  const webhooks = check.value ?? []
   const allowed = leniency(webhooks, prev, context)
   const names = new Set<string>()
-  each(webhooks, check, (webhook, item) => {
+  check.with(webhooks).each((item) => {
+    const webhook = item.value
     const { name = '' } = webhook
-    validateWebhook(webhook, item, allowed)
-    validateReviewVersions(webhook.admissionReviewVersions ?? [], item.at('admissionReviewVersions'), allowed)
-    if (name !== '' && names.has(name) && allowed.mustHaveUniqueNames) item.at('name').duplicate(name)
+    validateWebhook(item, allowed)
+    validateReviewVersions(item.at('admissionReviewVersions').or([]), allowed)
+    if (name !== '' && names.has(name) && allowed.mustHaveUniqueNames) item.at('name').or('').duplicate()
     names.add(name)
   })
 }
 
-function validateWebhook(webhook: Webhook, check: Check, allowed: Leniency): void {
+function validateWebhook(check: Check<Webhook>, allowed: Leniency): void {
+  const webhook = check.value
   const { failurePolicy, matchPolicy, timeoutSeconds, reinvocationPolicy } = webhook
   const sideEffects = webhook.sideEffects as string | undefined
-  fullyQualifiedName(webhook.name ?? '', check.at('name'))
-  each(webhook.rules, check.at('rules'), validateRule)
-  if (failurePolicy != null && !failurePolicies.includes(failurePolicy))
-    check.at('failurePolicy').notSupported(failurePolicy, failurePolicies)
-  if (matchPolicy != null && !matchPolicies.includes(matchPolicy)) check.at('matchPolicy').notSupported(matchPolicy, matchPolicies)
+  fullyQualifiedName(check.at('name').or(''))
+  check.at('rules').each(validateRule)
+  if (failurePolicy != null && !failurePolicies.includes(failurePolicy)) check.at('failurePolicy').notSupported(failurePolicies)
+  if (matchPolicy != null && !matchPolicies.includes(matchPolicy)) check.at('matchPolicy').notSupported(matchPolicies)
   if (sideEffects == null) check.at('sideEffects').required(`must specify one of ${allowed.sideEffects.join(', ')}`)
-  else if (!allowed.sideEffects.includes(sideEffects)) check.at('sideEffects').notSupported(sideEffects, allowed.sideEffects)
+  else if (!allowed.sideEffects.includes(sideEffects)) check.at('sideEffects').notSupported(allowed.sideEffects)
   if (timeoutSeconds != null && (timeoutSeconds > 30 || timeoutSeconds < 1)) {
-    check.at('timeoutSeconds').invalid(timeoutSeconds, 'the timeout value must be between 1 and 30 seconds')
+    check.at('timeoutSeconds').invalid('the timeout value must be between 1 and 30 seconds')
   }
   const options = { allowInvalidValues: allowed.invalidSelectorValues }
-  validateLabelSelector(webhook.namespaceSelector, check.at('namespaceSelector'), options)
-  validateLabelSelector(webhook.objectSelector, check.at('objectSelector'), options)
+  validateLabelSelector(check.at('namespaceSelector'), options)
+  validateLabelSelector(check.at('objectSelector'), options)
   if (reinvocationPolicy != null && !reinvocationPolicies.includes(reinvocationPolicy)) {
-    check.at('reinvocationPolicy').notSupported(reinvocationPolicy, reinvocationPolicies)
+    check.at('reinvocationPolicy').notSupported(reinvocationPolicies)
   }
   validateClientConfig(webhook, check.at('clientConfig'))
   if (allowed.matchConditionsUnchanged) return
   const stored = allowed.stored.flatMap(({ matchConditions }) => matchConditions ?? [])
-  validateMatchConditions(webhook.matchConditions, check.at('matchConditions'), { hasParams: false, stored })
+  validateMatchConditions(check.at('matchConditions'), { hasParams: false, stored })
 }
 
 function validateClientConfig({ clientConfig }: Webhook, check: Check): void {
   const { url, service } = clientConfig ?? {}
   if ((url == null) === (service == null)) check.required('exactly one of url or service is required')
-  else if (url != null) validateWebhookUrl(url, check.at('url'))
-  else if (service != null) validateWebhookService(service, check.at('service'))
+  else if (url != null) validateWebhookUrl(check.at('url').with(url))
+  else if (service != null) validateWebhookService(check.at('service').with(service))
 }
 
-function validateReviewVersions(versions: readonly string[], check: Check, allowed: Leniency): void {
+function validateReviewVersions(check: Check<readonly string[]>, allowed: Leniency): void {
+  const versions = check.value
   if (versions.length === 0) {
     check.required(`must specify one of ${reviewVersions.join(', ')}`)
     return
   }
   const seen = new Set<string>()
-  each(versions, check, (version, item) => {
-    if (seen.has(version)) item.invalid(version, 'duplicate version')
-    else mustBe(dns1035Label, version, item)
+  check.each((item) => {
+    const version = item.value
+    if (seen.has(version)) item.invalid('duplicate version')
+    else mustBe(dns1035Label, item)
     seen.add(version)
   })
   if (allowed.mustKnowReviewVersion && !versions.some((version) => reviewVersions.includes(version))) {
-    check.invalid(versions, `must include at least one of ${reviewVersions.join(', ')}`)
+    check.invalid(`must include at least one of ${reviewVersions.join(', ')}`)
   }
 }

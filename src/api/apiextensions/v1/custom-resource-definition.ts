@@ -46,26 +46,26 @@ export const customResourceDefinitionResource = defineResource(CustomResourceDef
   },
   validate(definition, check, { requestVersion }) {
     validateName(definition, check.at('metadata'))
-    validateSpec(unversionedSpec(definition.spec), check.at('spec'), relaxedFor(requestVersion, strict))
+    validateSpec(check.at('spec').with(unversionedSpec(definition.spec)), relaxedFor(requestVersion, strict))
     validateStatus(definition, check.at('status'))
     if (isOldVersion(requestVersion)) return
-    validateApproval(definition, undefined, check)
-    if (definition.spec.preserveUnknownFields) check.at('spec.preserveUnknownFields').invalid(true, preserveInSchema)
+    validateApproval(check, undefined)
+    if (definition.spec.preserveUnknownFields) check.at('spec').at('preserveUnknownFields').invalid(preserveInSchema, true)
   },
   validateUpdate(next, prev, check, { requestVersion }) {
     const [spec, prevSpec] = [unversionedSpec(next.spec), unversionedSpec(prev.spec)]
-    validateSpec(spec, check.at('spec'), relaxedFor(requestVersion, strictnessFor(spec, prevSpec, isEstablished(prev))))
+    validateSpec(check.at('spec').with(spec), relaxedFor(requestVersion, strictnessFor(spec, prevSpec, isEstablished(prev))))
     if (isEstablished(prev)) {
-      mustNotChange(spec.scope, prevSpec.scope, check.at('spec.scope'))
-      mustNotChange(spec.names.kind, prevSpec.names.kind, check.at('spec.names.kind'))
+      mustNotChange(check.at('spec').at('scope').with(spec.scope), prevSpec.scope)
+      mustNotChange(check.at('spec').at('names').at('kind').with(spec.names.kind), prevSpec.names.kind)
     }
-    mustNotChange(spec.group, prevSpec.group, check.at('spec.group'))
-    mustNotChange(spec.names.plural, prevSpec.names.plural, check.at('spec.names.plural'))
+    mustNotChange(check.at('spec').at('group').with(spec.group), prevSpec.group)
+    mustNotChange(check.at('spec').at('names').at('plural').with(spec.names.plural), prevSpec.names.plural)
     validateStatus(next, check.at('status'))
     if (isOldVersion(requestVersion)) return
-    validateApproval(next, prev, check)
+    validateApproval(check, prev)
     if (next.spec.preserveUnknownFields && !prev.spec.preserveUnknownFields) {
-      check.at('spec.preserveUnknownFields').invalid(true, preserveInSchema)
+      check.at('spec').at('preserveUnknownFields').invalid(preserveInSchema, true)
     }
   },
   warningsOnCreate: (definition) => unknownFormats(definition).map(formatWarning),
@@ -80,7 +80,7 @@ export const customResourceDefinitionResource = defineResource(CustomResourceDef
     status: {
       resetFields: ['spec'],
       prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
-      validateUpdate: ({ status }, _prev, check) => validateAcceptedNames(status, check.at('status')),
+      validateUpdate: (_next, _prev, check) => validateAcceptedNames(check.at('status')),
     },
   },
 })
@@ -99,44 +99,46 @@ function validateName({ metadata, spec }: V1CustomResourceDefinition, check: Che
   const required = `${spec.names.plural ?? ''}.${spec.group ?? ''}`
   const { name = '', generateName = '' } = metadata ?? {}
   for (const [field, value] of Object.entries({ generateName, name })) {
-    if (value !== '' && value !== required) check.at(field).invalid(value, 'must be spec.names.plural+"."+spec.group')
+    if (value !== '' && value !== required) check.at(field).invalid('must be spec.names.plural+"."+spec.group', value)
   }
 }
 
-function validateAcceptedNames(status: V1CustomResourceDefinitionStatus | undefined, check: Check): void {
-  if (status?.acceptedNames != null) validateNames(status.acceptedNames, check.at('acceptedNames'))
+function validateAcceptedNames(check: Check<V1CustomResourceDefinitionStatus | undefined>): void {
+  const status = check.value
+  if (status?.acceptedNames != null) validateNames(check.at('acceptedNames').present)
 }
 
 function validateStatus({ spec, status }: V1CustomResourceDefinition, check: Check): void {
-  validateAcceptedNames(status, check)
+  validateAcceptedNames(check.with(status))
   const place = check.at('storedVersions')
   const stored = status?.storedVersions ?? []
   if (stored.length === 0) {
-    place.invalid(status?.storedVersions ?? null, 'must have at least one stored version')
+    place.invalid('must have at least one stored version', status?.storedVersions ?? null)
     return
   }
   const versions = spec.versions ?? []
   for (const { name, storage } of versions) {
-    if (storage && !stored.includes(name)) place.invalid(stored, `must have the storage version ${name}`)
+    if (storage && !stored.includes(name)) place.invalid(`must have the storage version ${name}`, stored)
   }
   for (const [index, version] of stored.entries()) {
     if (versions.some(({ name }) => name === version)) continue
     place
       .at(index)
       .invalid(
-        version,
         `missing from spec.versions; ${version} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${version} and removes ${version} from status.storedVersions`,
+        version,
       )
   }
 }
 
-function validateApproval(next: V1CustomResourceDefinition, prev: V1CustomResourceDefinition | undefined, check: Check): void {
+function validateApproval(check: Check<V1CustomResourceDefinition>, prev: V1CustomResourceDefinition | undefined): void {
+  const next = check.value
   if (!isCommunityGroup(next.spec.group)) return
   const { state, reason } = approvalOf(next)
   if (prev !== undefined && approvalOf(prev).state === state) return
-  const place = check.at('metadata.annotations').key(approvalAnnotation)
+  const place = check.at('metadata').at('annotations').key(approvalAnnotation)
   if (state === 'missing') place.required(reason)
-  else if (state === 'invalid') place.invalid(next.metadata.annotations?.[approvalAnnotation], reason)
+  else if (state === 'invalid') place.invalid(reason)
 }
 
 function unknownFormats(definition: V1CustomResourceDefinition): string[] {

@@ -77,8 +77,8 @@ export function strictnessFor(next: UnversionedSpec, prev: UnversionedSpec, isSe
 
 function isStructural(schema: V1JSONSchemaProps): boolean {
   if (unsupportedField(schema) !== undefined) return false
-  const scratch = new Check()
-  validateStructural(schema, scratch)
+  const scratch = new Check(schema)
+  validateStructural(scratch)
   return !scratch.failed
 }
 

@@ -2,7 +2,6 @@
 import { reviewVersions, type Strictness } from '#api/apiextensions/v1/strictness.ts'
 import type { UnversionedSpec } from '#api/apiextensions/v1/unversioned-spec.ts'
 import type { Check } from '#api/meta/check.ts'
-import { each } from '#api/meta/each.ts'
 import { dns1035Label, mustBe } from '#api/meta/names.ts'
 import { caBundleError, validateWebhookService, validateWebhookUrl } from '#api/meta/webhook-client.ts'
 
@@ -12,19 +11,19 @@ export function validateConversion({ conversion, preserveUnknownFields }: Unvers
   if (conversion === undefined) return
   const { strategy, webhookClientConfig: client, conversionReviewVersions: versions } = conversion
   if (strategy !== 'None' && preserveUnknownFields) {
-    check.at('strategy').invalid(strategy, 'must be None if spec.preserveUnknownFields is true')
+    check.at('strategy').invalid('must be None if spec.preserveUnknownFields is true', strategy)
   }
   if (strategy === '') check.at('strategy').required()
-  else if (!strategies.includes(strategy)) check.at('strategy').notSupported(strategy, strategies)
+  else if (!strategies.includes(strategy)) check.at('strategy').notSupported(strategies, strategy)
   if (strategy === 'Webhook') {
     const place = check.at('webhookClientConfig')
     if (client === undefined) place.required('required when strategy is set to Webhook')
     else if ((client.url == null) === (client.service == null)) place.required('exactly one of url or service is required')
-    else if (client.url != null) validateWebhookUrl(client.url, place.at('url'))
-    else if (client.service != null) validateWebhookService(client.service, place.at('service'))
+    else if (client.url != null) validateWebhookUrl(place.at('url').with(client.url))
+    else if (client.service != null) validateWebhookService(place.at('service').with(client.service))
     const bundleError = client?.caBundle && strictness.soundCaBundle ? caBundleError(client.caBundle) : undefined
-    if (bundleError !== undefined) place.at('caBundle').invalid(client?.caBundle, bundleError)
-    validateReviewVersions(versions, check.at('conversionReviewVersions'), strictness)
+    if (bundleError !== undefined) place.at('caBundle').invalid(bundleError, client?.caBundle)
+    validateReviewVersions(check.at('conversionReviewVersions').with(versions), strictness)
     return
   }
   const message = 'should not be set when strategy is not set to Webhook'
@@ -32,18 +31,20 @@ export function validateConversion({ conversion, preserveUnknownFields }: Unvers
   if (versions.length > 0) check.at('conversionReviewVersions').forbidden(message)
 }
 
-function validateReviewVersions(versions: readonly string[], check: Check, { knownReviewVersion }: Strictness): void {
+function validateReviewVersions(check: Check<readonly string[]>, { knownReviewVersion }: Strictness): void {
+  const versions = check.value
   if (versions.length === 0) {
     check.required()
     return
   }
   const seen = new Set<string>()
-  each(versions, check, (version, item) => {
-    if (seen.has(version)) item.invalid(version, 'duplicate version')
-    else mustBe(dns1035Label, version, item)
+  check.each((item) => {
+    const version = item.value
+    if (seen.has(version)) item.invalid('duplicate version')
+    else mustBe(dns1035Label, item)
     seen.add(version)
   })
   if (knownReviewVersion && !versions.some((version) => reviewVersions.includes(version))) {
-    check.invalid(versions, `must include at least one of ${reviewVersions.join(', ')}`)
+    check.invalid(`must include at least one of ${reviewVersions.join(', ')}`)
   }
 }

@@ -19,59 +19,61 @@ import type {
 import { schemasOf, type UnversionedSpec } from '#api/apiextensions/v1/unversioned-spec.ts'
 import { validateConversion } from '#api/apiextensions/v1/validate-conversion.ts'
 import type { Check } from '#api/meta/check.ts'
-import { each } from '#api/meta/each.ts'
 import { byteLength, dns1035Label, dns1123Subdomain, type Format } from '#api/meta/names.ts'
 
 /** All that a format holds against the value, in one error. */
-function mustBeJoined(format: Format, value: string, check: Check): void {
+function mustBeJoined(format: Format, check: Check<string>): void {
+  const value = check.value
   const errors = format(value)
-  if (errors.length > 0) check.invalid(value, errors.join(','))
+  if (errors.length > 0) check.invalid(errors.join(','))
 }
 
 const scopes = ['Cluster', 'Namespaced']
 
-export function validateSpec(spec: UnversionedSpec, check: Check, given: Strictness): void {
-  const { group, scope, names, versions = [] } = spec
-  validateGroup(group, check.at('group'))
+export function validateSpec(check: Check<UnversionedSpec>, given: Strictness): void {
+  const spec = check.value
+  const { scope, names, versions = [] } = spec
+  validateGroup(check.at('group'))
   if (scope === '') check.at('scope').required()
-  else if (!scopes.includes(scope)) check.at('scope').notSupported(scope, scopes)
+  else if (!scopes.includes(scope)) check.at('scope').notSupported(scopes)
 
   const strictness = { ...given, structural: given.structural || needsStructure(spec) }
   validateSchemasPresent(spec, check.at('versions'), strictness)
   if (spec.preserveUnknownFields && schemasOf(spec).some((schema) => someSchema(schema, (each) => each.default != null))) {
-    check.at('preserveUnknownFields').invalid(true, 'must be false in order to use defaults in the schema')
+    check.at('preserveUnknownFields').invalid('must be false in order to use defaults in the schema', true)
   }
-  each(versions, check.at('versions'), (version, item) => {
-    mustBeJoined(dns1035Label, version.name ?? '', item.at('name'))
-    validateVersion(version, spec, item, strictness)
+  check.at('versions').each((item) => {
+    mustBeJoined(dns1035Label, item.at('name').or(''))
+    validateVersion(item, spec, strictness)
   })
   if (new Set(versions.map(({ name }) => name)).size < versions.length) {
-    check.at('versions').invalid(quotedVersions(spec.versions), 'must contain unique version names')
+    check.at('versions').invalid('must contain unique version names', quotedVersions(spec.versions))
   }
   if (versions.filter(({ storage }) => storage).length !== 1) {
-    check.at('versions').invalid(quotedVersions(spec.versions), 'must have exactly one version marked as storage version')
+    check.at('versions').invalid('must have exactly one version marked as storage version', quotedVersions(spec.versions))
   }
-  if (spec.version !== '') mustBeJoined(dns1035Label, spec.version, check.at('version'))
+  if (spec.version !== '') mustBeJoined(dns1035Label, check.at('version'))
 
   for (const field of ['plural', 'singular', 'kind', 'listKind'] as const) if (!names[field]) check.at('names').at(field).required()
-  validateNames(names, check.at('names'))
+  validateNames(check.at('names'))
   const hasStatus = [spec.subresources, ...versions.map((version) => version.subresources)].some((each) => each?.status != null)
-  validateValidation(spec.validation, hasStatus, check.at('validation'), strictness, strictness.unchanged.has(spec.version))
-  validateSubresources(spec.subresources, check.at('subresources'))
-  each(spec.additionalPrinterColumns, check.at('additionalPrinterColumns'), validateColumn)
+  validateValidation(check.at('validation'), hasStatus, strictness, strictness.unchanged.has(spec.version))
+  validateSubresources(check.at('subresources'))
+  check.at('additionalPrinterColumns').each(validateColumn)
   if (spec.selectableFields?.length) {
     const schema = spec.validation?.openAPIV3Schema
     const place = check.at('selectableFields')
-    if (schema === undefined) place.invalid('', 'may only be set when validations.schema is included')
-    else validateSelectableFields(spec.selectableFields, schema, place, strictness.manySelectableFields.has(''))
+    if (schema === undefined) place.invalid('may only be set when validations.schema is included', '')
+    else validateSelectableFields(place.present, schema, strictness.manySelectableFields.has(''))
   }
   validateConversion(spec, check.at('conversion'), strictness)
 }
 
-function validateGroup(group: string, check: Check): void {
+function validateGroup(check: Check<string>): void {
+  const group = check.value
   if (group === '') check.required()
-  else if (dns1123Subdomain(group).length > 0) mustBeJoined(dns1123Subdomain, group, check)
-  else if (!group.includes('.')) check.invalid(group, 'should be a domain with at least one dot')
+  else if (dns1123Subdomain(group).length > 0) mustBeJoined(dns1123Subdomain, check)
+  else if (!group.includes('.')) check.invalid('should be a domain with at least one dot')
 }
 
 /** Pruning, defaulting and rules need structure, whatever the stored definition was allowed. */
@@ -95,25 +97,27 @@ function usesExtensions(schema: V1JSONSchemaProps): boolean {
 
 function validateSchemasPresent({ validation, versions, preserveUnknownFields }: UnversionedSpec, check: Check, given: Strictness): void {
   if (validation?.openAPIV3Schema != null) return
-  each(versions, check, ({ schema, served }, item) => {
+  check.with(versions).each((item) => {
+    const { schema, served } = item.value
     if (schema?.openAPIV3Schema != null) return
-    if (given.schemaPresent) item.at('schema.openAPIV3Schema').required()
-    else if (served && !preserveUnknownFields) item.at('schema.openAPIV3Schema').required('because otherwise all fields are pruned')
+    if (given.schemaPresent) item.at('schema').at('openAPIV3Schema').required()
+    else if (served && !preserveUnknownFields) item.at('schema').at('openAPIV3Schema').required('because otherwise all fields are pruned')
   })
 }
 
-function validateVersion(version: V1CustomResourceDefinitionVersion, spec: UnversionedSpec, check: Check, strictness: Strictness): void {
-  for (const message of deprecationWarningErrors(version)) check.at('deprecationWarning').invalid(version.deprecationWarning, message)
+function validateVersion(check: Check<V1CustomResourceDefinitionVersion>, spec: UnversionedSpec, strictness: Strictness): void {
+  const version = check.value
+  for (const message of deprecationWarningErrors(version)) check.at('deprecationWarning').invalid(message)
   const perVersion = spec.versions?.some(({ subresources }) => subresources != null) === true
   const hasStatus = (perVersion ? version.subresources : spec.subresources)?.status != null
-  validateValidation(version.schema, hasStatus, check.at('schema'), strictness, strictness.unchanged.has(version.name))
-  validateSubresources(version.subresources, check.at('subresources'))
-  each(version.additionalPrinterColumns, check.at('additionalPrinterColumns'), validateColumn)
+  validateValidation(check.at('schema'), hasStatus, strictness, strictness.unchanged.has(version.name))
+  validateSubresources(check.at('subresources'))
+  check.at('additionalPrinterColumns').each(validateColumn)
   if (!version.selectableFields?.length) return
   const place = check.at('selectableFields')
   const schema = version.schema?.openAPIV3Schema
-  if (schema === undefined) place.invalid('', 'may only be set when `version.schema.openAPIV3Schema` is not included')
-  else validateSelectableFields(version.selectableFields, schema, place, strictness.manySelectableFields.has(version.name))
+  if (schema === undefined) place.invalid('may only be set when `version.schema.openAPIV3Schema` is not included', '')
+  else validateSelectableFields(place.present, schema, strictness.manySelectableFields.has(version.name))
 }
 
 function deprecationWarningErrors({ deprecated, deprecationWarning: warning }: V1CustomResourceDefinitionVersion): string[] {
@@ -137,112 +141,117 @@ const allowedAtRoot = [
 ]
 
 function validateValidation(
-  validation: V1CustomResourceValidation | undefined,
+  check: Check<V1CustomResourceValidation | undefined>,
   hasStatus: boolean,
-  check: Check,
   strictness: Strictness,
   isUnchanged: boolean,
 ): void {
+  const validation = check.value
   const schema = validation?.openAPIV3Schema
   if (schema == null) return
   const before = check.errors.length
   const place = check.at('openAPIV3Schema')
-  if (hasStatus) validateRootWithStatus(schema, place)
+  if (hasStatus) validateRootWithStatus(place.present)
   if (schema.nullable) place.at('nullable').forbidden('nullable cannot be true at the root')
 
   const unsupported = strictness.structural ? unsupportedField(schema) : undefined
   const beforeStructure = check.errors.length
   if (strictness.structural && unsupported === undefined) {
-    validateStructural(schema, place)
-    if (check.errors.length === beforeStructure) validateDefaults(schema, place, { mustBePruned: strictness.prunedDefaults })
+    validateStructural(place.present)
+    if (check.errors.length === beforeStructure) validateDefaults(place.present, { mustBePruned: strictness.prunedDefaults })
   }
   const isStructural = strictness.structural && unsupported === undefined && check.errors.length === beforeStructure
   const beforeSchema = check.errors.length
-  validateOpenApiSchema(schema, place, strictness)
-  if (check.errors.length === before && unsupported !== undefined) place.invalid('', unsupported)
+  validateOpenApiSchema(place.present, strictness)
+  if (check.errors.length === before && unsupported !== undefined) place.invalid(unsupported, '')
   if (isStructural && check.errors.length === beforeSchema) {
-    validateRules(schema, place, { expressions: strictness.storedExpressions, isUnchanged })
+    validateRules(place.present, { expressions: strictness.storedExpressions, isUnchanged })
   }
 }
 
 /** The status is taken out of the schema and judged on its own, hence the root can hold little else. */
-function validateRootWithStatus(schema: V1JSONSchemaProps, check: Check): void {
+function validateRootWithStatus(check: Check<V1JSONSchemaProps>): void {
+  const schema = check.value
   for (const [field, value] of Object.entries(quotedSchema(schema))) {
     if (value === null || value === '' || value === false) continue
     if (field === 'Type') {
       if (schema.type === 'object') continue
-      check
-        .at('type')
-        .invalid(schema.type, 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled')
+      check.at('type').invalid('only "object" is allowed as the type at the root of the schema if the status subresource is enabled')
       return
     }
     if (allowedAtRoot.includes(field)) continue
     check.invalid(
-      quotedSchema(schema),
       `only [${allowedAtRoot.join(' ')}] fields are allowed at the root of the schema if the status subresource is enabled`,
+      quotedSchema(schema),
     )
     return
   }
 }
 
-export function validateNames(names: Partial<V1CustomResourceDefinitionNames>, check: Check): void {
-  const { plural, singular, kind, listKind, shortNames, categories } = names
-  if (plural) mustBeJoined(dns1035Label, plural, check.at('plural'))
-  if (singular) mustBeJoined(dns1035Label, singular, check.at('singular'))
-  for (const [field, value] of Object.entries({ kind, listKind })) {
+export function validateNames(check: Check<Partial<V1CustomResourceDefinitionNames>>): void {
+  const names = check.value
+  const { plural, singular, kind, listKind } = names
+  if (plural) mustBeJoined(dns1035Label, check.at('plural').present)
+  if (singular) mustBeJoined(dns1035Label, check.at('singular').present)
+  for (const field of ['kind', 'listKind'] as const) {
+    const value = names[field]
     const errors = value ? dns1035Label(value.toLowerCase()) : []
-    if (errors.length > 0) check.at(field).invalid(value, `may have mixed case, but should otherwise match: ${errors.join(',')}`)
+    if (errors.length > 0) check.at(field).invalid(`may have mixed case, but should otherwise match: ${errors.join(',')}`)
   }
-  each(shortNames, check.at('shortNames'), (name, item) => mustBeJoined(dns1035Label, name, item))
-  if (kind && kind === listKind) check.at('listKind').invalid(listKind, 'kind and listKind may not be the same')
-  each(categories, check.at('categories'), (category, item) => mustBeJoined(dns1035Label, category, item))
+  check.at('shortNames').each((item) => mustBeJoined(dns1035Label, item))
+  if (kind && kind === listKind) check.at('listKind').invalid('kind and listKind may not be the same')
+  check.at('categories').each((item) => mustBeJoined(dns1035Label, item))
 }
 
-function validateSubresources(subresources: V1CustomResourceSubresources | undefined, check: Check): void {
+function validateSubresources(check: Check<V1CustomResourceSubresources | undefined>): void {
+  const subresources = check.value
   const scale = subresources?.scale
   if (scale == null) return
   const place = check.at('scale')
   const under = (field: 'specReplicasPath' | 'statusReplicasPath', parent: string) => {
     const path = scale[field]
     if (!path) place.at(field).required()
-    else if (isSimplePath(path, place.at(field)) && !path.startsWith(`${parent}.`)) {
-      place.at(field).invalid(path, `should be a json path under ${parent}`)
+    else if (isSimplePath(place.at(field).with(path)) && !path.startsWith(`${parent}.`)) {
+      place.at(field).invalid(`should be a json path under ${parent}`)
     }
   }
   under('specReplicasPath', '.spec')
   under('statusReplicasPath', '.status')
   const { labelSelectorPath } = scale
-  if (!labelSelectorPath || !isSimplePath(labelSelectorPath, place.at('labelSelectorPath'))) return
+  if (!labelSelectorPath || !isSimplePath(place.at('labelSelectorPath').present)) return
   if (!/^\.(spec|status)\./.test(labelSelectorPath)) {
-    place.at('labelSelectorPath').invalid(labelSelectorPath, 'should be a json path under either .spec or .status')
+    place.at('labelSelectorPath').invalid('should be a json path under either .spec or .status')
   }
 }
 
-function isSimplePath(path: string, check: Check): boolean {
+function isSimplePath(check: Check<string>): boolean {
+  const path = check.value
   if (path.startsWith('.')) return true
-  check.invalid(path, 'must be a simple json path starting with .')
+  check.invalid('must be a simple json path starting with .')
   return false
 }
 
 const columnTypes = ['boolean', 'date', 'integer', 'number', 'string']
 const columnFormats = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password']
 
-function validateColumn({ name, type, format, jsonPath }: V1CustomResourceColumnDefinition, check: Check): void {
+function validateColumn(check: Check<V1CustomResourceColumnDefinition>): void {
+  const { name, type, format, jsonPath } = check.value
   if (!name) check.at('name').required()
   const types = `must be one of ${columnTypes.join(',')}`
   if (!type) check.at('type').required(types)
-  else if (!columnTypes.includes(type)) check.at('type').invalid(type, types)
-  if (format && !columnFormats.includes(format)) check.at('format').invalid(format, `must be one of ${columnFormats.join(',')}`)
-  if (!jsonPath) check.at('JSONPath').required()
-  else isSimplePath(jsonPath, check.at('JSONPath'))
+  else if (!columnTypes.includes(type)) check.at('type').invalid(types)
+  if (format && !columnFormats.includes(format)) check.at('format').invalid(`must be one of ${columnFormats.join(',')}`)
+  if (!jsonPath) check.dynamic('JSONPath').required()
+  else isSimplePath(check.dynamic('JSONPath').with(jsonPath))
 }
 
 const maxSelectableFields = 8
 const selectableTypes = ['string', 'boolean', 'integer']
 
-function validateSelectableFields(fields: readonly V1SelectableField[], root: V1JSONSchemaProps, check: Check, mayBeMany: boolean): void {
+function validateSelectableFields(check: Check<readonly V1SelectableField[]>, root: V1JSONSchemaProps, mayBeMany: boolean): void {
   const seen = new Set<string>()
-  each(fields, check, ({ jsonPath = '' }, item) => {
+  check.each((item) => {
+    const { jsonPath = '' } = item.value
     const place = item.at('jsonPath')
     if (jsonPath === '') {
       place.required()
@@ -250,18 +259,17 @@ function validateSelectableFields(fields: readonly V1SelectableField[], root: V1
     }
     try {
       const { segments, schema } = followPath(jsonPath, root, { mayIndex: false })
-      if (segments[0] === 'metadata') place.invalid(jsonPath, 'must not point to fields in metadata')
+      if (segments[0] === 'metadata') place.or('').invalid('must not point to fields in metadata')
       if (!selectableTypes.includes(schema?.type ?? '')) {
-        place.invalid(
-          jsonPath,
-          'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.',
-        )
+        place
+          .or('')
+          .invalid('must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.')
       }
       const path = segments.join('.')
-      if (seen.has(path)) place.duplicate(jsonPath)
+      if (seen.has(path)) place.or('').duplicate()
       seen.add(path)
     } catch (error) {
-      place.invalid(jsonPath, `is an invalid path: ${error instanceof Error ? error.message : String(error)}`)
+      place.or('').invalid(`is an invalid path: ${error instanceof Error ? error.message : String(error)}`)
     }
   })
   if (seen.size > maxSelectableFields && !mayBeMany) check.tooMany(seen.size, maxSelectableFields)

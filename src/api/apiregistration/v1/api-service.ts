@@ -2,7 +2,6 @@ import { APIService } from '#api/apiregistration/v1/kinds.gen.ts'
 import type { V1APIService } from '#api/apiregistration/v1/types.gen.ts'
 import { type Check, quoted } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { each } from '#api/meta/each.ts'
 import { portNum } from '#api/meta/formats.ts'
 import { dns1035Label, dns1123Subdomain, mustBe, nameIsPathSegment, pathSegmentName } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
@@ -30,7 +29,7 @@ export const apiServiceResource = defineResource(APIService, {
   prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
   validate: validateService,
   validateUpdate(next, _prev, check) {
-    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsPathSegment, finalizers: 'any' }, check.at('metadata'))
+    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsPathSegment, finalizers: 'any' })
     validateService(next, check)
   },
 
@@ -42,10 +41,14 @@ export const apiServiceResource = defineResource(APIService, {
         for (const field of ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const)
           putBack(next.metadata, prev.metadata, field)
       },
-      validateUpdate(next, _prev, check) {
-        each(next.status?.conditions, check.at('status.conditions'), ({ status = '' }, item) => {
-          if (!conditionStatuses.includes(status)) item.at('status').notSupported(status, conditionStatuses)
-        })
+      validateUpdate(_next, _prev, check) {
+        check
+          .at('status')
+          .at('conditions')
+          .each((item) => {
+            const { status = '' } = item.value
+            if (!conditionStatuses.includes(status)) item.at('status').or('').notSupported(conditionStatuses)
+          })
       },
     },
   },
@@ -67,48 +70,55 @@ const conditionStatuses = ['True', 'False', 'Unknown']
 const maxGroupPriority = 20_000
 const maxVersionPriority = 1000
 
-function validateService({ metadata, spec }: V1APIService, check: Check): void {
+function validateService({ spec }: V1APIService, check: Check<V1APIService>): void {
   const { group = '', version = '', groupPriorityMinimum = 0, versionPriority = 0 } = spec ?? {}
-  validateName(metadata, `${version}.${group}`, check.at('metadata'))
+  validateName(check.at('metadata'), `${version}.${group}`)
   if (group === '') {
-    if (version !== 'v1') check.at('spec.group').required('only v1 may have an empty group and it better be legacy kube')
-  } else mustBe(dns1123Subdomain, group, check.at('spec.group'))
-  mustBe(dns1035Label, version, check.at('spec.version'))
+    if (version !== 'v1') check.at('spec').at('group').required('only v1 may have an empty group and it better be legacy kube')
+  } else mustBe(dns1123Subdomain, check.at('spec').at('group').with(group))
+  mustBe(dns1035Label, check.at('spec').at('version').with(version))
   if (groupPriorityMinimum <= 0 || groupPriorityMinimum > maxGroupPriority) {
-    check.at('spec.groupPriorityMinimum').invalid(groupPriorityMinimum, `must be positive and less than ${maxGroupPriority}`)
+    check.at('spec').at('groupPriorityMinimum').invalid(`must be positive and less than ${maxGroupPriority}`, groupPriorityMinimum)
   }
   if (versionPriority <= 0 || versionPriority > maxVersionPriority) {
-    check.at('spec.versionPriority').invalid(versionPriority, `must be positive and less than ${maxVersionPriority}`)
+    check.at('spec').at('versionPriority').invalid(`must be positive and less than ${maxVersionPriority}`, versionPriority)
   }
-  validateTarget(spec ?? {}, check.at('spec'))
+  validateTarget(check.at('spec').or({}))
 }
 
 /** The name and the prefix of one are made of what the object is about. */
-function validateName({ name = '', generateName = '' }: V1APIService['metadata'], required: string, check: Check): void {
+function validateName(check: Check<V1APIService['metadata']>, required: string): void {
   const message = `must be \`spec.version+"."+spec.group\`: ${quoted(required)}`
-  for (const [field, value] of Object.entries({ generateName, name })) {
-    if (value !== '' && value !== required && pathSegmentName(value).length === 0) check.at(field).invalid(value, message)
+  for (const field of ['generateName', 'name'] as const) {
+    const value = check.value[field] ?? ''
+    if (value !== '' && value !== required && pathSegmentName(value).length === 0) check.at(field).invalid(message)
   }
 }
 
-function validateTarget({ service, caBundle, insecureSkipTLSVerify }: Partial<V1APIService['spec']>, check: Check): void {
+function validateTarget(check: Check<Partial<V1APIService['spec']>>): void {
+  const { service, caBundle, insecureSkipTLSVerify } = check.value
   if (service == null) {
     if (caBundle) {
       const size = `${Buffer.byteLength(caBundle, 'base64')} bytes`
-      check.at('caBundle').invalid(size, 'local APIServices may not have a caBundle')
+      check.at('caBundle').invalid('local APIServices may not have a caBundle', size)
     }
     if (insecureSkipTLSVerify) {
-      check.at('insecureSkipTLSVerify').invalid(insecureSkipTLSVerify, 'local APIServices may not have insecureSkipTLSVerify')
+      check.at('insecureSkipTLSVerify').invalid('local APIServices may not have insecureSkipTLSVerify')
     }
     return
   }
   const { namespace, name, port = 0 } = service
-  if (!namespace) check.at('service.namespace').required()
-  if (!name) check.at('service.name').required()
+  if (!namespace) check.at('service').at('namespace').required()
+  if (!name) check.at('service').at('name').required()
   const portErrors = portNum(port)
-  if (portErrors.length > 0) check.at('service.port').invalid(port, `port is not valid: ${portErrors.join(', ')}`)
+  if (portErrors.length > 0)
+    check
+      .at('service')
+      .at('port')
+      .or(0)
+      .invalid(`port is not valid: ${portErrors.join(', ')}`)
   if (insecureSkipTLSVerify && caBundle) {
-    check.at('insecureSkipTLSVerify').invalid(insecureSkipTLSVerify, 'may not be true if caBundle is present')
+    check.at('insecureSkipTLSVerify').invalid('may not be true if caBundle is present')
   }
 }
 

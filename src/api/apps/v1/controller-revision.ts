@@ -12,15 +12,15 @@ export const controllerRevisionResource = defineResource(ControllerRevision, {
   defaultPropagation: 'Background',
   generation: false,
 
-  validate({ data, revision }, check) {
-    nonNegative(revision, check.at('revision'))
+  validate({ data }, check) {
+    nonNegative(check.at('revision'))
     if (data === undefined || data === null) check.at('data').required('data is mandatory')
     else if (typeof data !== 'object' || Array.isArray(data)) check.at('data').required('data must be a valid JSON object')
   },
-  validateUpdate(next, prev, check) {
-    validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
-    nonNegative(next.revision, check.at('revision'))
-    mustNotChange(next.data, prev.data, check.at('data'), 'r')
+  validateUpdate(_next, prev, check) {
+    validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })
+    nonNegative(check.at('revision'))
+    mustNotChange(check.at('data'), prev.data, 'r')
   },
 
   columns: [

@@ -51,8 +51,7 @@ export const daemonSetResource = defineResource(DaemonSet, {
     setTemplateGeneration(daemonSet, Math.max(templateGeneration(daemonSet), 1))
     dropDisabledFields(daemonSet.spec.template, undefined, context)
   },
-  validate: ({ spec }, check, context) =>
-    validateSpec(spec, check.at('spec'), podValidationOptions(spec.template, undefined, context), false),
+  validate: ({ spec }, check, context) => validateSpec(check.at('spec'), podValidationOptions(spec.template, undefined, context), false),
   warningsOnCreate: ({ spec }) => podTemplateWarnings(spec.template, undefined, 'spec.template'),
 
   generation: 'spec',
@@ -65,10 +64,10 @@ export const daemonSetResource = defineResource(DaemonSet, {
   validateUpdate(next, prev, check, context) {
     const { spec } = next
     if (context.requestVersion !== 'extensions/v1beta1') {
-      mustNotChange(spec.selector, prev.spec.selector, check.at('spec.selector'), '*meta.LabelSelector')
+      mustNotChange(check.at('spec').at('selector'), prev.spec.selector, '*meta.LabelSelector')
     }
     const options = podValidationOptions(spec.template, prev.spec.template, context)
-    validateSpec(spec, check.at('spec'), options, options.allowInvalidLabelValueInSelector || hasInvalidLabelValue(prev.spec.selector))
+    validateSpec(check.at('spec'), options, options.allowInvalidLabelValueInSelector || hasInvalidLabelValue(prev.spec.selector))
   },
   warningsOnUpdate: (next, prev) =>
     templateGeneration(next) === templateGeneration(prev)
@@ -82,7 +81,7 @@ export const daemonSetResource = defineResource(DaemonSet, {
         putBack(next, prev, 'spec')
         setTemplateGeneration(next, templateGeneration(prev))
       },
-      validateUpdate: ({ status }, prev, check) => status && validateStatus(status, prev.status, check.at('status')),
+      validateUpdate: ({ status }, prev, check) => status && validateStatus(check.at('status').present, prev.status),
     },
   },
 
@@ -149,49 +148,51 @@ function defaultUpdateStrategy(strategy: V1DaemonSetUpdateStrategy): void {
   strategy.rollingUpdate.maxSurge ??= 0
 }
 
-function validateSpec(spec: V1DaemonSetSpec, check: Check, options: PodValidationOptions, allowInvalidLabelValue: boolean): void {
-  const { template } = spec
-  if (spec.selector) validateLabelSelector(spec.selector, check.at('selector'), { allowInvalidValues: allowInvalidLabelValue })
+function validateSpec(check: Check<V1DaemonSetSpec>, options: PodValidationOptions, allowInvalidLabelValue: boolean): void {
+  const spec = check.value
+  if (spec.selector) validateLabelSelector(check.at('selector'), { allowInvalidValues: allowInvalidLabelValue })
   const selector = selectorOf(spec.selector)
-  if (selector) mustSelectTemplate(selector, template, check.at('template'))
+  if (selector) mustSelectTemplate(selector, check.at('template'))
   if (spec.selector && isEmptySelector(spec.selector)) {
-    check.at('selector').invalid(asInternal('meta.LabelSelector', spec.selector), 'empty selector is invalid for daemonset')
+    check.at('selector').invalid('empty selector is invalid for daemonset', asInternal('meta.LabelSelector', spec.selector))
   }
-  validatePodTemplate(template, check.at('template'), options)
-  mustRunForever(template, check.at('template'), 'DaemonSet')
-  nonNegative(spec.minReadySeconds, check.at('minReadySeconds'))
-  validateUpdateStrategy(spec.updateStrategy ?? {}, check.at('updateStrategy'))
-  nonNegative(spec.revisionHistoryLimit, check.at('revisionHistoryLimit'))
+  validatePodTemplate(check.at('template'), options)
+  mustRunForever(check.at('template'), 'DaemonSet')
+  nonNegative(check.at('minReadySeconds'))
+  validateUpdateStrategy(check.at('updateStrategy').or({}))
+  nonNegative(check.at('revisionHistoryLimit'))
 }
 
-function validateUpdateStrategy(strategy: V1DaemonSetUpdateStrategy, check: Check): void {
+function validateUpdateStrategy(check: Check<V1DaemonSetUpdateStrategy>): void {
+  const strategy = check.value
   if (strategy.type === 'OnDelete') return
   if (strategy.type !== 'RollingUpdate') {
-    check.notSupported(asInternal('apps.DaemonSetUpdateStrategy', strategy), ['RollingUpdate', 'OnDelete'])
+    check.notSupported(['RollingUpdate', 'OnDelete'], asInternal('apps.DaemonSetUpdateStrategy', strategy))
   } else if (!strategy.rollingUpdate) check.at('rollingUpdate').required()
-  else validateRollingUpdate(strategy.rollingUpdate, check.at('rollingUpdate'))
+  else validateRollingUpdate(check.at('rollingUpdate').present)
 }
 
-function validateRollingUpdate({ maxUnavailable = 0, maxSurge = 0 }: V1RollingUpdateDaemonSet, check: Check): void {
-  mustBePositiveIntOrPercent(maxUnavailable, check.at('maxUnavailable'))
-  mustBePositiveIntOrPercent(maxSurge, check.at('maxSurge'))
-  mustNotExceed100Percent(maxUnavailable, check.at('maxUnavailable'))
-  mustNotExceed100Percent(maxSurge, check.at('maxSurge'))
+function validateRollingUpdate(check: Check<V1RollingUpdateDaemonSet>): void {
+  const { maxUnavailable = 0, maxSurge = 0 } = check.value
+  mustBePositiveIntOrPercent(check.at('maxUnavailable').or(0))
+  mustBePositiveIntOrPercent(check.at('maxSurge').or(0))
+  mustNotExceed100Percent(check.at('maxUnavailable').or(0))
+  mustNotExceed100Percent(check.at('maxSurge').or(0))
   const hasUnavailable = intOrPercentValue(maxUnavailable) !== 0
   const hasSurge = intOrPercentValue(maxSurge) !== 0
-  if (hasUnavailable && hasSurge) check.at('maxSurge').invalid(maxSurge, 'may not be set when maxUnavailable is non-zero')
+  if (hasUnavailable && hasSurge) check.at('maxSurge').or(0).invalid('may not be set when maxUnavailable is non-zero')
   else if (!hasUnavailable && !hasSurge) check.at('maxUnavailable').required('cannot be 0 when maxSurge is 0')
 }
 
-function validateStatus(status: V1DaemonSetStatus, prev: V1DaemonSetStatus | undefined, check: Check): void {
-  nonNegative(status.currentNumberScheduled, check.at('currentNumberScheduled'))
-  nonNegative(status.numberMisscheduled, check.at('numberMisscheduled'))
-  nonNegative(status.desiredNumberScheduled, check.at('desiredNumberScheduled'))
-  nonNegative(status.numberReady, check.at('numberReady'))
-  nonNegative(status.observedGeneration, check.at('observedGeneration'))
-  nonNegative(status.updatedNumberScheduled, check.at('updatedNumberScheduled'))
-  nonNegative(status.numberAvailable, check.at('numberAvailable'))
-  nonNegative(status.numberUnavailable, check.at('numberUnavailable'))
-  nonNegative(status.collisionCount, check.at('collisionCount'))
-  mustNotBeDecremented(status.collisionCount, prev?.collisionCount, check.at('collisionCount'))
+function validateStatus(check: Check<V1DaemonSetStatus>, prev: V1DaemonSetStatus | undefined): void {
+  nonNegative(check.at('currentNumberScheduled'))
+  nonNegative(check.at('numberMisscheduled'))
+  nonNegative(check.at('desiredNumberScheduled'))
+  nonNegative(check.at('numberReady'))
+  nonNegative(check.at('observedGeneration'))
+  nonNegative(check.at('updatedNumberScheduled'))
+  nonNegative(check.at('numberAvailable'))
+  nonNegative(check.at('numberUnavailable'))
+  nonNegative(check.at('collisionCount'))
+  mustNotBeDecremented(check.at('collisionCount'), prev?.collisionCount)
 }

@@ -44,7 +44,7 @@ export const deploymentResource = defineResource(Deployment, {
     dropDisabledFields(deployment.spec.template, undefined, context)
   },
   validate({ metadata, spec }, check, context) {
-    validateSpec(spec, check.at('spec'), podValidationOptions(spec.template, undefined, context))
+    validateSpec(check.at('spec'), podValidationOptions(spec.template, undefined, context))
     validateRollback(metadata.annotations?.[rollbackAnnotation], check)
   },
   warningsOnCreate: ({ metadata, spec }) => [
@@ -59,10 +59,10 @@ export const deploymentResource = defineResource(Deployment, {
     dropDisabledFields(next.spec.template, prev.spec.template, context)
   },
   validateUpdate(next, prev, check, context) {
-    validateSpec(next.spec, check.at('spec'), podValidationOptions(next.spec.template, prev.spec.template, context))
+    validateSpec(check.at('spec'), podValidationOptions(next.spec.template, prev.spec.template, context))
     validateRollback(next.metadata.annotations?.[rollbackAnnotation], check)
     if (selectorMayChange.includes(context.requestVersion ?? '')) return
-    mustNotChange(next.spec.selector, prev.spec.selector, check.at('spec.selector'), '*meta.LabelSelector')
+    mustNotChange(check.at('spec').at('selector'), prev.spec.selector, '*meta.LabelSelector')
   },
   warningsOnUpdate: (next, prev) =>
     next.metadata.generation === prev.metadata.generation
@@ -79,7 +79,7 @@ export const deploymentResource = defineResource(Deployment, {
           delete next.status?.terminatingReplicas
         }
       },
-      validateUpdate: (next, prev, check) => validateStatus(next.status ?? {}, prev.status, check.at('status')),
+      validateUpdate: (_next, prev, check) => validateStatus(check.at('status').or({}), prev.status),
     },
     scale: {
       replicas: ({ spec }) => spec.replicas ?? 0,
@@ -126,60 +126,64 @@ function defaultStrategy(strategy: V1DeploymentStrategy): void {
   strategy.rollingUpdate.maxSurge ??= '25%'
 }
 
-function validateSpec(spec: V1DeploymentSpec, check: Check, options: PodValidationOptions): void {
-  nonNegative(spec.replicas, check.at('replicas'))
-  validateReplicatedTemplate(spec, check, options)
-  validateStrategy(spec.strategy ?? {}, check.at('strategy'))
-  nonNegative(spec.minReadySeconds, check.at('minReadySeconds'))
-  nonNegative(spec.revisionHistoryLimit, check.at('revisionHistoryLimit'))
+function validateSpec(check: Check<V1DeploymentSpec>, options: PodValidationOptions): void {
+  const spec = check.value
+  nonNegative(check.at('replicas'))
+  validateReplicatedTemplate(check, options)
+  validateStrategy(check.at('strategy').or({}))
+  nonNegative(check.at('minReadySeconds'))
+  nonNegative(check.at('revisionHistoryLimit'))
   const { progressDeadlineSeconds } = spec
   if (progressDeadlineSeconds === undefined) return
-  nonNegative(progressDeadlineSeconds, check.at('progressDeadlineSeconds'))
+  nonNegative(check.at('progressDeadlineSeconds'))
   if (progressDeadlineSeconds <= (spec.minReadySeconds ?? 0)) {
-    check.at('progressDeadlineSeconds').invalid(progressDeadlineSeconds, 'must be greater than minReadySeconds')
+    check.at('progressDeadlineSeconds').invalid('must be greater than minReadySeconds')
   }
 }
 
-function validateStrategy(strategy: V1DeploymentStrategy, check: Check): void {
+function validateStrategy(check: Check<V1DeploymentStrategy>): void {
+  const strategy = check.value
   switch (strategy.type) {
     case 'Recreate':
       if (strategy.rollingUpdate) check.at('rollingUpdate').forbidden("may not be specified when strategy `type` is 'Recreate'")
       break
     case 'RollingUpdate':
       if (!strategy.rollingUpdate) check.at('rollingUpdate').required('this should be defaulted and never be nil')
-      else validateRollingUpdate(strategy.rollingUpdate, check.at('rollingUpdate'))
+      else validateRollingUpdate(check.at('rollingUpdate').present)
       break
     default:
-      check.notSupported(asInternal('apps.DeploymentStrategy', strategy), ['Recreate', 'RollingUpdate'])
+      check.notSupported(['Recreate', 'RollingUpdate'], asInternal('apps.DeploymentStrategy', strategy))
   }
 }
 
-function validateRollingUpdate({ maxUnavailable = 0, maxSurge = 0 }: V1RollingUpdateDeployment, check: Check): void {
-  mustBePositiveIntOrPercent(maxUnavailable, check.at('maxUnavailable'))
-  mustBePositiveIntOrPercent(maxSurge, check.at('maxSurge'))
+function validateRollingUpdate(check: Check<V1RollingUpdateDeployment>): void {
+  const { maxUnavailable = 0, maxSurge = 0 } = check.value
+  mustBePositiveIntOrPercent(check.at('maxUnavailable').or(0))
+  mustBePositiveIntOrPercent(check.at('maxSurge').or(0))
   // With both at zero no pod could ever be replaced.
   if (intOrPercentValue(maxUnavailable) === 0 && intOrPercentValue(maxSurge) === 0) {
-    check.at('maxUnavailable').invalid(maxUnavailable, 'may not be 0 when `maxSurge` is 0')
+    check.at('maxUnavailable').or(0).invalid('may not be 0 when `maxSurge` is 0')
   }
-  mustNotExceed100Percent(maxUnavailable, check.at('maxUnavailable'))
+  mustNotExceed100Percent(check.at('maxUnavailable').or(0))
 }
 
 /** The field of that name left the API; clients of old versions still set it, and it lives on as an annotation. */
 function validateRollback(revision: string | undefined, check: Check): void {
-  if (revision) nonNegative(Number(revision), check.at('spec.rollback.version'))
+  if (revision) nonNegative(check.at('spec').at('rollback').at('version').with(Number(revision)))
 }
 
-function validateStatus(status: V1DeploymentStatus, prev: V1DeploymentStatus | undefined, check: Check): void {
-  const { replicas = 0, updatedReplicas = 0, readyReplicas = 0, availableReplicas = 0, collisionCount } = status
-  nonNegative(status.observedGeneration, check.at('observedGeneration'))
-  nonNegative(replicas, check.at('replicas'))
-  nonNegative(updatedReplicas, check.at('updatedReplicas'))
-  nonNegative(readyReplicas, check.at('readyReplicas'))
-  nonNegative(availableReplicas, check.at('availableReplicas'))
-  nonNegative(status.unavailableReplicas, check.at('unavailableReplicas'))
-  nonNegative(status.terminatingReplicas, check.at('terminatingReplicas'))
-  nonNegative(collisionCount, check.at('collisionCount'))
+function validateStatus(check: Check<V1DeploymentStatus>, prev: V1DeploymentStatus | undefined): void {
+  const status = check.value
+  const { replicas = 0, updatedReplicas = 0, readyReplicas = 0, availableReplicas = 0 } = status
+  nonNegative(check.at('observedGeneration'))
+  nonNegative(check.at('replicas').or(0))
+  nonNegative(check.at('updatedReplicas').or(0))
+  nonNegative(check.at('readyReplicas').or(0))
+  nonNegative(check.at('availableReplicas').or(0))
+  nonNegative(check.at('unavailableReplicas'))
+  nonNegative(check.at('terminatingReplicas'))
+  nonNegative(check.at('collisionCount'))
   mustNotExceedReplicas(replicas, { updatedReplicas, readyReplicas, availableReplicas }, check)
-  if (availableReplicas > readyReplicas) check.at('availableReplicas').invalid(availableReplicas, 'cannot be greater than readyReplicas')
-  mustNotBeDecremented(collisionCount, prev?.collisionCount, check.at('collisionCount'))
+  if (availableReplicas > readyReplicas) check.at('availableReplicas').or(0).invalid('cannot be greater than readyReplicas')
+  mustNotBeDecremented(check.at('collisionCount'), prev?.collisionCount)
 }

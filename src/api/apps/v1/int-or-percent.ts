@@ -3,17 +3,19 @@ import type { Check } from '#api/meta/check.ts'
 import { nonNegative, percent } from '#api/meta/formats.ts'
 import type { IntOrString } from '#api/meta/v1/types.gen.ts'
 
-export function mustBePositiveIntOrPercent(value: IntOrString, check: Check): void {
+export function mustBePositiveIntOrPercent(check: Check<IntOrString>): void {
+  const value = check.value
   if (typeof value === 'number') {
-    nonNegative(value, check)
+    nonNegative(check.with(value))
     return
   }
-  for (const message of percent(value)) check.invalid(value, message)
+  for (const message of percent(value)) check.invalid(message)
 }
 
-export function mustNotExceed100Percent(value: IntOrString, check: Check): void {
+export function mustNotExceed100Percent(check: Check<IntOrString>): void {
+  const value = check.value
   const percentage = percentValue(value)
-  if (percentage !== undefined && percentage > 100) check.invalid(value, 'must not be greater than 100%')
+  if (percentage !== undefined && percentage > 100) check.invalid('must not be greater than 100%')
 }
 
 /** The number before the percent sign, or the number itself; zero for a text that is neither. */

@@ -32,7 +32,7 @@ export const replicaSetResource = defineResource(ReplicaSet, {
     delete replicaSet.status
     dropDisabledFields(templateOf(replicaSet), undefined, context)
   },
-  validate: ({ spec }, check, context) => validateSpec(spec, check.at('spec'), podValidationOptions(spec.template, undefined, context)),
+  validate: ({ spec }, check, context) => validateSpec(check.at('spec'), podValidationOptions(spec.template, undefined, context)),
   warningsOnCreate: (replicaSet) => [
     ...warningsForPodNames(replicaSet.metadata),
     ...podTemplateWarnings(templateOf(replicaSet), undefined, 'spec.template'),
@@ -44,9 +44,9 @@ export const replicaSetResource = defineResource(ReplicaSet, {
     dropDisabledFields(templateOf(next), prev.spec.template, context)
   },
   validateUpdate(next, prev, check, context) {
-    validateSpec(next.spec, check.at('spec'), podValidationOptions(next.spec.template, prev.spec.template, context))
+    validateSpec(check.at('spec'), podValidationOptions(next.spec.template, prev.spec.template, context))
     if (context.requestVersion === 'extensions/v1beta1') return
-    mustNotChange(next.spec.selector, prev.spec.selector, check.at('spec.selector'), '*meta.LabelSelector')
+    mustNotChange(check.at('spec').at('selector'), prev.spec.selector, '*meta.LabelSelector')
   },
   warningsOnUpdate: (next, prev) =>
     next.metadata.generation === prev.metadata.generation ? [] : podTemplateWarnings(templateOf(next), prev.spec.template, 'spec.template'),
@@ -60,7 +60,7 @@ export const replicaSetResource = defineResource(ReplicaSet, {
           delete next.status?.terminatingReplicas
         }
       },
-      validateUpdate: ({ status }, _prev, check) => validateStatus(status ?? { replicas: 0 }, check.at('status')),
+      validateUpdate: (_next, _prev, check) => validateStatus(check.at('status').or({ replicas: 0 })),
     },
     scale: {
       replicas: ({ spec }) => spec.replicas ?? 0,
@@ -94,20 +94,21 @@ function templateOf({ spec }: V1ReplicaSet): V1PodTemplateSpec {
   return spec.template ?? { spec: { containers: [] } }
 }
 
-function validateSpec(spec: V1ReplicaSetSpec, check: Check, options: PodValidationOptions): void {
-  nonNegative(spec.replicas, check.at('replicas'))
-  nonNegative(spec.minReadySeconds, check.at('minReadySeconds'))
-  validateReplicatedTemplate(spec, check, options)
+function validateSpec(check: Check<V1ReplicaSetSpec>, options: PodValidationOptions): void {
+  nonNegative(check.at('replicas'))
+  nonNegative(check.at('minReadySeconds'))
+  validateReplicatedTemplate(check, options)
 }
 
-function validateStatus(status: V1ReplicaSetStatus, check: Check): void {
+function validateStatus(check: Check<V1ReplicaSetStatus>): void {
+  const status = check.value
   const { replicas = 0, fullyLabeledReplicas = 0, readyReplicas = 0, availableReplicas = 0 } = status
-  nonNegative(replicas, check.at('replicas'))
-  nonNegative(fullyLabeledReplicas, check.at('fullyLabeledReplicas'))
-  nonNegative(readyReplicas, check.at('readyReplicas'))
-  nonNegative(availableReplicas, check.at('availableReplicas'))
-  nonNegative(status.observedGeneration, check.at('observedGeneration'))
-  nonNegative(status.terminatingReplicas, check.at('terminatingReplicas'))
+  nonNegative(check.at('replicas').or(0))
+  nonNegative(check.at('fullyLabeledReplicas').or(0))
+  nonNegative(check.at('readyReplicas').or(0))
+  nonNegative(check.at('availableReplicas').or(0))
+  nonNegative(check.at('observedGeneration'))
+  nonNegative(check.at('terminatingReplicas'))
   mustNotExceedReplicas(replicas, { fullyLabeledReplicas, readyReplicas, availableReplicas }, check)
-  if (availableReplicas > readyReplicas) check.at('availableReplicas').invalid(availableReplicas, 'cannot be greater than readyReplicas')
+  if (availableReplicas > readyReplicas) check.at('availableReplicas').or(0).invalid('cannot be greater than readyReplicas')
 }

@@ -66,7 +66,7 @@ export const statefulSetResource = defineResource(StatefulSet, {
     dropDisabledFields(statefulSet.spec.template, undefined, context)
   },
   validate: ({ spec }, check, context) =>
-    validateSpec(spec, check.at('spec'), podValidationOptions(spec.template, undefined, context), { isUpdate: false }),
+    validateSpec(check.at('spec'), podValidationOptions(spec.template, undefined, context), { isUpdate: false }),
   warningsOnCreate: ({ spec }) => [
     ...podTemplateWarnings(spec.template, undefined, 'spec.template'),
     ...specWarnings(spec, (index) => `spec.volumeClaimTemplates[${index}]`),
@@ -80,9 +80,9 @@ export const statefulSetResource = defineResource(StatefulSet, {
   },
   validateUpdate(next, prev, check, context) {
     const options = podValidationOptions(next.spec.template, prev.spec.template, context)
-    const wasWrong = new Check('')
-    validateSpec(prev.spec, wasWrong, options, { isUpdate: true })
-    validateSpec(next.spec, check.at('spec'), options, { isUpdate: true, skipPodTemplate: wasWrong.failed })
+    const wasWrong = new Check(prev.spec)
+    validateSpec(wasWrong, options, { isUpdate: true })
+    validateSpec(check.at('spec'), options, { isUpdate: true, skipPodTemplate: wasWrong.failed })
     if (!semanticEqual(frozenPart(next.spec), frozenPart(prev.spec))) {
       check
         .at('spec')
@@ -105,10 +105,10 @@ export const statefulSetResource = defineResource(StatefulSet, {
       resetFields: ['spec'],
       rejudgesMetadata: false,
       prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
-      validateUpdate(next, prev, check) {
-        validateStatus(next.status ?? { replicas: 0 }, check.at('status'))
-        validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
-        mustNotBeDecremented(next.status?.collisionCount, prev.status?.collisionCount, check.at('status.collisionCount'))
+      validateUpdate(_next, prev, check) {
+        validateStatus(check.at('status').or({ replicas: 0 }))
+        validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
+        mustNotBeDecremented(check.at('status').at('collisionCount'), prev.status?.collisionCount)
       },
     },
     scale: {
@@ -154,69 +154,73 @@ function settleMaxUnavailable(next: V1StatefulSet, prev: V1StatefulSet | undefin
 
 type SpecRules = { isUpdate: boolean; skipPodTemplate?: boolean }
 
-function validateSpec(spec: V1StatefulSetSpec, check: Check, options: PodValidationOptions, rules: SpecRules): void {
+function validateSpec(check: Check<V1StatefulSetSpec>, options: PodValidationOptions, rules: SpecRules): void {
+  const spec = check.value
   const policy = spec.podManagementPolicy
   if (!policy) check.at('podManagementPolicy').required()
   else if (policy !== 'OrderedReady' && policy !== 'Parallel') {
-    check.at('podManagementPolicy').invalid(policy, "must be 'OrderedReady' or 'Parallel'")
+    check.at('podManagementPolicy').invalid("must be 'OrderedReady' or 'Parallel'")
   }
-  validateUpdateStrategy(spec.updateStrategy ?? {}, check.at('updateStrategy'))
-  validateRetentionPolicy(spec.persistentVolumeClaimRetentionPolicy, check.at('persistentVolumeClaimRetentionPolicy'))
+  validateUpdateStrategy(check.at('updateStrategy').or({}))
+  validateRetentionPolicy(check.at('persistentVolumeClaimRetentionPolicy'))
   // What cannot change is judged once: claims and service names of old objects may be of a kind no longer allowed.
   if (!rules.isUpdate) {
-    spec.volumeClaimTemplates?.forEach((claim, index) => {
-      validateClaimSpec(claim.spec ?? {}, check.at('volumeClaimTemplates').at(index).at('spec'), optionsForNewClaim)
+    spec.volumeClaimTemplates?.forEach((_claim, index) => {
+      validateClaimSpec(check.at('volumeClaimTemplates').at(index).at('spec').or({}), optionsForNewClaim)
     })
   }
-  nonNegative(spec.replicas, check.at('replicas'))
-  nonNegative(spec.minReadySeconds, check.at('minReadySeconds'))
-  nonNegative(spec.ordinals?.start, check.at('ordinals.start'))
-  if (!rules.isUpdate && spec.serviceName) mustBe(dns1123Label, spec.serviceName, check.at('serviceName'))
+  nonNegative(check.at('replicas'))
+  nonNegative(check.at('minReadySeconds'))
+  nonNegative(check.at('ordinals').at('start'))
+  if (!rules.isUpdate && spec.serviceName) mustBe(dns1123Label, check.at('serviceName').present)
 
-  const selector = validateRequiredSelector(spec.selector, check.at('selector'), 'statefulset', '')
+  const selector = validateRequiredSelector(check.at('selector'), 'statefulset', '')
   if (selector) {
     const template = templateAsRun(spec)
-    mustSelectTemplate(selector, template, check.at('template'))
-    if (!rules.skipPodTemplate) validatePodTemplate(template, check.at('template'), options)
+    mustSelectTemplate(selector, check.at('template').with(template))
+    if (!rules.skipPodTemplate) validatePodTemplate(check.at('template').with(template), options)
     rejudgeTemplateMetadata(template, check.at('template'), options)
   }
-  mustRunForever(spec.template, check.at('template'), 'StatefulSet')
+  mustRunForever(check.at('template'), 'StatefulSet')
 }
 
-function validateUpdateStrategy(strategy: V1StatefulSetUpdateStrategy, check: Check): void {
+function validateUpdateStrategy(check: Check<V1StatefulSetUpdateStrategy>): void {
+  const strategy = check.value
   const { type, rollingUpdate } = strategy
   if (!type) check.required()
   else if (type === 'OnDelete') {
     if (!rollingUpdate) return
     check
       .at('rollingUpdate')
-      .invalid(asInternal('apps.RollingUpdateStatefulSetStrategy', rollingUpdate), "only allowed for updateStrategy 'RollingUpdate'")
+      .invalid("only allowed for updateStrategy 'RollingUpdate'", asInternal('apps.RollingUpdateStatefulSetStrategy', rollingUpdate))
   } else if (type === 'RollingUpdate') {
-    if (rollingUpdate) validateRollingUpdate(rollingUpdate, check.at('rollingUpdate'))
-  } else check.invalid(asInternal('apps.StatefulSetUpdateStrategy', strategy), "must be 'RollingUpdate' or 'OnDelete'")
+    if (rollingUpdate) validateRollingUpdate(check.at('rollingUpdate').present)
+  } else check.invalid("must be 'RollingUpdate' or 'OnDelete'", asInternal('apps.StatefulSetUpdateStrategy', strategy))
 }
 
-function validateRollingUpdate({ partition, maxUnavailable }: V1RollingUpdateStatefulSetStrategy, check: Check): void {
-  nonNegative(partition, check.at('partition'))
+function validateRollingUpdate(check: Check<V1RollingUpdateStatefulSetStrategy>): void {
+  const { maxUnavailable } = check.value
+  nonNegative(check.at('partition'))
   if (maxUnavailable === undefined) return
-  mustBePositiveIntOrPercent(maxUnavailable, check.at('maxUnavailable'))
-  if (intOrPercentValue(maxUnavailable) === 0) check.at('maxUnavailable').invalid(maxUnavailable, 'cannot be 0')
-  mustNotExceed100Percent(maxUnavailable, check.at('maxUnavailable'))
+  mustBePositiveIntOrPercent(check.at('maxUnavailable').present)
+  if (intOrPercentValue(maxUnavailable) === 0) check.at('maxUnavailable').invalid('cannot be 0')
+  mustNotExceed100Percent(check.at('maxUnavailable').present)
 }
 
-function validateRetentionPolicy(policy: V1StatefulSetPersistentVolumeClaimRetentionPolicy | undefined, check: Check): void {
+function validateRetentionPolicy(check: Check<V1StatefulSetPersistentVolumeClaimRetentionPolicy | undefined>): void {
+  const policy = check.value
   if (!policy) return
   for (const field of ['whenDeleted', 'whenScaled'] as const) {
     const value = policy[field] ?? ''
-    if (value !== 'Retain' && value !== 'Delete') check.at(field).notSupported(value, ['Retain', 'Delete'])
+    if (value !== 'Retain' && value !== 'Delete') check.at(field).or('').notSupported(['Retain', 'Delete'])
   }
 }
 
 /** Upstream looks at the labels and annotations of this kind's template twice, and reports them twice. */
 function rejudgeTemplateMetadata({ metadata, spec }: V1PodTemplateSpec, check: Check, options: PodValidationOptions): void {
-  validateLabels(metadata?.labels, check.at('labels'))
-  validateAnnotations(metadata?.annotations, check.at('annotations'))
-  validatePodAnnotations(metadata?.annotations, spec ?? { containers: [] }, check.at('annotations'), options)
+  validateLabels(check.at('labels').with(metadata?.labels))
+  validateAnnotations(check.at('annotations').with(metadata?.annotations))
+  validatePodAnnotations(check.at('annotations').with(metadata?.annotations), spec ?? { containers: [] }, options)
 }
 
 /** The template with what the controller puts into each pod: its own host name and subdomain, and the claims as volumes. */
@@ -254,16 +258,16 @@ function specWarnings(spec: V1StatefulSetSpec, claimPath: (index: number) => str
   return warnings
 }
 
-function validateStatus(status: V1StatefulSetStatus, check: Check): void {
+function validateStatus(check: Check<V1StatefulSetStatus>): void {
+  const status = check.value
   const { replicas = 0, readyReplicas = 0, currentReplicas = 0, updatedReplicas = 0, availableReplicas = 0 } = status
-  nonNegative(replicas, check.at('replicas'))
-  nonNegative(readyReplicas, check.at('readyReplicas'))
-  nonNegative(currentReplicas, check.at('currentReplicas'))
-  nonNegative(updatedReplicas, check.at('updatedReplicas'))
-  nonNegative(availableReplicas, check.at('availableReplicas'))
-  nonNegative(status.observedGeneration, check.at('observedGeneration'))
-  nonNegative(status.collisionCount, check.at('collisionCount'))
+  nonNegative(check.at('replicas').or(0))
+  nonNegative(check.at('readyReplicas').or(0))
+  nonNegative(check.at('currentReplicas').or(0))
+  nonNegative(check.at('updatedReplicas').or(0))
+  nonNegative(check.at('availableReplicas').or(0))
+  nonNegative(check.at('observedGeneration'))
+  nonNegative(check.at('collisionCount'))
   mustNotExceedReplicas(replicas, { readyReplicas, currentReplicas, updatedReplicas, availableReplicas }, check)
-  if (availableReplicas > readyReplicas)
-    check.at('availableReplicas').invalid(availableReplicas, 'cannot be greater than status.readyReplicas')
+  if (availableReplicas > readyReplicas) check.at('availableReplicas').or(0).invalid('cannot be greater than status.readyReplicas')
 }

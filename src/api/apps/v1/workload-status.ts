@@ -5,11 +5,12 @@ import type { Check } from '#api/meta/check.ts'
 export function mustNotExceedReplicas(replicas: number, counts: Readonly<Record<string, number>>, check: Check): void {
   for (const field in counts) {
     const count = counts[field] ?? 0
-    if (count > replicas) check.at(field).invalid(count, 'cannot be greater than status.replicas')
+    if (count > replicas) check.at(field).invalid('cannot be greater than status.replicas', count)
   }
 }
 
 /** A collision count that went back would let a controller take a name it knows to be taken. */
-export function mustNotBeDecremented(next: number | undefined, prev: number | undefined, check: Check): void {
-  if (prev !== undefined && (next === undefined || next < prev)) check.invalid(next ?? 0, 'cannot be decremented')
+export function mustNotBeDecremented(check: Check<number | undefined>, prev: number | undefined): void {
+  const next = check.value
+  if (prev !== undefined && (next === undefined || next < prev)) check.or(0).invalid('cannot be decremented')
 }

@@ -10,33 +10,33 @@ import type { V1LabelSelector, V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
 
 /** Replica sets, and deployments, which make them; upstream speaks of deployments in both. `check` stands at the spec. */
 export function validateReplicatedTemplate(
-  spec: { selector?: V1LabelSelector; template?: V1PodTemplateSpec },
-  check: Check,
+  check: Check<{ selector?: V1LabelSelector; template?: V1PodTemplateSpec }>,
   options: PodValidationOptions,
 ): void {
+  const spec = check.value
   const template = spec.template ?? { spec: { containers: [] } }
-  const selector = validateRequiredSelector(spec.selector, check.at('selector'), 'deployment', 'invalid label selector')
+  const selector = validateRequiredSelector(check.at('selector'), 'deployment', 'invalid label selector')
   if (!selector) return
   const at = check.at('template')
-  mustSelectTemplate(selector, template, at)
-  validatePodTemplate(template, at, options)
-  mustRunForever(template, at, 'ReplicaSet')
+  mustSelectTemplate(selector, at.with(template))
+  validatePodTemplate(at.with(template), options)
+  mustRunForever(at.with(template), 'ReplicaSet')
 }
 
 /** The selector ready for use, unless it cannot be used at all. */
 export function validateRequiredSelector(
-  selector: V1LabelSelector | undefined,
-  check: Check,
+  check: Check<V1LabelSelector | undefined>,
   kind: string,
   unusableDetail: string,
 ): LabelSelector | undefined {
+  const selector = check.value
   if (!selector) check.required()
   else {
-    validateLabelSelector(selector, check)
-    if (isEmptySelector(selector)) check.invalid(asInternal('meta.LabelSelector', selector), `empty selector is invalid for ${kind}`)
+    validateLabelSelector(check)
+    if (isEmptySelector(selector)) check.invalid(`empty selector is invalid for ${kind}`, asInternal('meta.LabelSelector', selector))
   }
   const parsed = selectorOf(selector)
-  if (!parsed) check.invalid(asInternal('meta.LabelSelector', selector), unusableDetail)
+  if (!parsed) check.invalid(unusableDetail, asInternal('meta.LabelSelector', selector))
   return parsed
 }
 
@@ -60,15 +60,17 @@ export function isEmptySelector({ matchLabels, matchExpressions }: V1LabelSelect
 }
 
 /** `check` stands at the template. */
-export function mustSelectTemplate(selector: LabelSelector, { metadata }: V1PodTemplateSpec, check: Check): void {
+export function mustSelectTemplate(selector: LabelSelector, check: Check<V1PodTemplateSpec>): void {
+  const { metadata } = check.value
   if (selector.matches(metadata?.labels)) return
-  check.at('metadata.labels').invalid(asInternal('{s', metadata?.labels), '`selector` does not match template `labels`')
+  check.at('metadata').at('labels').invalid('`selector` does not match template `labels`', asInternal('{s', metadata?.labels))
 }
 
-export function mustRunForever({ spec }: V1PodTemplateSpec, check: Check, kind: string): void {
-  if (spec?.restartPolicy !== 'Always') check.at('spec.restartPolicy').notSupported(spec?.restartPolicy ?? '', ['Always'])
+export function mustRunForever(check: Check<V1PodTemplateSpec>, kind: string): void {
+  const { spec } = check.value
+  if (spec?.restartPolicy !== 'Always') check.at('spec').at('restartPolicy').or('').notSupported(['Always'])
   if (spec?.activeDeadlineSeconds !== undefined) {
-    check.at('spec.activeDeadlineSeconds').forbidden(`activeDeadlineSeconds in ${kind} is not Supported`)
+    check.at('spec').at('activeDeadlineSeconds').forbidden(`activeDeadlineSeconds in ${kind} is not Supported`)
   }
 }
 

@@ -11,9 +11,9 @@ export function defaultTokenRequest(request: V1TokenRequest): void {
   request.spec.expirationSeconds ??= defaultSeconds
 }
 
-export function validateTokenRequest({ spec }: V1TokenRequest, check: Check): void {
+export function validateTokenRequest({ spec }: V1TokenRequest, check: Check<V1TokenRequest>): void {
   const seconds = spec?.expirationSeconds ?? 0
-  const place = check.at('spec.expirationSeconds')
-  if (seconds < minSeconds) place.invalid(seconds, 'may not specify a duration less than 10 minutes')
-  if (seconds > maxSeconds) place.invalid(seconds, 'may not specify a duration larger than 2^32 seconds')
+  const place = check.at('spec').at('expirationSeconds')
+  if (seconds < minSeconds) place.or(0).invalid('may not specify a duration less than 10 minutes')
+  if (seconds > maxSeconds) place.or(0).invalid('may not specify a duration larger than 2^32 seconds')
 }

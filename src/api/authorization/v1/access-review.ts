@@ -7,7 +7,6 @@ import type {
   V1SubjectAccessReviewSpec,
 } from '#api/authorization/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
-import { each } from '#api/meta/each.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { validateFieldSelectorRequirement, validateLabelSelectorRequirement } from '#api/meta/labels.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
@@ -23,43 +22,46 @@ export function dropDisabledSelectors(spec: Attributes | undefined, context: Rul
 }
 
 /** `subject` is there for reviews that name somebody else; `check` stands at the spec. */
-export function validateAccess(spec: Attributes, check: Check, subject?: Pick<V1SubjectAccessReviewSpec, 'user' | 'groups'>): void {
+export function validateAccess(check: Check<Attributes>, subject?: Pick<V1SubjectAccessReviewSpec, 'user' | 'groups'>): void {
+  const spec = check.value
   const { resourceAttributes, nonResourceAttributes } = spec
   if (resourceAttributes != null && nonResourceAttributes != null) {
-    check.at('nonResourceAttributes').invalid(shownPath(spec), 'cannot be specified in combination with resourceAttributes')
+    check.at('nonResourceAttributes').invalid('cannot be specified in combination with resourceAttributes', shownPath(spec))
   }
   if (resourceAttributes == null && nonResourceAttributes == null) {
-    check.at('resourceAttributes').invalid(null, 'exactly one of nonResourceAttributes or resourceAttributes must be specified')
+    check.at('resourceAttributes').invalid('exactly one of nonResourceAttributes or resourceAttributes must be specified', null)
   }
   if (subject !== undefined && !subject.user && !subject.groups?.length) {
-    check.at('user').invalid('', 'at least one of user or group must be specified')
+    check.dynamic('user').invalid('at least one of user or group must be specified', '')
   }
-  if (resourceAttributes != null) validateResource(resourceAttributes, check.at('resourceAttributes'))
+  if (resourceAttributes != null) validateResource(check.at('resourceAttributes').present)
 }
 
 export const shownPath = ({ nonResourceAttributes }: Attributes): unknown =>
   asInternal('*authorization.NonResourceAttributes', nonResourceAttributes)
 
-function validateResource({ fieldSelector, labelSelector }: V1ResourceAttributes, check: Check): void {
+function validateResource(check: Check<V1ResourceAttributes>): void {
+  const { fieldSelector, labelSelector } = check.value
   if (fieldSelector != null) {
     const place = check.at('fieldSelector')
-    validateSelector(fieldSelector, place)
-    each(fieldSelector.requirements, place.at('requirements'), (requirement, item) => {
-      validateFieldSelectorRequirement(requirement, item, { allowUnknownOperators: true })
+    validateSelector(place.present)
+    place.at('requirements').each((item) => {
+      validateFieldSelectorRequirement(item, { allowUnknownOperators: true })
     })
   }
   if (labelSelector != null) {
     const place = check.at('labelSelector')
-    validateSelector(labelSelector, place)
-    each(labelSelector.requirements, place.at('requirements'), (requirement, item) => {
-      validateLabelSelectorRequirement(requirement, item, { allowUnknownOperators: true })
+    validateSelector(place.present)
+    place.at('requirements').each((item) => {
+      validateLabelSelectorRequirement(item, { allowUnknownOperators: true })
     })
   }
 }
 
-function validateSelector({ rawSelector, requirements }: V1FieldSelectorAttributes | V1LabelSelectorAttributes, check: Check): void {
+function validateSelector(check: Check<V1FieldSelectorAttributes | V1LabelSelectorAttributes>): void {
+  const { rawSelector, requirements } = check.value
   if (rawSelector && requirements?.length) {
-    check.at('rawSelector').invalid(rawSelector, 'may not specified at the same time as requirements')
+    check.at('rawSelector').invalid('may not specified at the same time as requirements')
   }
   if (!rawSelector && !requirements?.length) {
     check.at('requirements').required(`when ${check.path} is specified, requirements or rawSelector is required`)
@@ -69,5 +71,5 @@ function validateSelector({ rawSelector, requirements }: V1FieldSelectorAttribut
 /** Nothing is stored, hence there is nothing to name. */
 export function validateNoMeta(metadata: V1ObjectMeta | undefined, message: string, check: Check, kept: readonly string[] = []): void {
   const given = Object.fromEntries(Object.entries(metadata ?? {}).filter(([field]) => field !== 'managedFields' && !kept.includes(field)))
-  if (!semanticEqual(given, {})) check.at('metadata').invalid(metadata, message)
+  if (!semanticEqual(given, {})) check.at('metadata').invalid(message, metadata)
 }

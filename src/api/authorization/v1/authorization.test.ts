@@ -11,7 +11,7 @@ import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 
 /** Reviews are judged by their own rules alone: they have no metadata. */
 function errorsOf<T extends KubernetesObject>(definition: ResourceDefinition<T>, review: T, isEnabled = true): string[] {
-  const check = new Check()
+  const check = new Check(review)
   const context = { now: '2026-01-02T03:04:05Z', isEnabled: () => isEnabled }
   definition.prepareForCreate?.(review, context)
   definition.validate?.(review, check, context)
@@ -76,8 +76,9 @@ test('tokens last an hour unless asked otherwise, and at least ten minutes', () 
     [2 ** 32 + 1, ['Invalid value: 4294967297: may not specify a duration larger than 2^32 seconds']],
   ]
   for (const [expirationSeconds, bodies] of cases) {
-    const check = new Check()
-    validateTokenRequest({ ...request, spec: { ...request.spec, expirationSeconds } }, check)
+    const judged = { ...request, spec: { ...request.spec, expirationSeconds } }
+    const check = new Check(judged)
+    validateTokenRequest(judged, check)
     assert.deepEqual(
       check.errors.map(({ body }) => body),
       bodies,

@@ -6,14 +6,14 @@ import { defineResource } from '#api/resource.ts'
 export const localSubjectAccessReviewResource = defineResource(LocalSubjectAccessReview, {
   prepareForCreate: ({ spec }, context) => dropDisabledSelectors(spec, context),
   validate({ metadata, spec }, check) {
-    validateAccess(spec ?? {}, check.at('spec'), spec ?? {})
+    validateAccess(check.at('spec').or({}), spec ?? {})
     validateNoMeta(metadata, 'must be empty except for namespace', check, ['namespace'])
     const namespace = spec?.resourceAttributes?.namespace ?? ''
     if (spec?.resourceAttributes != null && namespace !== (metadata?.namespace ?? '')) {
-      check.at('spec.resourceAttributes.namespace').invalid(namespace, 'must match metadata.namespace')
+      check.at('spec').at('resourceAttributes').at('namespace').or('').invalid('must match metadata.namespace')
     }
     if (spec?.nonResourceAttributes != null) {
-      check.at('spec.nonResourceAttributes').invalid(shownPath(spec), 'disallowed on this kind of request')
+      check.at('spec').at('nonResourceAttributes').invalid('disallowed on this kind of request', shownPath(spec))
     }
   },
 })

@@ -6,7 +6,7 @@ import { defineResource } from '#api/resource.ts'
 export const subjectAccessReviewResource = defineResource(SubjectAccessReview, {
   prepareForCreate: ({ spec }, context) => dropDisabledSelectors(spec, context),
   validate({ metadata, spec }, check) {
-    validateAccess(spec ?? {}, check.at('spec'), spec ?? {})
+    validateAccess(check.at('spec').or({}), spec ?? {})
     validateNoMeta(metadata, 'must be empty', check)
   },
 })

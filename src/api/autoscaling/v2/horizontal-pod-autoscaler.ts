@@ -49,7 +49,7 @@ export const horizontalPodAutoscalerResource = defineResource(HorizontalPodAutos
     dropDisabledTolerance(autoscaler, undefined, context)
   },
   validate(autoscaler, check, context) {
-    validateAutoscalerSpec(autoscaler.spec, check.at('spec'), autoscalerOptions(autoscaler, undefined, context))
+    validateAutoscalerSpec(check.at('spec'), autoscalerOptions(autoscaler, undefined, context))
   },
 
   prepareForUpdate(next, prev, context) {
@@ -57,16 +57,16 @@ export const horizontalPodAutoscalerResource = defineResource(HorizontalPodAutos
     dropDisabledTolerance(next, prev, context)
   },
   validateUpdate(next, prev, check, context) {
-    validateAutoscalerSpec(next.spec, check.at('spec'), autoscalerOptions(next, prev, context))
+    validateAutoscalerSpec(check.at('spec'), autoscalerOptions(next, prev, context))
   },
 
   subresources: {
     status: {
       resetFields: ['spec'],
       prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
-      validateUpdate({ status }, _prev, check) {
-        nonNegative(status?.currentReplicas, check.at('status.currentReplicas'))
-        nonNegative(status?.desiredReplicas, check.at('status.desiredReplicas'))
+      validateUpdate(_next, _prev, check) {
+        nonNegative(check.at('status').at('currentReplicas'))
+        nonNegative(check.at('status').at('desiredReplicas'))
       },
     },
   },

@@ -8,7 +8,6 @@ import type {
 } from '#api/autoscaling/v2/types.gen.ts'
 import { validateMetric } from '#api/autoscaling/v2/validate-metric.ts'
 import type { Check } from '#api/meta/check.ts'
-import { each } from '#api/meta/each.ts'
 import { mustBeNonNegative } from '#api/meta/formats.ts'
 import { parseApiVersion, unexpectedApiVersion } from '#api/meta/gvk.ts'
 import { mustBe, pathSegmentName } from '#api/meta/names.ts'
@@ -44,34 +43,36 @@ export function autoscalerOptions(
 }
 
 /** `check` stands at the spec. */
-export function validateAutoscalerSpec(spec: V2HorizontalPodAutoscalerSpec, check: Check, options: AutoscalerOptions): void {
+export function validateAutoscalerSpec(check: Check<V2HorizontalPodAutoscalerSpec>, options: AutoscalerOptions): void {
+  const spec = check.value
   const { minReplicas, maxReplicas = 0, behavior } = spec
   if (minReplicas !== undefined && minReplicas < options.minReplicas) {
-    check.at('minReplicas').invalid(minReplicas, `must be greater than or equal to ${options.minReplicas}`)
+    check.at('minReplicas').invalid(`must be greater than or equal to ${options.minReplicas}`)
   }
   if (maxReplicas === 0) check.at('maxReplicas').required('must be set and greater than 0')
-  else if (maxReplicas < 0) check.at('maxReplicas').invalid(maxReplicas, 'must be greater than or equal to 1')
+  else if (maxReplicas < 0) check.at('maxReplicas').or(0).invalid('must be greater than or equal to 1')
   if (minReplicas !== undefined && maxReplicas < minReplicas) {
-    check.at('maxReplicas').invalid(maxReplicas, 'must be greater than or equal to `minReplicas`')
+    check.at('maxReplicas').or(0).invalid('must be greater than or equal to `minReplicas`')
   }
-  validateReference(spec.scaleTargetRef ?? {}, check.at('scaleTargetRef'), options.scaleTarget)
-  each(spec.metrics, check.at('metrics'), (metric, at) => validateMetric(metric, at, options.describedObject))
+  validateReference(check.at('scaleTargetRef').or({}), options.scaleTarget)
+  check.at('metrics').each((at) => validateMetric(at, options.describedObject))
   // Without pods there is nothing to measure on them.
   if (minReplicas === 0 && !spec.metrics?.some(({ type }) => type === 'Object' || type === 'External')) {
     check.at('metrics').forbidden('must specify at least one Object or External metric to support scaling to zero replicas')
   }
-  if (behavior?.scaleUp) validateScalingRules(behavior.scaleUp, check.at('behavior.scaleUp'))
-  if (behavior?.scaleDown) validateScalingRules(behavior.scaleDown, check.at('behavior.scaleDown'))
+  if (behavior?.scaleUp) validateScalingRules(check.at('behavior').at('scaleUp').present)
+  if (behavior?.scaleDown) validateScalingRules(check.at('behavior').at('scaleDown').present)
 }
 
-export function validateReference(reference: Partial<V2CrossVersionObjectReference>, check: Check, options: ReferenceOptions): void {
+export function validateReference(check: Check<Partial<V2CrossVersionObjectReference>>, options: ReferenceOptions): void {
+  const reference = check.value
   for (const field of ['kind', 'name'] as const) {
     const value = reference[field]
     if (!value) check.at(field).required()
-    else mustBe(pathSegmentName, value, check.at(field))
+    else mustBe(pathSegmentName, check.at(field).with(value))
   }
   const problem = apiVersionProblem(reference, options)
-  if (problem !== undefined) check.at('apiVersion').invalid(reference.apiVersion ?? '', problem)
+  if (problem !== undefined) check.at('apiVersion').or('').invalid(problem)
 }
 
 function apiVersionProblem({ apiVersion = '' }: Partial<V2CrossVersionObjectReference>, options: ReferenceOptions): string | undefined {
@@ -81,28 +82,30 @@ function apiVersionProblem({ apiVersion = '' }: Partial<V2CrossVersionObjectRefe
   return parsed.group === '' && !options.allowEmptyGroup ? 'apiVersion must specify API group' : undefined
 }
 
-function validateScalingRules(rules: V2HPAScalingRules, check: Check): void {
+function validateScalingRules(check: Check<V2HPAScalingRules>): void {
+  const rules = check.value
   const { stabilizationWindowSeconds, selectPolicy, tolerance } = rules
   if (stabilizationWindowSeconds !== undefined) {
     const at = check.at('stabilizationWindowSeconds')
-    if (stabilizationWindowSeconds < 0) at.invalid(stabilizationWindowSeconds, 'must be greater than or equal to zero')
+    if (stabilizationWindowSeconds < 0) at.invalid('must be greater than or equal to zero')
     if (stabilizationWindowSeconds > maxStabilizationWindowSeconds) {
-      at.invalid(stabilizationWindowSeconds, `must be less than or equal to ${maxStabilizationWindowSeconds}`)
+      at.invalid(`must be less than or equal to ${maxStabilizationWindowSeconds}`)
     }
   }
   if (selectPolicy !== undefined && !['Disabled', 'Max', 'Min'].includes(selectPolicy)) {
-    check.at('selectPolicy').notSupported(selectPolicy, ['Disabled', 'Max', 'Min'])
+    check.at('selectPolicy').notSupported(['Disabled', 'Max', 'Min'])
   }
   if (!rules.policies?.length) check.at('policies').required('must specify at least one Policy')
-  each(rules.policies, check.at('policies'), validateScalingPolicy)
-  if (tolerance !== undefined && parseQuantity(tolerance).sign < 0) check.at('tolerance').invalid(tolerance, mustBeNonNegative)
+  check.at('policies').each(validateScalingPolicy)
+  if (tolerance !== undefined && parseQuantity(tolerance).sign < 0) check.at('tolerance').invalid(mustBeNonNegative)
 }
 
-function validateScalingPolicy({ type = '', value = 0, periodSeconds = 0 }: V2HPAScalingPolicy, check: Check): void {
-  if (type !== 'Pods' && type !== 'Percent') check.at('type').notSupported(type, ['Percent', 'Pods'])
-  if (value <= 0) check.at('value').invalid(value, 'must be greater than zero')
-  if (periodSeconds <= 0) check.at('periodSeconds').invalid(periodSeconds, 'must be greater than zero')
+function validateScalingPolicy(check: Check<V2HPAScalingPolicy>): void {
+  const { type = '', value = 0, periodSeconds = 0 } = check.value
+  if (type !== 'Pods' && type !== 'Percent') check.at('type').or('').notSupported(['Percent', 'Pods'])
+  if (value <= 0) check.at('value').or(0).invalid('must be greater than zero')
+  if (periodSeconds <= 0) check.at('periodSeconds').or(0).invalid('must be greater than zero')
   if (periodSeconds > maxPeriodSeconds) {
-    check.at('periodSeconds').invalid(periodSeconds, `must be less than or equal to ${maxPeriodSeconds}`)
+    check.at('periodSeconds').or(0).invalid(`must be less than or equal to ${maxPeriodSeconds}`)
   }
 }

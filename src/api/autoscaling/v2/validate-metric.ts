@@ -28,14 +28,15 @@ const sourceOfType: Readonly<Record<string, keyof V2MetricSpec>> = {
 /** The order in which sources are looked at; only the first one found is judged. */
 const sources = ['object', 'external', 'pods', 'resource', 'containerResource'] as const
 
-export function validateMetric(metric: V2MetricSpec, check: Check, describedObject: ReferenceOptions): void {
+export function validateMetric(check: Check<V2MetricSpec>, describedObject: ReferenceOptions): void {
+  const metric = check.value
   const { type = '' } = metric
   if (type === '') check.at('type').required('must specify a metric source type')
-  if (!sourceTypes.includes(type)) check.at('type').notSupported(type, sourceTypes)
+  if (!sourceTypes.includes(type)) check.at('type').or('').notSupported(sourceTypes)
   const present = sources.filter((source) => metric[source])
-  validateSource(metric, present[0], check, describedObject)
+  validateSource(check, present[0], describedObject)
   const expected = sourceOfType[type]
-  if (expected === undefined) check.at('type').notSupported(type, sourceTypes)
+  if (expected === undefined) check.at('type').or('').notSupported(sourceTypes)
   else if (!metric[expected]) check.at(expected).required('must populate information for the given metric source')
   if (present.length === 1) return
   for (const source of present) {
@@ -43,74 +44,84 @@ export function validateMetric(metric: V2MetricSpec, check: Check, describedObje
   }
 }
 
-function validateSource(metric: V2MetricSpec, source: (typeof sources)[number] | undefined, check: Check, options: ReferenceOptions): void {
-  if (source === 'object' && metric.object) validateObject(metric.object, check.at(source), options)
-  if (source === 'external' && metric.external) validateExternal(metric.external, check.at(source))
-  if (source === 'pods' && metric.pods) validatePods(metric.pods, check.at(source))
-  if (source === 'resource' && metric.resource) validateResource(metric.resource, check.at(source))
-  if (source === 'containerResource' && metric.containerResource) validateContainerResource(metric.containerResource, check.at(source))
+function validateSource(check: Check<V2MetricSpec>, source: (typeof sources)[number] | undefined, options: ReferenceOptions): void {
+  const metric = check.value
+  if (source === 'object' && metric.object) validateObject(check.at(source).with(metric.object), options)
+  if (source === 'external' && metric.external) validateExternal(check.at(source).with(metric.external))
+  if (source === 'pods' && metric.pods) validatePods(check.at(source).with(metric.pods))
+  if (source === 'resource' && metric.resource) validateResource(check.at(source).with(metric.resource))
+  if (source === 'containerResource' && metric.containerResource) validateContainerResource(check.at(source).with(metric.containerResource))
 }
 
-function validateObject({ describedObject, metric, target }: V2ObjectMetricSource, check: Check, options: ReferenceOptions): void {
-  validateReference(describedObject ?? {}, check.at('describedObject'), options)
-  validateIdentifier(metric, check.at('metric'))
-  validateTarget(target, check.at('target'))
+function validateObject(check: Check<V2ObjectMetricSource>, options: ReferenceOptions): void {
+  const { target } = check.value
+  validateReference(check.at('describedObject').or({}), options)
+  validateIdentifier(check.at('metric'))
+  validateTarget(check.at('target'))
   if (target?.value === undefined && target?.averageValue === undefined) {
-    check.at('target.averageValue').required('must set either a target value or averageValue')
+    check.at('target').at('averageValue').required('must set either a target value or averageValue')
   }
 }
 
-function validateExternal({ metric, target }: V2ExternalMetricSource, check: Check): void {
-  validateIdentifier(metric, check.at('metric'))
-  validateTarget(target, check.at('target'))
+function validateExternal(check: Check<V2ExternalMetricSource>): void {
+  const { target } = check.value
+  validateIdentifier(check.at('metric'))
+  validateTarget(check.at('target'))
   const hasValue = target?.value !== undefined
   const hasAverage = target?.averageValue !== undefined
-  if (!hasValue && !hasAverage) check.at('target.averageValue').required('must set either a target value for metric or a per-pod target')
-  if (hasValue && hasAverage) check.at('target.value').forbidden('may not set both a target value for metric and a per-pod target')
+  if (!hasValue && !hasAverage)
+    check.at('target').at('averageValue').required('must set either a target value for metric or a per-pod target')
+  if (hasValue && hasAverage) check.at('target').at('value').forbidden('may not set both a target value for metric and a per-pod target')
 }
 
-function validatePods({ metric, target }: V2PodsMetricSource, check: Check): void {
-  validateIdentifier(metric, check.at('metric'))
-  validateTarget(target, check.at('target'))
-  if (target?.averageValue === undefined) check.at('target.averageValue').required('must specify a positive target averageValue')
+function validatePods(check: Check<V2PodsMetricSource>): void {
+  const { target } = check.value
+  validateIdentifier(check.at('metric'))
+  validateTarget(check.at('target'))
+  if (target?.averageValue === undefined) check.at('target').at('averageValue').required('must specify a positive target averageValue')
 }
 
-function validateContainerResource({ name, container, target }: V2ContainerResourceMetricSource, check: Check): void {
+function validateContainerResource(check: Check<V2ContainerResourceMetricSource>): void {
+  const { name, container } = check.value
   if (!name) check.at('name').required('must specify a resource name')
-  else validateContainerResourceName(name, check.at('name'))
+  else validateContainerResourceName(check.at('name'))
   if (!container) check.at('container').required('must specify a container')
-  else mustBe(dns1123Label, container, check.at('container'))
-  validateUsageTarget(target, check.at('target'))
+  else mustBe(dns1123Label, check.at('container'))
+  validateUsageTarget(check.at('target'))
 }
 
-function validateResource({ name, target }: V2ResourceMetricSource, check: Check): void {
+function validateResource(check: Check<V2ResourceMetricSource>): void {
+  const { name } = check.value
   if (!name) check.at('name').required('must specify a resource name')
-  validateUsageTarget(target, check.at('target'))
+  validateUsageTarget(check.at('target'))
 }
 
-function validateUsageTarget(target: V2MetricTarget | undefined, check: Check): void {
-  validateTarget(target, check)
+function validateUsageTarget(check: Check<V2MetricTarget | undefined>): void {
+  const target = check.value
+  validateTarget(check)
   const hasUtilization = target?.averageUtilization !== undefined
   const hasValue = target?.averageValue !== undefined
   if (!hasUtilization && !hasValue) check.at('averageUtilization').required('must set either a target raw value or a target utilization')
   if (hasUtilization && hasValue) check.at('averageValue').forbidden('may not set both a target raw value and a target utilization')
 }
 
-function validateTarget(target: V2MetricTarget | undefined, check: Check): void {
+function validateTarget(check: Check<V2MetricTarget | undefined>): void {
+  const target = check.value
   const { type = '', value, averageValue, averageUtilization } = target ?? { type: '' }
   if (type === '') check.at('type').required('must specify a metric target type')
   if (type !== 'Utilization' && type !== 'Value' && type !== 'AverageValue') {
-    check.at('type').invalid(type, 'must be either Utilization, Value, or AverageValue')
+    check.at('type').invalid('must be either Utilization, Value, or AverageValue', type)
   }
-  if (value !== undefined && parseQuantity(value).sign <= 0) check.at('value').invalid(value, 'must be positive')
+  if (value !== undefined && parseQuantity(value).sign <= 0) check.at('value').invalid('must be positive', value)
   if (averageValue !== undefined && parseQuantity(averageValue).sign <= 0)
-    check.at('averageValue').invalid(averageValue, 'must be positive')
+    check.at('averageValue').invalid('must be positive', averageValue)
   if (averageUtilization !== undefined && averageUtilization < 1) {
-    check.at('averageUtilization').invalid(averageUtilization, 'must be greater than 0')
+    check.at('averageUtilization').invalid('must be greater than 0', averageUtilization)
   }
 }
 
-function validateIdentifier(identifier: V2MetricIdentifier | undefined, check: Check): void {
+function validateIdentifier(check: Check<V2MetricIdentifier | undefined>): void {
+  const identifier = check.value
   if (!identifier?.name) check.at('name').required('must specify a metric name')
-  else mustBe(pathSegmentName, identifier.name, check.at('name'))
+  else mustBe(pathSegmentName, check.at('name').present)
 }

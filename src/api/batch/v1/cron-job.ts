@@ -42,9 +42,9 @@ export const cronJobResource = defineResource(CronJob, {
     dropDisabledFields(podTemplate(cronJob), undefined, context)
   },
   validate(cronJob, check, context) {
-    validateSpec(cronJob.spec, undefined, check.at('spec'), podValidationOptions(podTemplate(cronJob), undefined, context))
+    validateSpec(check.at('spec'), undefined, podValidationOptions(podTemplate(cronJob), undefined, context))
     const { name = '' } = cronJob.metadata
-    if (byteLength(name) > nameMaxBytes) check.at('metadata.name').invalid(name, `must be no more than ${nameMaxBytes} characters`)
+    if (byteLength(name) > nameMaxBytes) check.at('metadata').at('name').or('').invalid(`must be no more than ${nameMaxBytes} characters`)
   },
   warningsOnCreate: ({ metadata, spec }) => [
     ...warningsForPodNames(metadata),
@@ -57,7 +57,7 @@ export const cronJobResource = defineResource(CronJob, {
     dropDisabledFields(podTemplate(next), podTemplate(prev), context)
   },
   validateUpdate: (next, prev, check, context) =>
-    validateSpec(next.spec, prev.spec, check.at('spec'), podValidationOptions(podTemplate(next), podTemplate(prev), context)),
+    validateSpec(check.at('spec'), prev.spec, podValidationOptions(podTemplate(next), podTemplate(prev), context)),
   warningsOnUpdate(next, prev) {
     const changed = next.metadata.generation !== prev.metadata.generation
     const warnings = changed ? jobTemplateWarnings(next.spec.jobTemplate.spec, prev.spec.jobTemplate.spec, 'spec.jobTemplate.spec') : []
@@ -100,57 +100,60 @@ function suspendCell({ suspend }: V1CronJobSpec): string {
   return suspend === undefined ? '<unset>' : suspend ? 'True' : 'False'
 }
 
-function validateSpec(spec: V1CronJobSpec, prev: V1CronJobSpec | undefined, check: Check, options: PodValidationOptions): void {
+function validateSpec(check: Check<V1CronJobSpec>, prev: V1CronJobSpec | undefined, options: PodValidationOptions): void {
+  const spec = check.value
   if (!spec.schedule) check.at('schedule').required()
   else validateSchedule(spec, prev?.schedule?.includes('TZ') ?? false, check.at('schedule'))
-  nonNegative(spec.startingDeadlineSeconds, check.at('startingDeadlineSeconds'))
-  if (spec.timeZone !== undefined && spec.timeZone !== prev?.timeZone) validateTimeZone(spec.timeZone, check.at('timeZone'))
-  validateConcurrencyPolicy(spec.concurrencyPolicy, check.at('concurrencyPolicy'))
-  validateTemplate(spec.jobTemplate, check.at('jobTemplate.spec'), options)
-  nonNegative(spec.successfulJobsHistoryLimit, check.at('successfulJobsHistoryLimit'))
-  nonNegative(spec.failedJobsHistoryLimit, check.at('failedJobsHistoryLimit'))
+  nonNegative(check.at('startingDeadlineSeconds'))
+  if (spec.timeZone !== undefined && spec.timeZone !== prev?.timeZone) validateTimeZone(check.at('timeZone').present)
+  validateConcurrencyPolicy(check.at('concurrencyPolicy'))
+  validateTemplate(spec.jobTemplate, check.at('jobTemplate').at('spec'), options)
+  nonNegative(check.at('successfulJobsHistoryLimit'))
+  nonNegative(check.at('failedJobsHistoryLimit'))
 }
 
 function validateSchedule({ schedule, timeZone }: V1CronJobSpec, hadZone: boolean, check: Check): void {
   try {
     parseCronSchedule(schedule)
   } catch (error) {
-    check.invalid(schedule, (error as Error).message)
+    check.invalid((error as Error).message, schedule)
   }
   if (!schedule.includes('TZ')) return
-  if (!hadZone) check.invalid(schedule, 'cannot use TZ or CRON_TZ in schedule, use timeZone field instead')
-  else if (timeZone !== undefined) check.invalid(schedule, 'cannot use both timeZone field and TZ or CRON_TZ in schedule')
+  if (!hadZone) check.invalid('cannot use TZ or CRON_TZ in schedule, use timeZone field instead', schedule)
+  else if (timeZone !== undefined) check.invalid('cannot use both timeZone field and TZ or CRON_TZ in schedule', schedule)
 }
 
 const zoneNamePart = /^[A-Za-z.\-_0-9+]{1,14}$/
 
-function validateTimeZone(timeZone: string, check: Check): void {
+function validateTimeZone(check: Check<string>): void {
+  const timeZone = check.value
   if (timeZone === '') {
-    check.invalid(timeZone, 'timeZone must be nil or non-empty string')
+    check.invalid('timeZone must be nil or non-empty string')
     return
   }
   // Zones are files to upstream, and their names must not lead anywhere else.
   for (const part of timeZone.split('/')) {
     if (part === '.' || part === '..' || part.startsWith('-') || !zoneNamePart.test(part)) {
-      check.invalid(timeZone, `unknown time zone ${timeZone}`)
+      check.invalid(`unknown time zone ${timeZone}`)
       return
     }
   }
   if (timeZone.toLowerCase() === 'local') {
-    check.invalid(timeZone, 'timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones')
+    check.invalid('timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones')
   }
   const problem = timeZoneError(timeZone)
-  if (problem !== undefined) check.invalid(timeZone, problem)
+  if (problem !== undefined) check.invalid(problem)
 }
 
-function validateConcurrencyPolicy(policy: string | undefined, check: Check): void {
+function validateConcurrencyPolicy(check: Check<string | undefined>): void {
+  const policy = check.value
   if (!policy) check.required()
-  else if (policy !== 'Allow' && policy !== 'Forbid' && policy !== 'Replace') check.notSupported(policy, ['Allow', 'Forbid', 'Replace'])
+  else if (policy !== 'Allow' && policy !== 'Forbid' && policy !== 'Replace') check.notSupported(['Allow', 'Forbid', 'Replace'])
 }
 
 /** `check` stands at the template's spec. */
 function validateTemplate({ spec }: V1JobTemplateSpec, check: Check, options: PodValidationOptions): void {
-  validateJobTemplate(spec, check, options)
-  if (spec.selector) check.at('selector').invalid(asInternal('meta.LabelSelector', spec.selector), '`selector` will be auto-generated')
-  if (spec.manualSelector) check.at('manualSelector').notSupported(true, ['nil', 'false'])
+  validateJobTemplate(check.with(spec), options)
+  if (spec.selector) check.at('selector').invalid('`selector` will be auto-generated', asInternal('meta.LabelSelector', spec.selector))
+  if (spec.manualSelector) check.at('manualSelector').notSupported(['nil', 'false'], true)
 }

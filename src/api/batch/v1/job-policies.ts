@@ -32,56 +32,59 @@ export function validatePodFailurePolicy(spec: V1JobSpec, check: Check): void {
   for (const { name } of podSpec?.containers ?? []) containers.add(name)
   for (const { name } of podSpec?.initContainers ?? []) containers.add(name)
   rules.forEach((rule, index) => {
-    validateFailureRule(rule, spec, containers, check.at('rules').at(index))
+    validateFailureRule(check.at('rules').at(index).with(rule), spec, containers)
   })
 }
 
-function validateFailureRule(rule: V1PodFailurePolicyRule, spec: V1JobSpec, containers: ReadonlySet<string>, check: Check): void {
+function validateFailureRule(check: Check<V1PodFailurePolicyRule>, spec: V1JobSpec, containers: ReadonlySet<string>): void {
+  const rule = check.value
   const { action, onExitCodes, onPodConditions = [] } = rule
   if (!action) check.at('action').required(oneOf(actions))
   else if (action === 'FailIndex') {
-    if (spec.backoffLimitPerIndex === undefined) check.at('action').invalid(action, 'requires the backoffLimitPerIndex to be set')
-  } else if (!actions.includes(action)) check.at('action').notSupported(action, actions)
-  if (onExitCodes) validateExitCodes(onExitCodes, containers, check.at('onExitCodes'))
-  validatePodConditions(onPodConditions, check.at('onPodConditions'))
+    if (spec.backoffLimitPerIndex === undefined) check.at('action').invalid('requires the backoffLimitPerIndex to be set')
+  } else if (!actions.includes(action)) check.at('action').notSupported(actions)
+  if (onExitCodes) validateExitCodes(check.at('onExitCodes').present, containers)
+  validatePodConditions(check.at('onPodConditions').or([]))
   if (onExitCodes && onPodConditions.length > 0) {
-    check.invalid(omittedValue, 'specifying both OnExitCodes and OnPodConditions is not supported')
+    check.invalid('specifying both OnExitCodes and OnPodConditions is not supported', omittedValue)
   }
   if (!onExitCodes && onPodConditions.length === 0) {
-    check.invalid(omittedValue, 'specifying one of OnExitCodes and OnPodConditions is required')
+    check.invalid('specifying one of OnExitCodes and OnPodConditions is required', omittedValue)
   }
 }
 
-function validatePodConditions(patterns: readonly V1PodFailurePolicyOnPodConditionsPattern[], check: Check): void {
+function validatePodConditions(check: Check<readonly V1PodFailurePolicyOnPodConditionsPattern[]>): void {
+  const patterns = check.value
   if (patterns.length > maxConditionPatterns) check.tooMany(patterns.length, maxConditionPatterns)
-  patterns.forEach(({ type, status }, index) => {
+  patterns.forEach(({ status }, index) => {
     const at = check.at(index)
-    mustBe(qualifiedName, type ?? '', at.at('type'))
+    mustBe(qualifiedName, at.at('type').or(''))
     if (!status) at.at('status').required(oneOf(statuses))
-    else if (!statuses.includes(status)) at.at('status').notSupported(status, statuses)
+    else if (!statuses.includes(status)) at.at('status').notSupported(statuses)
   })
 }
 
-function validateExitCodes(codes: V1PodFailurePolicyOnExitCodesRequirement, containers: ReadonlySet<string>, check: Check): void {
+function validateExitCodes(check: Check<V1PodFailurePolicyOnExitCodesRequirement>, containers: ReadonlySet<string>): void {
+  const codes = check.value
   const { operator, containerName } = codes
   if (!operator) check.at('operator').required(oneOf(operators))
-  else if (!operators.includes(operator)) check.at('operator').notSupported(operator, operators)
+  else if (!operators.includes(operator)) check.at('operator').notSupported(operators)
   if (containerName !== undefined && !containers.has(containerName)) {
-    check.at('containerName').invalid(containerName, 'must be one of the container or initContainer names in the pod template')
+    check.at('containerName').invalid('must be one of the container or initContainer names in the pod template')
   }
   const values = codes.values ?? []
   const at = check.at('values')
-  if (values.length === 0) at.invalid(codes.values ?? null, 'at least one value is required')
+  if (values.length === 0) at.invalid('at least one value is required')
   else if (values.length > maxExitCodes) at.tooMany(values.length, maxExitCodes)
   const seen = new Set<number>()
   let isOrdered = true
   values.forEach((value, index) => {
-    if (operator === 'In' && value === 0) at.at(index).invalid(value, 'must not be 0 for the In operator')
-    if (seen.has(value)) at.at(index).duplicate(value)
+    if (operator === 'In' && value === 0) at.at(index).invalid('must not be 0 for the In operator')
+    if (seen.has(value)) at.at(index).duplicate()
     seen.add(value)
     if (index > 0 && (values[index - 1] ?? 0) > value) isOrdered = false
   })
-  if (!isOrdered) at.invalid(values, 'must be ordered')
+  if (!isOrdered) at.or([]).invalid('must be ordered')
 }
 
 /** `check` stands at the policy; the job is an indexed one. */
@@ -90,11 +93,12 @@ export function validateSuccessPolicy(spec: V1JobSpec, check: Check): void {
   if (rules.length === 0) check.at('rules').required('at least one rules must be specified when the successPolicy is specified')
   if (rules.length > maxSuccessRules) check.at('rules').tooMany(rules.length, maxSuccessRules)
   rules.forEach((rule, index) => {
-    validateSuccessRule(rule, spec.completions ?? 0, check.at('rules').at(index))
+    validateSuccessRule(check.at('rules').at(index).with(rule), spec.completions ?? 0)
   })
 }
 
-function validateSuccessRule({ succeededIndexes, succeededCount }: V1SuccessPolicyRule, completions: number, check: Check): void {
+function validateSuccessRule(check: Check<V1SuccessPolicyRule>, completions: number): void {
+  const { succeededIndexes, succeededCount } = check.value
   if (succeededCount === undefined && succeededIndexes === undefined) {
     check.required('at least one of succeededCount or succeededIndexes must be specified')
   }
@@ -105,16 +109,16 @@ function validateSuccessRule({ succeededIndexes, succeededCount }: V1SuccessPoli
     try {
       indexes = countIndexes(succeededIndexes, completions)
     } catch (error) {
-      at.invalid(succeededIndexes, `error parsing succeededIndexes: ${(error as Error).message}`)
+      at.invalid(`error parsing succeededIndexes: ${(error as Error).message}`)
     }
   }
   if (succeededCount === undefined) return
   const at = check.at('succeededCount')
-  nonNegative(succeededCount, at)
+  nonNegative(at)
   if (succeededCount > completions) {
-    at.invalid(succeededCount, `must be less than or equal to ${completions} (the number of specified completions)`)
+    at.invalid(`must be less than or equal to ${completions} (the number of specified completions)`)
   }
   if (succeededIndexes !== undefined && succeededCount > indexes) {
-    at.invalid(succeededCount, `must be less than or equal to ${indexes} (the number of indexes in the specified succeededIndexes field)`)
+    at.invalid(`must be less than or equal to ${indexes} (the number of indexes in the specified succeededIndexes field)`)
   }
 }

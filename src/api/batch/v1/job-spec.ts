@@ -26,54 +26,57 @@ export function defaultJobTemplate(spec: V1JobSpec): void {
 }
 
 /** All rules but those about the selector. `check` stands at the spec. */
-export function validateJobTemplate(spec: V1JobSpec, check: Check, options: PodValidationOptions): void {
-  nonNegative(spec.parallelism, check.at('parallelism'))
-  nonNegative(spec.completions, check.at('completions'))
-  nonNegative(spec.activeDeadlineSeconds, check.at('activeDeadlineSeconds'))
-  nonNegative(spec.backoffLimit, check.at('backoffLimit'))
-  nonNegative(spec.ttlSecondsAfterFinished, check.at('ttlSecondsAfterFinished'))
-  nonNegative(spec.backoffLimitPerIndex, check.at('backoffLimitPerIndex'))
+export function validateJobTemplate(check: Check<V1JobSpec>, options: PodValidationOptions): void {
+  const spec = check.value
+  nonNegative(check.at('parallelism'))
+  nonNegative(check.at('completions'))
+  nonNegative(check.at('activeDeadlineSeconds'))
+  nonNegative(check.at('backoffLimit'))
+  nonNegative(check.at('ttlSecondsAfterFinished'))
+  nonNegative(check.at('backoffLimitPerIndex'))
   if (spec.maxFailedIndexes !== undefined) {
-    nonNegative(spec.maxFailedIndexes, check.at('maxFailedIndexes'))
+    nonNegative(check.at('maxFailedIndexes'))
     if (spec.backoffLimitPerIndex === undefined) check.at('backoffLimitPerIndex').required('when maxFailedIndexes is specified')
   }
   if (spec.managedBy !== undefined) {
-    domainPrefixedPath(spec.managedBy, check.at('managedBy'))
+    domainPrefixedPath(check.at('managedBy').present)
     if (byteLength(spec.managedBy) > maxManagedByBytes) check.at('managedBy').tooLong(maxManagedByBytes)
   }
-  validateCompletionMode(spec, check)
+  validateCompletionMode(check)
   if (spec.podFailurePolicy) validatePodFailurePolicy(spec, check.at('podFailurePolicy'))
   if (spec.successPolicy) {
     if (spec.completionMode === 'Indexed') validateSuccessPolicy(spec, check.at('successPolicy'))
-    else check.at('successPolicy').invalid(asInternal('batch.SuccessPolicy', spec.successPolicy), 'requires indexed completion mode')
+    else check.at('successPolicy').invalid('requires indexed completion mode', asInternal('batch.SuccessPolicy', spec.successPolicy))
   }
-  validatePodReplacementPolicy(spec, check.at('podReplacementPolicy'))
-  validatePodTemplate(spec.template, check.at('template'), options)
-  validateRestartPolicy(spec, check.at('template.spec.restartPolicy'))
+  validatePodReplacementPolicy(check.at('podReplacementPolicy').with(spec))
+  validatePodTemplate(check.at('template'), options)
+  validateRestartPolicy(check.at('template').at('spec').at('restartPolicy').with(spec))
 }
 
-function validateCompletionMode(spec: V1JobSpec, check: Check): void {
+function validateCompletionMode(check: Check<V1JobSpec>): void {
+  const spec = check.value
   const { completionMode, backoffLimitPerIndex, maxFailedIndexes } = spec
   if (completionMode === undefined || completionMode === 'NonIndexed') {
     if (backoffLimitPerIndex !== undefined) {
-      check.at('backoffLimitPerIndex').invalid(backoffLimitPerIndex, 'requires indexed completion mode')
+      check.at('backoffLimitPerIndex').invalid('requires indexed completion mode')
     }
-    if (maxFailedIndexes !== undefined) check.at('maxFailedIndexes').invalid(maxFailedIndexes, 'requires indexed completion mode')
-  } else if (completionMode === 'Indexed') validateIndexed(spec, check)
-  else check.at('completionMode').notSupported(completionMode, ['NonIndexed', 'Indexed'])
+    if (maxFailedIndexes !== undefined) check.at('maxFailedIndexes').invalid('requires indexed completion mode')
+  } else if (completionMode === 'Indexed') validateIndexed(check)
+  else check.at('completionMode').notSupported(['NonIndexed', 'Indexed'])
 }
 
-function validateIndexed({ completions, parallelism = 0, maxFailedIndexes, backoffLimitPerIndex }: V1JobSpec, check: Check): void {
+function validateIndexed(check: Check<V1JobSpec>): void {
+  const { completions, parallelism = 0, maxFailedIndexes, backoffLimitPerIndex } = check.value
   if (completions === undefined) check.at('completions').required('when completion mode is Indexed')
   if (parallelism > maxIndexedParallelism) {
-    check.at('parallelism').invalid(parallelism, `must be less than or equal to ${maxIndexedParallelism} when completion mode is Indexed`)
+    check.at('parallelism').or(0).invalid(`must be less than or equal to ${maxIndexedParallelism} when completion mode is Indexed`)
   }
   if (maxFailedIndexes !== undefined) {
     if (completions !== undefined && maxFailedIndexes > completions) {
-      check.at('maxFailedIndexes').invalid(maxFailedIndexes, 'must be less than or equal to completions')
+      check.at('maxFailedIndexes').invalid('must be less than or equal to completions')
     }
     if (maxFailedIndexes > maxFailedIndexesLimit) {
-      check.at('maxFailedIndexes').invalid(maxFailedIndexes, `must be less than or equal to ${maxFailedIndexesLimit}`)
+      check.at('maxFailedIndexes').invalid(`must be less than or equal to ${maxFailedIndexesLimit}`)
     }
   }
   // The status names failed indexes one by one: with very many there must be a bound.
@@ -83,24 +86,26 @@ function validateIndexed({ completions, parallelism = 0, maxFailedIndexes, backo
     check.at('maxFailedIndexes').required(`must be specified when completions is above ${manyCompletions}`)
   }
   if (parallelism > maxParallelismForMany) {
-    check.at('parallelism').invalid(parallelism, `must be less than or equal to ${maxParallelismForMany} ${condition}`)
+    check.at('parallelism').or(0).invalid(`must be less than or equal to ${maxParallelismForMany} ${condition}`)
   }
   if (maxFailedIndexes !== undefined && maxFailedIndexes > maxFailedIndexesForMany) {
-    check.at('maxFailedIndexes').invalid(maxFailedIndexes, `must be less than or equal to ${maxFailedIndexesForMany} ${condition}`)
+    check.at('maxFailedIndexes').invalid(`must be less than or equal to ${maxFailedIndexesForMany} ${condition}`)
   }
 }
 
-function validatePodReplacementPolicy({ podReplacementPolicy, podFailurePolicy }: V1JobSpec, check: Check): void {
+function validatePodReplacementPolicy(check: Check<V1JobSpec>): void {
+  const { podReplacementPolicy, podFailurePolicy } = check.value
   if (podReplacementPolicy === undefined || podReplacementPolicy === 'Failed') return
-  if (podFailurePolicy) check.notSupported(podReplacementPolicy, ['Failed'])
-  else if (podReplacementPolicy !== 'TerminatingOrFailed') check.notSupported(podReplacementPolicy, ['Failed', 'TerminatingOrFailed'])
+  if (podFailurePolicy) check.notSupported(['Failed'], podReplacementPolicy)
+  else if (podReplacementPolicy !== 'TerminatingOrFailed') check.notSupported(['Failed', 'TerminatingOrFailed'], podReplacementPolicy)
 }
 
-function validateRestartPolicy({ template, podFailurePolicy }: V1JobSpec, check: Check): void {
+function validateRestartPolicy(check: Check<V1JobSpec>): void {
+  const { template, podFailurePolicy } = check.value
   const policy = template.spec?.restartPolicy
   if (!policy || policy === 'Always') check.required('valid values: "OnFailure", "Never"')
-  else if (policy !== 'OnFailure' && policy !== 'Never') check.notSupported(policy, ['OnFailure', 'Never'])
-  else if (podFailurePolicy && policy !== 'Never') check.invalid(policy, 'only "Never" is supported when podFailurePolicy is specified')
+  else if (policy !== 'OnFailure' && policy !== 'Never') check.notSupported(['OnFailure', 'Never'], policy)
+  else if (podFailurePolicy && policy !== 'Never') check.invalid('only "Never" is supported when podFailurePolicy is specified', policy)
 }
 
 /** `path` is where the spec stands. */

@@ -9,24 +9,25 @@ import type { RuleContext } from '#api/resource.ts'
 
 /** `check` stands at the spec. */
 export function validateJobUpdate(next: V1Job, prev: V1Job, check: Check, context: RuleContext): void {
-  validateCompletions(next.spec, prev.spec, check.at('completions'))
-  mustNotChange(next.spec.selector, prev.spec.selector, check.at('selector'), '*meta.LabelSelector')
+  validateCompletions(check.at('completions').with(next.spec), prev.spec)
+  mustNotChange(check.at('selector').with(next.spec.selector), prev.spec.selector, '*meta.LabelSelector')
   validateTemplate(next, prev, check, context)
-  mustNotChange(next.spec.completionMode, prev.spec.completionMode, check.at('completionMode'))
-  mustNotChange(next.spec.podFailurePolicy, prev.spec.podFailurePolicy, check.at('podFailurePolicy'), '*batch.PodFailurePolicy')
-  mustNotChange(next.spec.backoffLimitPerIndex, prev.spec.backoffLimitPerIndex, check.at('backoffLimitPerIndex'))
-  mustNotChange(next.spec.managedBy, prev.spec.managedBy, check.at('managedBy'))
-  mustNotChange(next.spec.successPolicy, prev.spec.successPolicy, check.at('successPolicy'), '*batch.SuccessPolicy')
+  mustNotChange(check.at('completionMode').with(next.spec.completionMode), prev.spec.completionMode)
+  mustNotChange(check.at('podFailurePolicy').with(next.spec.podFailurePolicy), prev.spec.podFailurePolicy, '*batch.PodFailurePolicy')
+  mustNotChange(check.at('backoffLimitPerIndex').with(next.spec.backoffLimitPerIndex), prev.spec.backoffLimitPerIndex)
+  mustNotChange(check.at('managedBy').with(next.spec.managedBy), prev.spec.managedBy)
+  mustNotChange(check.at('successPolicy').with(next.spec.successPolicy), prev.spec.successPolicy, '*batch.SuccessPolicy')
 }
 
 /** Indexed jobs are elastic: their size may change, completions and parallelism together. */
-function validateCompletions(next: V1JobSpec, prev: V1JobSpec, check: Check): void {
+function validateCompletions(check: Check<V1JobSpec>, prev: V1JobSpec): void {
+  const next = check.value
   if (next.completionMode !== 'Indexed') {
-    mustNotChange(next.completions, prev.completions, check)
+    mustNotChange(check.with(next.completions), prev.completions)
     return
   }
   if (next.completions === undefined || next.completions === prev.completions || next.completions === next.parallelism) return
-  check.invalid(next.completions, 'can only be modified in tandem with spec.parallelism')
+  check.invalid('can only be modified in tandem with spec.parallelism', next.completions)
 }
 
 function validateTemplate(next: V1Job, prev: V1Job, check: Check, { isEnabled }: RuleContext): void {
@@ -38,11 +39,11 @@ function validateTemplate(next: V1Job, prev: V1Job, check: Check, { isEnabled }:
   const { template } = next.spec
   const allowed = mayMove ? withSchedulingOf(template, prev.spec.template) : prev.spec.template
   if (!mayResize) {
-    mustNotChange(template, allowed, check.at('template'), 'core.PodTemplateSpec')
+    mustNotChange(check.at('template').with(template), allowed, 'core.PodTemplateSpec')
     return
   }
   const podSpec = template.spec ?? { containers: [] }
-  mustNotChange(podSpec, withResourcesOf(podSpec, allowed.spec ?? { containers: [] }), check.at('template.spec'), 'core.PodSpec')
+  mustNotChange(check.at('template').at('spec').with(podSpec), withResourcesOf(podSpec, allowed.spec ?? { containers: [] }), 'core.PodSpec')
 }
 
 /** The old template, but with everything of the next one that tells the scheduler where pods go. */

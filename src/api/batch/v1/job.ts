@@ -50,7 +50,7 @@ export const jobResource = defineResource(Job, {
     dropDisabledFields(job.spec.template, undefined, context)
   },
   validate(job, check, context) {
-    validateJob(job, check, { podOptions: podValidationOptions(job.spec.template, undefined, context), requirePrefixedLabels: true })
+    validateJob(check, { podOptions: podValidationOptions(job.spec.template, undefined, context), requirePrefixedLabels: true })
   },
   warningsOnCreate: ({ metadata, spec }) => [...warningsForPodNames(metadata), ...jobTemplateWarnings(spec, undefined, 'spec')],
   // The server has given labels to the template meanwhile, and they have been judged there.
@@ -70,11 +70,11 @@ export const jobResource = defineResource(Job, {
       requirePrefixedLabels: prevLabels?.[jobNameLabel] !== undefined && prevLabels[controllerUidLabel] !== undefined,
       allowInvalidValues: podOptions.allowInvalidLabelValueInSelector || hasInvalidLabelValue(prev.spec.selector),
     }
-    validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
-    validateJob(next, check, rules)
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+    validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })
+    validateJob(check, rules)
+    validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
     // Upstream judges the spec twice on updates, and reports it twice.
-    validateSpec(next.spec, check.at('spec'), rules)
+    validateSpec(check.at('spec'), rules)
     validateJobUpdate(next, prev, check.at('spec'), context)
   },
   warningsOnUpdate: (next, prev) =>
@@ -84,7 +84,7 @@ export const jobResource = defineResource(Job, {
     status: {
       resetFields: ['spec'],
       prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
-      validateUpdate: (next, prev, check) => validateJobStatusUpdate(next, prev, check.at('status')),
+      validateUpdate: (next, prev, check) => validateJobStatusUpdate(check.at('status').with(next), prev),
     },
   },
 
@@ -136,48 +136,51 @@ type JobRules = {
   allowInvalidValues?: boolean
 }
 
-function validateJob(job: V1Job, check: Check, rules: JobRules): void {
-  validateGeneratedSelector(job, check, rules.requirePrefixedLabels)
-  validateSpec(job.spec, check.at('spec'), rules)
+function validateJob(check: Check<V1Job>, rules: JobRules): void {
+  const job = check.value
+  validateGeneratedSelector(check, rules.requirePrefixedLabels)
+  validateSpec(check.at('spec'), rules)
   const { completionMode, completions = 0 } = job.spec
   if (completionMode === 'Indexed' && completions > 0) {
     const name = job.metadata.name ?? ''
     const longestHostname = `${name}-${completions - 1}`
     if (dns1123Label(longestHostname).length > 0) {
-      check.at('metadata.name').invalid(name, `will not able to create pod with invalid DNS label: ${longestHostname}`)
+      check.at('metadata').at('name').or('').invalid(`will not able to create pod with invalid DNS label: ${longestHostname}`)
     }
   }
 }
 
-function validateSpec(spec: V1JobSpec, check: Check, { podOptions, allowInvalidValues = false }: JobRules): void {
-  validateJobTemplate(spec, check, podOptions)
+function validateSpec(check: Check<V1JobSpec>, { podOptions, allowInvalidValues = false }: JobRules): void {
+  const spec = check.value
+  validateJobTemplate(check, podOptions)
   if (!spec.selector) check.at('selector').required()
-  else validateLabelSelector(spec.selector, check.at('selector'), { allowInvalidValues })
+  else validateLabelSelector(check.at('selector'), { allowInvalidValues })
   const selector = selectorOf(spec.selector)
-  if (selector) mustSelectTemplate(selector, spec.template, check.at('template'))
+  if (selector) mustSelectTemplate(selector, check.at('template'))
 }
 
-function validateGeneratedSelector({ metadata, spec }: V1Job, check: Check, requirePrefixedLabels: boolean): void {
+function validateGeneratedSelector(check: Check<V1Job>, requirePrefixedLabels: boolean): void {
+  const { metadata, spec } = check.value
   if (spec.manualSelector || !spec.selector) return
   const { name = '', uid = '' } = metadata
-  if (uid === '') check.at('metadata.uid').required()
+  if (uid === '') check.at('metadata').at('uid').required()
   const expected: Record<string, string> = { [oldControllerUidLabel]: uid, [oldJobNameLabel]: name }
   if (requirePrefixedLabels) {
     expected[controllerUidLabel] = uid
     expected[jobNameLabel] = name
   }
-  const labels = spec.template.metadata?.labels ?? {}
-  const at = check.at('spec.template.metadata.labels')
-  for (const key in expected) mustHaveLabel(labels, key, expected[key] ?? '', at)
+  const at = check.at('spec').at('template').at('metadata').at('labels')
+  for (const key in expected) mustHaveLabel(at.or({}), key, expected[key] ?? '')
   if (selectorOf(spec.selector)?.matches(expected) === false) {
-    check.at('spec.selector').invalid(asInternal('meta.LabelSelector', spec.selector), '`selector` not auto-generated')
+    check.at('spec').at('selector').invalid('`selector` not auto-generated', asInternal('meta.LabelSelector', spec.selector))
   }
 }
 
-function mustHaveLabel(labels: Readonly<Record<string, string>>, key: string, expected: string, check: Check): void {
+function mustHaveLabel(check: Check<Readonly<Record<string, string>>>, key: string, expected: string): void {
+  const labels = check.value
   const actual = labels[key]
   if (actual === undefined) check.key(key).required(`must be '${expected}'`)
-  else if (actual !== expected) check.key(key).invalid(asInternal('{s', labels), `must be '${expected}'`)
+  else if (actual !== expected) check.key(key).invalid(`must be '${expected}'`, asInternal('{s', labels))
 }
 
 function statusCell({ metadata, status }: V1Job): string {

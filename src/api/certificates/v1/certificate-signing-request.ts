@@ -40,8 +40,8 @@ export const certificateSigningRequestResource = defineResource(CertificateSigni
     putBack(next, prev, 'spec')
     putBack(next, prev, 'status')
   },
-  validate: (request, check, context) => validateSigningRequest(request, check, context),
-  validateUpdate: (next, prev, check, context) => validateSigningRequestUpdate(next, prev, check, context),
+  validate: (_request, check, context) => validateSigningRequest(check, context),
+  validateUpdate: (_next, prev, check, context) => validateSigningRequestUpdate(check, prev, context),
 
   subresources: {
     status: {
@@ -53,7 +53,7 @@ export const certificateSigningRequestResource = defineResource(CertificateSigni
         keepConditions(next, prev, 'Denied')
         fillTimes(next, prev, now)
       },
-      validateUpdate: (next, prev, check, context) => validateSigningRequestUpdate(next, prev, check, context, { maySetCertificate: true }),
+      validateUpdate: (_next, prev, check, context) => validateSigningRequestUpdate(check, prev, context, { maySetCertificate: true }),
     },
     approval: {
       resetFields: ['spec', 'status.certificate'],
@@ -66,7 +66,7 @@ export const certificateSigningRequestResource = defineResource(CertificateSigni
         if (conditions === undefined) delete next.status.conditions
         else next.status.conditions = conditions
       },
-      validateUpdate: (next, prev, check, context) => validateSigningRequestUpdate(next, prev, check, context, { mayApprove: true }),
+      validateUpdate: (_next, prev, check, context) => validateSigningRequestUpdate(check, prev, context, { mayApprove: true }),
     },
   },
 

@@ -2,7 +2,6 @@ import { certificateError, signingRequestError } from '#api/certificates/v1/pem-
 import type { V1CertificateSigningRequest, V1CertificateSigningRequestCondition } from '#api/certificates/v1/types.gen.ts'
 import { validateSignerName } from '#api/core/v1/signer-names.ts'
 import { type Check, quoted } from '#api/meta/check.ts'
-import { each } from '#api/meta/each.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import type { RuleContext } from '#api/resource.ts'
@@ -20,42 +19,44 @@ const isLenient = ({ requestVersion }: RuleContext): boolean => requestVersion =
 
 /** Judges the request as it stands. What `prev` already has wrong is let through. */
 export function validateSigningRequest(
-  request: V1CertificateSigningRequest,
-  check: Check,
+  check: Check<V1CertificateSigningRequest>,
   context: RuleContext,
   prev?: V1CertificateSigningRequest,
 ): void {
+  const request = check.value
   const { request: pem = '', usages = [], signerName = '', expirationSeconds } = request.spec ?? {}
   const spec = check.at('spec')
   const error = signingRequestError(pem)
-  if (error !== undefined) spec.at('request').invalid(pem === '' ? null : pem, error)
+  if (error !== undefined) spec.at('request').invalid(error, pem === '' ? null : pem)
   if (usages.length === 0) spec.at('usages').required()
-  if (!isLenient(context)) validateUsages(usages, spec.at('usages'), prev?.spec?.usages ?? [])
+  if (!isLenient(context)) validateUsages(spec.at('usages').with(usages), prev?.spec?.usages ?? [])
   if (signerName === legacyUnknownSigner && prev?.spec?.signerName !== legacyUnknownSigner && !isLenient(context)) {
-    spec.at('signerName').invalid(signerName, 'the legacy signerName is not allowed via this API version')
-  } else validateSignerName(signerName, spec.at('signerName'))
+    spec.at('signerName').invalid('the legacy signerName is not allowed via this API version', signerName)
+  } else validateSignerName(spec.at('signerName').with(signerName))
   if (expirationSeconds != null && expirationSeconds < 600) {
-    spec.at('expirationSeconds').invalid(expirationSeconds, 'may not specify a duration less than 600 seconds (10 minutes)')
+    spec.at('expirationSeconds').invalid('may not specify a duration less than 600 seconds (10 minutes)', expirationSeconds)
   }
-  validateConditions(request.status?.conditions ?? [], check.at('status.conditions'), prev?.status?.conditions ?? [], isLenient(context))
+  validateConditions(check.at('status').at('conditions').or([]), prev?.status?.conditions ?? [], isLenient(context))
 
   const { certificate } = request.status ?? {}
   const isUntouched = prev !== undefined && (certificate ?? '') === (prev.status?.certificate ?? '')
   if (isLenient(context) || isUntouched || certificateError(prev?.status?.certificate) !== undefined) return
   const certificateFault = certificateError(certificate)
-  if (certificateFault !== undefined) check.at('status.certificate').invalid('<certificate data>', certificateFault)
+  if (certificateFault !== undefined) check.at('status').at('certificate').invalid(certificateFault, '<certificate data>')
 }
 
-function validateUsages(usages: readonly string[], check: Check, prev: readonly string[]): void {
+function validateUsages(check: Check<readonly string[]>, prev: readonly string[]): void {
   if (prev.every((usage) => keyUsages.includes(usage))) {
-    each(usages, check, (usage, item) => {
-      if (!keyUsages.includes(usage)) item.notSupported(usage, keyUsages)
+    check.each((item) => {
+      const usage = item.value
+      if (!keyUsages.includes(usage)) item.notSupported(keyUsages)
     })
   }
   if (hasDuplicates(prev)) return
   const seen = new Set<string>()
-  each(usages, check, (usage, item) => {
-    if (seen.has(usage)) item.duplicate(usage)
+  check.each((item) => {
+    const usage = item.value
+    if (seen.has(usage)) item.duplicate()
     seen.add(usage)
   })
 }
@@ -64,21 +65,22 @@ type Conditions = readonly V1CertificateSigningRequestCondition[]
 
 const hasDuplicates = (values: readonly string[]): boolean => new Set(values).size < values.length
 
-function validateConditions(conditions: Conditions, check: Check, prev: Conditions, lenient: boolean): void {
+function validateConditions(check: Check<Conditions>, prev: Conditions, lenient: boolean): void {
   const prevTypes = prev.map(({ type }) => type)
   const mayContradict = prevTypes.includes('Approved') && prevTypes.includes('Denied')
   const mayRepeat = lenient || hasDuplicates(prevTypes)
   const seen = new Set<string>()
-  each(conditions, check, ({ type = '', status = '' }, item) => {
+  check.each((item) => {
+    const { type = '', status = '' } = item.value
     if (type === '' && !lenient && !prevTypes.includes('')) item.at('type').required()
     const allowed = finalConditions.includes(type) ? ['True'] : ['False', 'True', 'Unknown']
     if (status === '') item.at('status').required()
-    else if (!allowed.includes(status)) item.at('status').notSupported(status, allowed)
+    else if (!allowed.includes(status)) item.at('status').or('').notSupported(allowed)
     const opposite = type === 'Approved' ? 'Denied' : type === 'Denied' ? 'Approved' : undefined
     if (opposite !== undefined && seen.has(opposite) && !mayContradict) {
-      check.invalid(type, 'Approved and Denied conditions are mutually exclusive')
+      check.invalid('Approved and Denied conditions are mutually exclusive', type)
     }
-    if (seen.has(type) && !mayRepeat) item.at('type').duplicate(type)
+    if (seen.has(type) && !mayRepeat) item.at('type').or('').duplicate()
     seen.add(type)
   })
 }
@@ -90,25 +92,26 @@ const finalConditions = ['Approved', 'Denied', 'Failed']
 const verdicts = ['Approved', 'Denied']
 
 export function validateSigningRequestUpdate(
-  next: V1CertificateSigningRequest,
+  check: Check<V1CertificateSigningRequest>,
   prev: V1CertificateSigningRequest,
-  check: Check,
   context: RuleContext,
   { maySetCertificate = false, mayApprove = false }: Permissions = {},
 ): void {
-  validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: () => [] }, check.at('metadata'))
-  validateSigningRequest(next, check, context, prev)
-  validateFinalConditions(next.status?.conditions ?? [], prev.status?.conditions ?? [], check.at('status.conditions'), mayApprove)
+  const next = check.value
+  validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: () => [] })
+  validateSigningRequest(check, context, prev)
+  validateFinalConditions(check.at('status').at('conditions').or([]), prev.status?.conditions ?? [], mayApprove)
   const before = prev.status?.certificate ?? ''
   if ((next.status?.certificate ?? '') !== before) {
-    if (!maySetCertificate) check.at('status.certificate').forbidden('updates may not set certificate content')
+    if (!maySetCertificate) check.at('status').at('certificate').forbidden('updates may not set certificate content')
     else if (before !== '' && !isLenient(context))
-      check.at('status.certificate').forbidden('updates may not modify existing certificate content')
+      check.at('status').at('certificate').forbidden('updates may not modify existing certificate content')
   }
-  validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+  validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
 }
 
-function validateFinalConditions(conditions: Conditions, prev: Conditions, check: Check, mayApprove: boolean): void {
+function validateFinalConditions(check: Check<Conditions>, prev: Conditions, mayApprove: boolean): void {
+  const conditions = check.value
   const of = (all: Conditions, type: string) => all.filter((condition) => condition.type === type)
   for (const type of finalConditions) {
     if (of(conditions, type).length < of(prev, type).length) {

@@ -19,12 +19,12 @@ export const clusterTrustBundleResource = defineResource(ClusterTrustBundle, {
   generation: false,
   rejudgesMetadata: false,
 
-  validate: (bundle, check) => validateBundle(bundle, check),
-  validateUpdate(next, prev, check) {
-    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsPathSegment }, check.at('metadata'))
-    validateBundle(next, check, prev)
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
-    mustNotChange(next.spec?.signerName ?? '', prev.spec?.signerName ?? '', check.at('spec.signerName'))
+  validate: (_bundle, check) => validateBundle(check),
+  validateUpdate(_next, prev, check) {
+    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsPathSegment })
+    validateBundle(check, prev)
+    validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
+    mustNotChange(check.at('spec').at('signerName').or(''), prev.spec?.signerName ?? '')
   },
 
   fieldSelectors: { 'spec.signerName': ({ spec }) => spec?.signerName ?? '' },
@@ -40,20 +40,23 @@ export const clusterTrustBundleResource = defineResource(ClusterTrustBundle, {
 })
 
 /** Certificates that an update leaves alone are not read again: what counts as sound may have changed. */
-function validateBundle({ metadata, spec }: V1beta1ClusterTrustBundle, check: Check, prev?: V1beta1ClusterTrustBundle): void {
+function validateBundle(check: Check<V1beta1ClusterTrustBundle>, prev?: V1beta1ClusterTrustBundle): void {
+  const { metadata, spec } = check.value
   const { signerName = '', trustBundle = '' } = spec ?? {}
-  const { name = '', generateName = '' } = metadata ?? {}
-  for (const [field, value] of Object.entries({ generateName, name })) {
+  for (const field of ['generateName', 'name'] as const) {
+    const value = metadata?.[field] ?? ''
     if (value === '') continue
-    for (const message of trustBundleNameErrorsFor(signerName, value)) check.at('metadata').at(field).invalid(value, message)
+    for (const message of trustBundleNameErrorsFor(signerName, value)) check.at('metadata').at(field).invalid(message)
   }
-  if (signerName !== '') validateSignerName(signerName, check.at('spec.signerName'))
-  if (prev === undefined || trustBundle !== prev.spec?.trustBundle) validateCertificates(trustBundle, check.at('spec.trustBundle'))
+  if (signerName !== '') validateSignerName(check.at('spec').at('signerName').with(signerName))
+  if (prev === undefined || trustBundle !== prev.spec?.trustBundle)
+    validateCertificates(check.at('spec').at('trustBundle').with(trustBundle))
 }
 
 const hidden = '<value omitted>'
 
-function validateCertificates(pem: string, check: Check): void {
+function validateCertificates(check: Check<string>): void {
+  const pem = check.value
   if (byteLength(pem) > maxBundleBytes) {
     check.tooLong(maxBundleBytes)
     return
@@ -62,14 +65,14 @@ function validateCertificates(pem: string, check: Check): void {
   const indicesOf = new Map<string, number[]>()
   for (const [index, { type, headers, bytes }] of decodePemBlocks(pem).entries()) {
     const fault = blockFault(type, headers, bytes)
-    if (fault !== undefined) check.invalid(hidden, `entry ${index} ${fault}`)
+    if (fault !== undefined) check.invalid(`entry ${index} ${fault}`, hidden)
     const key = Buffer.from(bytes).toString('base64')
     indicesOf.set(key, [...(indicesOf.get(key) ?? []), index])
   }
   if (check.errors.length > before) return
-  if (indicesOf.size === 0) check.invalid(hidden, 'at least one trust anchor must be provided')
+  if (indicesOf.size === 0) check.invalid('at least one trust anchor must be provided', hidden)
   for (const indices of indicesOf.values()) {
-    if (indices.length > 1) check.invalid(hidden, `duplicate trust anchor (indices [${indices.join(' ')}])`)
+    if (indices.length > 1) check.invalid(`duplicate trust anchor (indices [${indices.join(' ')}])`, hidden)
   }
 }
 

@@ -25,8 +25,8 @@ export const podCertificateRequestResource = defineResource(PodCertificateReques
     request.status = {}
   },
   prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
-  validate: ({ spec }, check) => validateSpec(spec ?? ({} as V1beta1PodCertificateRequestSpec), check.at('spec')),
-  validateUpdate: (next, prev, check) => mustNotChange(next.spec, prev.spec, check.at('spec'), 'certificates.PodCertificateRequestSpec'),
+  validate: (_object, check) => validateSpec(check.at('spec').or({} as V1beta1PodCertificateRequestSpec)),
+  validateUpdate: (_next, prev, check) => mustNotChange(check.at('spec'), prev.spec, 'certificates.PodCertificateRequestSpec'),
 
   subresources: {
     status: {
@@ -81,14 +81,15 @@ const minSeconds = 60 * 60
 const maxSeconds = 91 * 24 * 60 * 60
 const maxKubernetesSeconds = 24 * 60 * 60
 
-function validateSpec(spec: V1beta1PodCertificateRequestSpec, check: Check): void {
+function validateSpec(check: Check<V1beta1PodCertificateRequestSpec>): void {
+  const spec = check.value
   const { signerName = '', unverifiedUserAnnotations, maxExpirationSeconds: seconds } = spec
-  validateSignerName(signerName, check.at('signerName'))
-  if (unverifiedUserAnnotations != null) validateUserAnnotations(unverifiedUserAnnotations, check.at('unverifiedUserAnnotations'))
+  validateSignerName(check.at('signerName').or(''))
+  if (unverifiedUserAnnotations != null) validateUserAnnotations(check.at('unverifiedUserAnnotations').present)
   for (const owner of ['pod', 'serviceAccount', 'node'] as const) {
-    mustBe(dns1123Subdomain, spec[`${owner}Name`] ?? '', check.at(`${owner}Name`))
+    mustBe(dns1123Subdomain, check.at(`${owner}Name`).with(spec[`${owner}Name`] ?? ''))
     const uid = spec[`${owner}UID`] ?? ''
-    if (uid === '') check.at(`${owner}UID`).invalid(uid, 'must not be empty')
+    if (uid === '') check.at(`${owner}UID`).invalid('must not be empty', uid)
     if (byteLength(uid) > maxUidBytes) check.at(`${owner}UID`).tooLong(maxUidBytes)
   }
   if (seconds == null) {
@@ -97,7 +98,7 @@ function validateSpec(spec: V1beta1PodCertificateRequestSpec, check: Check): voi
   }
   const limit = isKubernetesSigner(signerName) ? maxKubernetesSeconds : maxSeconds
   if (seconds < minSeconds || seconds > limit) {
-    check.at('maxExpirationSeconds').invalid(seconds, `must be in the range [${minSeconds}, ${limit}]`)
+    check.at('maxExpirationSeconds').invalid(`must be in the range [${minSeconds}, ${limit}]`)
   }
-  validateKey(spec, check)
+  validateKey(check)
 }

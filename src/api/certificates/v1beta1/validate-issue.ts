@@ -23,7 +23,7 @@ export function validateIssue(next: Request, prev: Request, check: Check, now: s
   const status = next.status ?? {}
   const before = check.errors.length
   validateOutcome(status, check.at('conditions'))
-  validateConditions(status.conditions, check.at('conditions'))
+  validateConditions(check.at('conditions').with(status.conditions))
   if (check.errors.length > before) return
   if (outcomeOf(prev) !== undefined) {
     mustEqual(status, prev.status, 'immutable after PodCertificateRequest is issued, denied, or failed', check)
@@ -50,7 +50,7 @@ export function validateIssue(next: Request, prev: Request, check: Check, now: s
 }
 
 function mustEqual(status: Status, wanted: Status | undefined, message: string, check: Check): void {
-  if (!semanticEqual(status, wanted ?? {})) check.invalid(omittedValue, message)
+  if (!semanticEqual(status, wanted ?? {})) check.invalid(message, omittedValue)
 }
 
 function validateOutcome({ conditions }: Status, check: Check): void {
@@ -59,12 +59,12 @@ function validateOutcome({ conditions }: Status, check: Check): void {
     // Upstream writes a dot before the index here.
     const item = check.at(`[${index}]`)
     if (!outcomes.includes(type)) {
-      item.at('type').notSupported(type, outcomes)
+      item.at('type').notSupported(outcomes, type)
       continue
     }
     known++
-    if (known > 1) item.at('type').invalid(type, 'There may be at most one condition with type "Issued", "Denied", or "Failed"')
-    if (status !== 'True') item.at('status').notSupported(status, ['True'])
+    if (known > 1) item.at('type').invalid('There may be at most one condition with type "Issued", "Denied", or "Failed"', type)
+    if (status !== 'True') item.at('status').notSupported(['True'], status)
   }
 }
 
@@ -77,37 +77,37 @@ function validateChain({ spec, status = {} }: Request, check: Check, now: string
   }
   const { block, rest } = decodePem(certificateChain)
   if (block === undefined) {
-    chain.invalid(certificateChain, 'issued certificate chain must contain at least one certificate')
+    chain.invalid('issued certificate chain must contain at least one certificate', certificateChain)
     return
   }
   if (block.type !== 'CERTIFICATE') {
-    chain.invalid(certificateChain, 'issued certificate chain must consist entirely of CERTIFICATE PEM blocks')
+    chain.invalid('issued certificate chain must consist entirely of CERTIFICATE PEM blocks', certificateChain)
     return
   }
   const leaf = certificateFrom(block.bytes)
   if (leaf === undefined) {
-    chain.invalid(certificateChain, 'leaf certificate does not parse as valid X.509')
+    chain.invalid('leaf certificate does not parse as valid X.509', certificateChain)
     return
   }
   let key: KeyObject
   try {
     key = requestedKey(spec)
   } catch {
-    check.at('stubPKCS10Request').invalid(omittedValue, 'must be a valid PKCS#10 CSR')
+    check.at('stubPKCS10Request').invalid('must be a valid PKCS#10 CSR', omittedValue)
     return
   }
   if (!leaf.publicKey.equals(key)) {
-    chain.invalid(certificateChain, 'leaf certificate was not issued to the requested public key')
+    chain.invalid('leaf certificate was not issued to the requested public key', certificateChain)
     return
   }
-  if (!validateTimes(status, leaf, spec.maxExpirationSeconds ?? 0, check, now)) return
+  if (!validateTimes(check.with(status), leaf, spec.maxExpirationSeconds ?? 0, now)) return
   for (const { type, bytes } of decodePemBlocks(rest)) {
     if (type !== 'CERTIFICATE') {
-      chain.invalid(certificateChain, 'issued certificate chain must consist entirely of CERTFICATE PEM blocks')
+      chain.invalid('issued certificate chain must consist entirely of CERTFICATE PEM blocks', certificateChain)
       return
     }
     if (certificateFrom(bytes) === undefined) {
-      chain.invalid(certificateChain, 'intermediate certificate does not parse as valid X.509')
+      chain.invalid('intermediate certificate does not parse as valid X.509', certificateChain)
       return
     }
   }
@@ -122,7 +122,8 @@ function certificateFrom(der: Uint8Array): X509Certificate | undefined {
 }
 
 /** The status repeats what the certificate says; the first contradiction ends the search. */
-function validateTimes(status: Status, leaf: X509Certificate, maxSeconds: number, check: Check, now: string): boolean {
+function validateTimes(check: Check<Status>, leaf: X509Certificate, maxSeconds: number, now: string): boolean {
+  const status = check.value
   const { notBefore, notAfter, beginRefreshAt } = status
   if (!notBefore) check.at('notBefore').required('must be present and consistent with the issued certificate')
   if (!notAfter) check.at('notAfter').required('must be present and consistent with the issued certificate')
@@ -131,7 +132,7 @@ function validateTimes(status: Status, leaf: X509Certificate, maxSeconds: number
   const [startMs, endMs, refreshMs] = [Date.parse(notBefore), Date.parse(notAfter), Date.parse(beginRefreshAt)]
   const [leafStartMs, leafEndMs] = [leaf.validFromDate.getTime(), leaf.validToDate.getTime()]
   const lifetime = goDuration(leafEndMs - leafStartMs)
-  const faults: [boolean, string, unknown, string][] = [
+  const faults: [boolean, keyof Status, unknown, string][] = [
     [startMs !== leafStartMs, 'notBefore', notBefore, 'must be set to the NotBefore time encoded in the leaf certificate'],
     [
       Math.abs(startMs - Date.parse(now)) >= 5 * minuteMs,
@@ -152,7 +153,7 @@ function validateTimes(status: Status, leaf: X509Certificate, maxSeconds: number
   ]
   const found = faults.find(([isWrong]) => isWrong)
   if (found === undefined) return true
-  check.at(found[1]).invalid(found[2], found[3])
+  check.at(found[1]).invalid(found[3], found[2])
   return false
 }
 

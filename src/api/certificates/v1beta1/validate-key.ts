@@ -9,11 +9,12 @@ const curves: Record<string, string> = { prime256v1: 'P-256', secp384r1: 'P-384'
 
 type Spec = V1beta1PodCertificateRequestSpec
 
-export function validateKey(spec: Spec, check: Check): void {
+export function validateKey(check: Check<Spec>): void {
+  const spec = check.value
   const { stubPKCS10Request, pkixPublicKey, proofOfPossession } = spec
-  if (stubPKCS10Request && !pkixPublicKey && !proofOfPossession) validateRequest(stubPKCS10Request, check.at('stubPKCS10Request'))
-  else if (!stubPKCS10Request && pkixPublicKey && proofOfPossession) validateProof(spec, pkixPublicKey, proofOfPossession, check)
-  else check.invalid(omittedValue, 'exactly one of (stubPKCS10Request) or (pkixPublicKey, proofOfPossession) must be set')
+  if (stubPKCS10Request && !pkixPublicKey && !proofOfPossession) validateRequest(check.at('stubPKCS10Request'))
+  else if (!stubPKCS10Request && pkixPublicKey && proofOfPossession) validateProof(check, pkixPublicKey, proofOfPossession)
+  else check.invalid('exactly one of (stubPKCS10Request) or (pkixPublicKey, proofOfPossession) must be set', omittedValue)
 }
 
 /** The public key asked for; throws when the spec holds none. */
@@ -26,7 +27,8 @@ const publicKeyFrom = (base64: string): KeyObject => createPublicKey({ key: Buff
 
 const sizeOf = (base64: string): number => Buffer.byteLength(base64, 'base64')
 
-function validateRequest(base64: string, check: Check): void {
+function validateRequest(check: Check<string>): void {
+  const base64 = check.value
   if (sizeOf(base64) > maxBytes) {
     check.tooLong(maxBytes)
     return
@@ -35,18 +37,19 @@ function validateRequest(base64: string, check: Check): void {
   try {
     request = parseCertificateRequest(Buffer.from(base64, 'base64'))
   } catch {
-    check.invalid(omittedValue, 'must be a valid PKCS#10 CSR')
+    check.invalid('must be a valid PKCS#10 CSR', omittedValue)
     return
   }
   if (!isSupported(request.publicKey, check, omittedValue, 'P256, P384, or P521')) return
   try {
     checkSignature(request)
   } catch {
-    check.invalid(omittedValue, 'invalid signature')
+    check.invalid('invalid signature', omittedValue)
   }
 }
 
-function validateProof(spec: Spec, pkix: string, proof: string, check: Check): void {
+function validateProof(check: Check<Spec>, pkix: string, proof: string): void {
+  const spec = check.value
   const place = check.at('pkixPublicKey')
   if (sizeOf(pkix) > maxBytes) {
     place.tooLong(maxBytes)
@@ -60,7 +63,7 @@ function validateProof(spec: Spec, pkix: string, proof: string, check: Check): v
   try {
     key = publicKeyFrom(pkix)
   } catch {
-    place.invalid(pkix, 'must be a valid PKIX-serialized public key')
+    place.invalid('must be a valid PKIX-serialized public key', pkix)
     return
   }
   if (!isSupported(key, place, pkix, 'P256 or P384')) return
@@ -70,7 +73,7 @@ function validateProof(spec: Spec, pkix: string, proof: string, check: Check): v
   const options = isRsa ? { key, padding: 6, saltLength: -2 } : key
   const hash = key.asymmetricKeyType === 'ed25519' ? null : 'sha256'
   if (!verify(hash, signed, options, Buffer.from(proof, 'base64'))) {
-    check.at('proofOfPossession').invalid(omittedValue, 'could not verify proof-of-possession signature')
+    check.at('proofOfPossession').invalid('could not verify proof-of-possession signature', omittedValue)
   }
 }
 
@@ -81,14 +84,14 @@ function isSupported(key: KeyObject, check: Check, shown: unknown, allowedCurves
       return true
     case 'ec':
       if (curves[namedCurve] !== undefined) return true
-      check.invalid(`curve ${namedCurve}`, `elliptic public keys must use curve ${allowedCurves}`)
+      check.invalid(`elliptic public keys must use curve ${allowedCurves}`, `curve ${namedCurve}`)
       return false
     case 'rsa':
       if (modulusLength === 3072 || modulusLength === 4096) return true
-      check.invalid(`${modulusLength}-bit modulus`, 'RSA keys must have modulus size 3072 or 4096')
+      check.invalid('RSA keys must have modulus size 3072 or 4096', `${modulusLength}-bit modulus`)
       return false
     default:
-      check.invalid(shown, 'unknown public key type; supported types are Ed25519, ECDSA, and RSA')
+      check.invalid('unknown public key type; supported types are Ed25519, ECDSA, and RSA', shown)
       return false
   }
 }

@@ -3,7 +3,8 @@ import type { Check } from '#api/meta/check.ts'
 import { mustBe, qualifiedName } from '#api/meta/names.ts'
 
 /** Other people's strategies have a domain. `check` stands at the strategy; upstream's messages name a field of that name below it. */
-export function validateCoordinatedStrategy(strategy: string, check: Check): void {
-  if (strategy.includes('/')) mustBe(qualifiedName, strategy, check.at('strategy'))
-  else if (strategy !== 'OldestEmulationVersion') check.at('strategy').notSupported(strategy, ['OldestEmulationVersion'])
+export function validateCoordinatedStrategy(check: Check<string>): void {
+  const strategy = check.value
+  if (strategy.includes('/')) mustBe(qualifiedName, check.dynamic('strategy').with(strategy))
+  else if (strategy !== 'OldestEmulationVersion') check.dynamic('strategy').notSupported(['OldestEmulationVersion'], strategy)
 }

@@ -15,9 +15,9 @@ export const leaseResource = defineResource(Lease, {
     lease.spec ??= {}
   },
   prepareForCreate: (lease, context) => dropDisabledFields(lease, undefined, context),
-  validate: ({ spec }, check) => validateSpec(spec, check.at('spec')),
+  validate: (_object, check) => validateSpec(check.at('spec')),
   prepareForUpdate: dropDisabledFields,
-  validateUpdate: ({ spec }, _prev, check) => validateSpec(spec, check.at('spec')),
+  validateUpdate: (_next, _prev, check) => validateSpec(check.at('spec')),
 
   columns: [
     nameColumn,
@@ -32,12 +32,13 @@ function dropDisabledFields(next: V1Lease, prev: V1Lease | undefined, { isEnable
   if (prev?.spec.preferredHolder === undefined) delete next.spec.preferredHolder
 }
 
-function validateSpec(spec: V1LeaseSpec, check: Check): void {
+function validateSpec(check: Check<V1LeaseSpec>): void {
+  const spec = check.value
   const { leaseDurationSeconds, strategy } = spec
   if (leaseDurationSeconds !== undefined && leaseDurationSeconds <= 0) {
-    check.at('leaseDurationSeconds').invalid(leaseDurationSeconds, 'must be greater than 0')
+    check.at('leaseDurationSeconds').invalid('must be greater than 0')
   }
-  nonNegative(spec.leaseTransitions, check.at('leaseTransitions'))
-  if (strategy !== undefined) validateCoordinatedStrategy(strategy, check.at('strategy'))
+  nonNegative(check.at('leaseTransitions'))
+  if (strategy !== undefined) validateCoordinatedStrategy(check.at('strategy').present)
   if (spec.preferredHolder && !strategy) check.at('preferredHolder').forbidden('may only be specified if `strategy` is defined')
 }

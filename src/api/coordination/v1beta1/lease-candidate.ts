@@ -18,10 +18,10 @@ export const leaseCandidateResource = defineResource(LeaseCandidate, {
   defaults(candidate) {
     candidate.spec ??= {} as V1beta1LeaseCandidateSpec
   },
-  validate: ({ spec }, check) => validateSpec(spec, check.at('spec')),
-  validateUpdate(next, prev, check) {
-    validateSpec(next.spec, check.at('spec'))
-    mustNotChange(next.spec.leaseName, prev.spec.leaseName, check.at('spec.leaseName'))
+  validate: (_object, check) => validateSpec(check.at('spec')),
+  validateUpdate(_next, prev, check) {
+    validateSpec(check.at('spec'))
+    mustNotChange(check.at('spec').at('leaseName'), prev.spec.leaseName)
   },
 
   columns: [
@@ -33,16 +33,17 @@ export const leaseCandidateResource = defineResource(LeaseCandidate, {
   ],
 })
 
-function validateSpec(spec: V1beta1LeaseCandidateSpec, check: Check): void {
+function validateSpec(check: Check<V1beta1LeaseCandidateSpec>): void {
+  const spec = check.value
   const { leaseName, emulationVersion, binaryVersion, strategy } = spec
   if (!leaseName) check.at('leaseName').required()
-  const emulation = emulationVersion ? validVersion(emulationVersion, check.at('emulationVersion')) : undefined
+  const emulation = emulationVersion ? validVersion(check.at('emulationVersion').present) : undefined
   let binary: Semver | undefined
   if (!binaryVersion) check.at('binaryVersion').required()
-  else binary = validVersion(binaryVersion, check.at('binaryVersion'))
+  else binary = validVersion(check.at('binaryVersion'))
   // A version that cannot be read counts as 0.0.0.
   if (binaryVersion && emulation && (binary === undefined || compareSemver(binary, emulation) < 0) && !isZero(emulation)) {
-    check.at('binaryVersion').invalid(binaryVersion, 'must be greater than or equal to `emulationVersion`')
+    check.at('binaryVersion').invalid('must be greater than or equal to `emulationVersion`')
   }
   if (!strategy) {
     check.at('strategy').required()
@@ -51,12 +52,13 @@ function validateSpec(spec: V1beta1LeaseCandidateSpec, check: Check): void {
   if (strategy === 'OldestEmulationVersion' && (emulation === undefined || isZero(emulation))) {
     check.at('emulationVersion').required("must be specified when `strategy` is 'OldestEmulationVersion'")
   }
-  validateCoordinatedStrategy(strategy, check.at('strategy'))
+  validateCoordinatedStrategy(check.at('strategy'))
 }
 
-function validVersion(text: string, check: Check): Semver | undefined {
+function validVersion(check: Check<string>): Semver | undefined {
+  const text = check.value
   const version = parseSemver(text)
-  if (!version) check.invalid(text, 'must be a valid semantic version')
+  if (!version) check.invalid('must be a valid semantic version')
   return version
 }
 

@@ -5,7 +5,7 @@ import { defineResource } from '#api/resource.ts'
 export const bindingResource = defineResource(Binding, {
   validate({ target }, check) {
     const { kind = '', name = '' } = target ?? {}
-    if (kind !== '' && kind !== 'Node') check.at('target.kind').notSupported(kind, ['Node', '<empty>'])
-    if (name === '') check.at('target.name').required()
+    if (kind !== '' && kind !== 'Node') check.at('target').at('kind').notSupported(['Node', '<empty>'], kind)
+    if (name === '') check.at('target').at('name').required()
   },
 })

@@ -23,7 +23,7 @@ export const configMapResource = defineResource(ConfigMap, {
         if (!isSameData(next[field], prev[field])) check.at(field).forbidden(immutableMessage)
       }
     }
-    validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
+    validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })
     validateConfigMap(next, check)
   },
 
@@ -48,15 +48,15 @@ export function isSameData(one: Data = {}, other: Data = {}): boolean {
   return keys.length === Object.keys(other).length && keys.every((key) => one[key] === other[key])
 }
 
-function validateConfigMap({ data = {}, binaryData = {} }: V1ConfigMap, check: Check): void {
+function validateConfigMap({ data = {}, binaryData = {} }: V1ConfigMap, check: Check<V1ConfigMap>): void {
   let size = 0
   for (const key in data) {
-    mustBe(configMapKey, key, check.at('data').key(key))
-    if (binaryData[key] !== undefined) check.at('data').key(key).invalid(key, 'duplicate of key present in binaryData')
+    mustBe(configMapKey, check.at('data').key(key).with(key))
+    if (binaryData[key] !== undefined) check.at('data').key(key).invalid('duplicate of key present in binaryData', key)
     size += byteLength(data[key] ?? '')
   }
   for (const key in binaryData) {
-    mustBe(configMapKey, key, check.at('binaryData').key(key))
+    mustBe(configMapKey, check.at('binaryData').key(key).with(key))
     size += base64Bytes(binaryData[key] ?? '')
   }
   if (size > dataMaxBytes) tooLongNowhere(dataMaxBytes, check)

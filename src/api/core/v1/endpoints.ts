@@ -20,13 +20,13 @@ export const endpointsResource = defineResource(Endpoints, {
     for (const { ports } of subsets ?? []) for (const port of ports ?? []) port.protocol ||= 'TCP'
   },
 
-  validate: ({ subsets }, check) => validateSubsets(subsets ?? [], check.at('subsets')),
+  validate: (_object, check) => validateSubsets(check.at('subsets').or([])),
   warningsOnCreate: endpointsWarnings,
 
   validateUpdate(next, prev, check) {
-    validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
+    validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })
     // What was stored under older rules may stay, as long as nobody touches it.
-    if (!semanticEqual(next.subsets, prev.subsets)) validateSubsets(next.subsets ?? [], check.at('subsets'))
+    if (!semanticEqual(next.subsets, prev.subsets)) validateSubsets(check.at('subsets').or([]))
   },
   warningsOnUpdate: endpointsWarnings,
 
@@ -37,29 +37,31 @@ export const endpointsResource = defineResource(Endpoints, {
   ],
 })
 
-function validateSubsets(subsets: readonly V1EndpointSubset[], check: Check): void {
-  for (const [index, { addresses = [], notReadyAddresses = [], ports = [] }] of subsets.entries()) {
-    const at = check.at(index)
+function validateSubsets(check: Check<readonly V1EndpointSubset[]>): void {
+  for (const at of check.items()) {
+    const { addresses = [], notReadyAddresses = [], ports = [] } = at.value
     if (addresses.length === 0 && notReadyAddresses.length === 0) at.required('must specify `addresses` or `notReadyAddresses`')
-    for (const [place, address] of addresses.entries()) validateAddress(address, at.at('addresses').at(place))
-    for (const [place, address] of notReadyAddresses.entries()) validateAddress(address, at.at('notReadyAddresses').at(place))
-    for (const [place, port] of ports.entries()) validatePort(port, ports.length > 1, at.at('ports').at(place))
+    for (const here of at.at('addresses').items()) validateAddress(here)
+    for (const here of at.at('notReadyAddresses').items()) validateAddress(here)
+    for (const here of at.at('ports').items()) validatePort(here, ports.length > 1)
   }
 }
 
-function validateAddress({ ip = '', hostname, nodeName }: V1EndpointAddress, check: Check): void {
-  ipForLegacyField(ip, check.at('ip'))
-  if (hostname) mustBe(dns1123Label, hostname, check.at('hostname'))
-  if (nodeName !== undefined) mustBe(dns1123Subdomain, nodeName, check.at('nodeName'))
-  validateEndpointIp(ip, check.at('ip'))
+function validateAddress(check: Check<V1EndpointAddress>): void {
+  const { hostname, nodeName } = check.value
+  ipForLegacyField(check.at('ip').or(''))
+  if (hostname) mustBe(dns1123Label, check.at('hostname').present)
+  if (nodeName !== undefined) mustBe(dns1123Subdomain, check.at('nodeName').present)
+  validateEndpointIp(check.at('ip').or(''))
 }
 
-function validatePort({ name, port = 0, protocol, appProtocol }: V1EndpointPort, needsName: boolean, check: Check): void {
-  if (name) mustBe(dns1123Label, name, check.at('name'))
+function validatePort(check: Check<V1EndpointPort>, needsName: boolean): void {
+  const { name, protocol, appProtocol } = check.value
+  if (name) mustBe(dns1123Label, check.at('name').present)
   else if (needsName) check.at('name').required()
-  validatePortNumber(port, check.at('port'))
+  validatePortNumber(check.at('port').or(0))
   validateProtocol(protocol, check)
-  if (appProtocol !== undefined) mustBe(qualifiedName, appProtocol, check.at('appProtocol'))
+  if (appProtocol !== undefined) mustBe(qualifiedName, check.at('appProtocol').present)
 }
 
 /** The controller's own objects mirror what somebody else was warned of. */

@@ -13,9 +13,9 @@ export const eventResource = defineResource(Event, {
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Unsupported',
 
-  validate: (event, check, { requestVersion }) => validateEvent(event, check, requestVersion),
+  validate: (_event, check, { requestVersion }) => validateEvent(check, requestVersion),
   rejudgesMetadata: false,
-  validateUpdate: (next, prev, check, { requestVersion }) => validateEventUpdate(next, prev, check, requestVersion),
+  validateUpdate: (_next, prev, check, { requestVersion }) => validateEventUpdate(check, prev, requestVersion),
 
   columns: [
     {

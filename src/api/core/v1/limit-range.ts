@@ -25,7 +25,7 @@ export const limitRangeResource = defineResource(LimitRange, {
   validate: validateLimits,
   rejudgesMetadata: false,
   validateUpdate(next, _prev, check) {
-    validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
+    validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })
     validateLimits(next, check)
   },
 
@@ -49,29 +49,30 @@ function defaultLimit(limit: V1LimitRangeItem): void {
 
 const standardTypes = ['Pod', 'Container', 'PersistentVolumeClaim']
 
-function validateLimits({ spec }: V1LimitRange, check: Check): void {
+function validateLimits(_object: V1LimitRange, check: Check<V1LimitRange>): void {
   const types = new Set<string>()
-  for (const [index, limit] of (spec?.limits ?? []).entries()) {
-    const at = check.at('spec.limits').at(index)
+  for (const at of check.at('spec').at('limits').items()) {
+    const limit = at.value
     const type = limit.type ?? ''
     const messages = qualifiedName(type)
-    for (const message of messages) at.at('type').invalid(type, message)
+    for (const message of messages) at.at('type').or('').invalid(message)
     if (messages.length === 0 && !type.includes('/') && !standardTypes.includes(type)) {
-      at.at('type').invalid(type, 'must be a standard limit type or fully qualified')
+      at.at('type').or('').invalid('must be a standard limit type or fully qualified')
     }
-    if (types.has(type)) at.at('type').duplicate(type)
+    if (types.has(type)) at.at('type').or('').duplicate()
     types.add(type)
-    validateLimit(limit, at)
+    validateLimit(at)
   }
 }
 
-function validateLimit(limit: V1LimitRangeItem, check: Check): void {
+function validateLimit(check: Check<V1LimitRangeItem>): void {
+  const limit = check.value
   const names = new Set<string>()
   const validateNames = (list: (typeof lists)[number]) => {
     for (const name in limit[list]) {
       const at = check.at(list).key(name)
-      if (limit.type === 'Pod' || limit.type === 'Container') validateContainerResourceName(name, at)
-      else validateAnyResourceName(name, at)
+      if (limit.type === 'Pod' || limit.type === 'Container') validateContainerResourceName(at.with(name))
+      else validateAnyResourceName(at.with(name))
       names.add(name)
     }
   }
@@ -86,10 +87,10 @@ function validateLimit(limit: V1LimitRangeItem, check: Check): void {
     validateNames('defaultRequest')
   }
   if (limit.type === 'PersistentVolumeClaim' && limit.min?.['storage'] === undefined && limit.max?.['storage'] === undefined) {
-    check.at('limits').required('either minimum or maximum storage value is required, but neither was provided')
+    check.dynamic('limits').required('either minimum or maximum storage value is required, but neither was provided')
   }
   validateNames('maxLimitRequestRatio')
-  for (const name of names) validateRelations(name, limit, check)
+  for (const name of names) validateRelations(name, check)
 }
 
 const quantityOf = (list: ResourceList | undefined, name: string): Quantity | undefined =>
@@ -98,14 +99,16 @@ const quantityOf = (list: ResourceList | undefined, name: string): Quantity | un
 const isGreater = (one: Quantity | undefined, other: Quantity | undefined): boolean =>
   one !== undefined && other !== undefined && one.compare(other) > 0
 
-function validateRelations(name: string, limit: V1LimitRangeItem, check: Check): void {
+function validateRelations(name: string, check: Check<V1LimitRangeItem>): void {
+  const limit = check.value
   const isPod = limit.type === 'Pod'
   const min = quantityOf(limit.min, name)
   const max = quantityOf(limit.max, name)
   const ofDefault = isPod ? undefined : quantityOf(limit.default, name)
   const request = isPod ? undefined : quantityOf(limit.defaultRequest, name)
   const ratio = quantityOf(limit.maxLimitRequestRatio, name)
-  const report = (list: string, shown: Quantity | undefined, message: string) => check.at(list).key(name).invalid(String(shown), message)
+  const report = (list: (typeof lists)[number], shown: Quantity | undefined, message: string) =>
+    check.at(list).key(name).invalid(message, String(shown))
   if (isGreater(min, max)) report('min', min, `min value ${min} is greater than max value ${max}`)
   if (isGreater(min, request)) report('defaultRequest', request, `min value ${min} is greater than default request value ${request}`)
   if (isGreater(request, max)) report('defaultRequest', request, `default request value ${request} is greater than max value ${max}`)

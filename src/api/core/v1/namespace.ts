@@ -41,9 +41,9 @@ export const namespaceResource = defineResource(Namespace, {
   // Metadata is judged in between, hence not before.
   rejudgesMetadata: false,
   validateUpdate(next, prev, check) {
-    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Label }, check.at('metadata'))
+    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Label })
     validateSpec(next, check)
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+    validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
   },
 
   columns: [
@@ -61,16 +61,16 @@ export const namespaceResource = defineResource(Namespace, {
         const phase = next.status?.phase ?? ''
         const [expected, when] = next.metadata.deletionTimestamp ? ['Terminating', 'is not empty'] : ['Active', 'is empty']
         if (phase !== expected) {
-          check.at('status.Phase').invalid(phase, `may only be '${expected}' if \`deletionTimestamp\` ${when}`)
+          check.at('status').dynamic('Phase').invalid(`may only be '${expected}' if \`deletionTimestamp\` ${when}`, phase)
         }
       },
     },
     finalize: {
       resetFields: ['status'],
       prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
-      validateUpdate(next, _prev, check) {
-        for (const [index, finalizer] of (next.spec.finalizers ?? []).entries()) {
-          validateFinalizer(finalizer, check.at('spec.finalizers').at(index))
+      validateUpdate(_next, _prev, check) {
+        for (const at of check.at('spec').at('finalizers').items()) {
+          validateFinalizer(at)
         }
       },
     },
@@ -83,18 +83,20 @@ function labelWithName({ metadata }: V1Namespace): void {
   metadata.labels[nameLabel] = metadata.name
 }
 
-function validateSpec({ spec }: V1Namespace, check: Check): void {
-  for (const finalizer of spec.finalizers ?? []) validateFinalizer(finalizer, check.at('spec.finalizers'))
+function validateSpec({ spec }: V1Namespace, check: Check<V1Namespace>): void {
+  for (const finalizer of spec.finalizers ?? []) validateFinalizer(check.at('spec').at('finalizers').with(finalizer))
 }
 
 /** `check` stands where errors are reported, which is not always the finalizer's own place. */
-function validateFinalizer(finalizer: string, check: Check): void {
-  validateFinalizers([finalizer], check)
-  if (!finalizer.includes('/')) validateUndomained(finalizer, check)
+function validateFinalizer(check: Check<string>): void {
+  const finalizer = check.value
+  validateFinalizers(check.with([finalizer]))
+  if (!finalizer.includes('/')) validateUndomained(check)
 }
 
-function validateUndomained(finalizer: string, check: Check): void {
+function validateUndomained(check: Check<string>): void {
+  const finalizer = check.value
   const before = check.errors.length
-  validateQualifiedFinalizers([finalizer], check)
+  validateQualifiedFinalizers(check.with([finalizer]))
   for (const error of check.errors.slice(before)) error.field = check.path
 }

@@ -20,7 +20,7 @@ export const podTemplateResource = defineResource(PodTemplate, {
 
   prepareForCreate: ({ template }, context) => dropDisabledFields(template, undefined, context),
   validate({ template }, check, context) {
-    if (template) validatePodTemplate(template, check.at('template'), podValidationOptions(template, undefined, context))
+    if (template) validatePodTemplate(check.at('template').present, podValidationOptions(template, undefined, context))
   },
   warningsOnCreate: ({ template }) => podTemplateWarnings(template, undefined, 'template'),
 
@@ -28,7 +28,7 @@ export const podTemplateResource = defineResource(PodTemplate, {
   prepareForUpdate: (next, prev, context) => dropDisabledFields(next.template, prev.template, context),
   validateUpdate(next, prev, check, context) {
     const { template } = next
-    if (template) validatePodTemplate(template, check.at('template'), podValidationOptions(template, prev.template, context))
+    if (template) validatePodTemplate(check.at('template').present, podValidationOptions(template, prev.template, context))
   },
   warningsOnUpdate: (next, prev) =>
     next.metadata.generation === prev.metadata.generation ? [] : podTemplateWarnings(next.template, prev.template, 'template'),

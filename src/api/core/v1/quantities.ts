@@ -8,21 +8,24 @@ export type ResourceList = { [name: string]: string }
 
 const mustBePositive = 'must be greater than zero'
 
-export function validatePositiveQuantity(quantity: string, check: Check): void {
+export function validatePositiveQuantity(check: Check<string>): void {
+  const quantity = check.value
   const parsed = parseQuantity(quantity)
-  if (parsed.sign <= 0) check.invalid(parsed.toString(), mustBePositive)
+  if (parsed.sign <= 0) check.invalid(mustBePositive, parsed.toString())
 }
 
-export function validateNotBelowZero(quantity: string, check: Check): void {
+export function validateNotBelowZero(check: Check<string>): void {
+  const quantity = check.value
   const value = parseQuantity(quantity).value()
-  if (value < 0) check.invalid(value, 'must be a valid resource quantity')
+  if (value < 0) check.invalid('must be a valid resource quantity', value)
 }
 
 /** Never negative; whole where things are counted. */
-export function validateResourceQuantity(name: string, quantity: string, check: Check): void {
+export function validateResourceQuantity(name: string, check: Check<string>): void {
+  const quantity = check.value
   const parsed = parseQuantity(quantity)
-  if (parsed.sign < 0) check.invalid(parsed.toString(), mustBeNonNegative)
-  if (!hasWholeMillis(quantity) && isIntegerResource(name)) check.invalid(parsed.toString(), 'must be an integer')
+  if (parsed.sign < 0) check.invalid(mustBeNonNegative, parsed.toString())
+  if (!hasWholeMillis(quantity) && isIntegerResource(name)) check.invalid('must be an integer', parsed.toString())
 }
 
 /** Whether the quantity, rounded up to thousandths, is whole. */

@@ -39,7 +39,7 @@ export const replicationControllerResource = defineResource(ReplicationControlle
     dropDisabledFields(controller.spec.template, undefined, context)
   },
   validate({ spec }, check, context) {
-    validateSpec(spec, check.at('spec'), podValidationOptions(spec.template, undefined, context))
+    validateSpec(check.at('spec'), podValidationOptions(spec.template, undefined, context))
   },
   warningsOnCreate({ metadata, spec }) {
     const messages = dns1123Label(metadata.name ?? '')
@@ -53,7 +53,7 @@ export const replicationControllerResource = defineResource(ReplicationControlle
     dropDisabledFields(next.spec.template, prev.spec.template, context)
   },
   validateUpdate(next, prev, check, context) {
-    validateSpec(next.spec, check.at('spec'), podValidationOptions(next.spec.template, prev.spec.template, context))
+    validateSpec(check.at('spec'), podValidationOptions(next.spec.template, prev.spec.template, context))
   },
   // The old template is looked at, not the new one: so does upstream.
   warningsOnUpdate: (next, prev) =>
@@ -110,8 +110,8 @@ export const replicationControllerResource = defineResource(ReplicationControlle
     status: {
       resetFields: ['spec'],
       prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
-      validateUpdate(next, _prev, check) {
-        validateStatus(next, check.at('status'))
+      validateUpdate(_next, _prev, check) {
+        validateStatus(check.at('status'))
       },
     },
     scale: {
@@ -130,43 +130,41 @@ const podNameWarning =
 
 const isEmpty = (labels: { [key: string]: string } | undefined): boolean => labels === undefined || Object.keys(labels).length === 0
 
-function validateSpec(spec: V1ReplicationControllerSpec, check: Check, options: PodValidationOptions): void {
-  nonNegative(spec.minReadySeconds, check.at('minReadySeconds'))
+function validateSpec(check: Check<V1ReplicationControllerSpec>, options: PodValidationOptions): void {
+  const spec = check.value
+  nonNegative(check.at('minReadySeconds'))
   if (isEmpty(spec.selector)) check.at('selector').required()
   if (spec.replicas === undefined) check.at('replicas').required()
-  else nonNegative(spec.replicas, check.at('replicas'))
+  else nonNegative(check.at('replicas'))
   if (spec.template === undefined) check.at('template').required()
-  else validateTemplate(spec.template, spec.selector ?? {}, check.at('template'), options)
+  else validateTemplate(check.at('template').present, spec.selector ?? {}, options)
 }
 
-function validateTemplate(
-  template: V1PodTemplateSpec,
-  selector: { [key: string]: string },
-  check: Check,
-  options: PodValidationOptions,
-): void {
+function validateTemplate(check: Check<V1PodTemplateSpec>, selector: { [key: string]: string }, options: PodValidationOptions): void {
+  const template = check.value
   const labels = template.metadata?.labels
   if (Object.entries(selector).some(([key, value]) => labels?.[key] !== value)) {
-    check.at('metadata.labels').invalid(asInternal('{s', labels), '`selector` does not match template `labels`')
+    check.at('metadata').at('labels').invalid('`selector` does not match template `labels`', asInternal('{s', labels))
   }
-  validatePodTemplate(template, check, options)
+  validatePodTemplate(check, options)
   const { restartPolicy = '', activeDeadlineSeconds } = template.spec ?? {}
-  if (restartPolicy !== 'Always') check.at('spec.restartPolicy').notSupported(restartPolicy, ['Always'])
+  if (restartPolicy !== 'Always') check.at('spec').at('restartPolicy').notSupported(['Always'], restartPolicy)
   if (activeDeadlineSeconds !== undefined) {
-    check.at('spec.activeDeadlineSeconds').forbidden('activeDeadlineSeconds in ReplicationController is not Supported')
+    check.at('spec').at('activeDeadlineSeconds').forbidden('activeDeadlineSeconds in ReplicationController is not Supported')
   }
 }
 
-function validateStatus({ status }: V1ReplicationController, check: Check): void {
+function validateStatus(check: Check<V1ReplicationController['status']>): void {
+  const status = check.value
   const { replicas = 0, fullyLabeledReplicas = 0, readyReplicas = 0, availableReplicas = 0, observedGeneration = 0 } = status ?? {}
-  nonNegative(replicas, check.at('replicas'))
-  nonNegative(fullyLabeledReplicas, check.at('fullyLabeledReplicas'))
-  nonNegative(readyReplicas, check.at('readyReplicas'))
-  nonNegative(availableReplicas, check.at('availableReplicas'))
-  nonNegative(observedGeneration, check.at('observedGeneration'))
+  nonNegative(check.at('replicas').with(replicas))
+  nonNegative(check.at('fullyLabeledReplicas').with(fullyLabeledReplicas))
+  nonNegative(check.at('readyReplicas').with(readyReplicas))
+  nonNegative(check.at('availableReplicas').with(availableReplicas))
+  nonNegative(check.at('observedGeneration').with(observedGeneration))
   const tooMany = 'cannot be greater than status.replicas'
-  if (fullyLabeledReplicas > replicas) check.at('fullyLabeledReplicas').invalid(fullyLabeledReplicas, tooMany)
-  if (readyReplicas > replicas) check.at('readyReplicas').invalid(readyReplicas, tooMany)
-  if (availableReplicas > replicas) check.at('availableReplicas').invalid(availableReplicas, tooMany)
-  if (availableReplicas > readyReplicas) check.at('availableReplicas').invalid(availableReplicas, 'cannot be greater than readyReplicas')
+  if (fullyLabeledReplicas > replicas) check.at('fullyLabeledReplicas').invalid(tooMany, fullyLabeledReplicas)
+  if (readyReplicas > replicas) check.at('readyReplicas').invalid(tooMany, readyReplicas)
+  if (availableReplicas > replicas) check.at('availableReplicas').invalid(tooMany, availableReplicas)
+  if (availableReplicas > readyReplicas) check.at('availableReplicas').invalid('cannot be greater than readyReplicas', availableReplicas)
 }

@@ -58,50 +58,54 @@ export const isIntegerResource = (name: string): boolean => integerResources.has
 /** What `spec.resources` of a pod may hold. */
 export const isPodLevelResource = (name: string): boolean => name === 'cpu' || name === 'memory' || isHugePages(name)
 
-function validateResourceName(name: string, check: Check): boolean {
+function validateResourceName(check: Check<string>): boolean {
+  const name = check.value
   const messages = qualifiedName(name)
   if (messages.length > 0) {
-    for (const message of messages) check.invalid(name, message)
+    for (const message of messages) check.invalid(message)
     return false
   }
   if (!name.includes('/') && !isStandardResource(name)) {
-    check.invalid(name, 'must be a standard resource type or fully qualified')
+    check.invalid('must be a standard resource type or fully qualified')
     return false
   }
   return true
 }
 
-export function validateAnyResourceName(name: string, check: Check): void {
-  validateResourceName(name, check)
+export function validateAnyResourceName(check: Check<string>): void {
+  validateResourceName(check)
 }
 
-export function validateContainerResourceName(name: string, check: Check): void {
+export function validateContainerResourceName(check: Check<string>): void {
+  const name = check.value
   // The names nearly every container uses need no pattern.
   if (containerResources.has(name)) return
-  validateResourceName(name, check)
+  validateResourceName(check)
   if (!name.includes('/')) {
-    if (!isStandardContainerResource(name)) check.invalid(name, 'must be a standard resource for containers')
+    if (!isStandardContainerResource(name)) check.invalid('must be a standard resource for containers')
   } else if (!isNativeResource(name) && !isExtendedResource(name)) {
-    check.invalid(name, "doesn't follow extended resource name standard")
+    check.invalid("doesn't follow extended resource name standard")
   }
 }
 
-export function validatePodLevelResourceName(name: string, check: Check): void {
-  if (!validateResourceName(name, check)) return
-  if (!isPodLevelResource(name)) check.notSupported(name, ['cpu', hugePagesPrefix, 'memory'])
+export function validatePodLevelResourceName(check: Check<string>): void {
+  if (!validateResourceName(check)) return
+  if (!isPodLevelResource(check.value)) check.notSupported(['cpu', hugePagesPrefix, 'memory'])
 }
 
-export function validateQuotaResourceName(name: string, check: Check): void {
-  validateResourceName(name, check)
-  if (!name.includes('/') && !isStandardQuotaResource(name)) check.invalid(name, 'must be a standard resource for quota')
+export function validateQuotaResourceName(check: Check<string>): void {
+  const name = check.value
+  validateResourceName(check)
+  if (!name.includes('/') && !isStandardQuotaResource(name)) check.invalid('must be a standard resource for quota')
 }
 
-export function validateClaimResourceName(name: string, check: Check): boolean {
+export function validateClaimResourceName(check: Check<string>): boolean {
+  const name = check.value
   const before = check.errors.length
-  mustBe(qualifiedName, name, check)
+  mustBe(qualifiedName, check)
   if (check.errors.length > before) return false
   if (isNativeResource(name) && name !== 'storage') {
-    check.notSupported(name, ['storage'])
+    check.notSupported(['storage'])
     return false
   }
   return true

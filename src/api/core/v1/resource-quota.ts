@@ -23,18 +23,18 @@ export const resourceQuotaResource = defineResource(ResourceQuota, {
   prepareForCreate(quota) {
     quota.status = {}
   },
-  validate({ spec = {}, status = {} }, check) {
-    validateSpec(spec, check.at('spec'))
-    validateStatus(status, check.at('status'))
+  validate(_object, check) {
+    validateSpec(check.at('spec').or({}))
+    validateStatus(check.at('status').or({}))
   },
   warningsOnCreate: quotaWarnings,
 
   prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
   validateUpdate(next, prev, check) {
-    validateSpec(next.spec ?? {}, check.at('spec'))
+    validateSpec(check.at('spec').or({}))
     const [now, then] = [new Set(next.spec?.scopes), new Set(prev.spec?.scopes)]
     if (now.symmetricDifference(then).size > 0) {
-      check.at('spec.scopes').invalid(asInternal('[s', next.spec?.scopes), 'field is immutable')
+      check.at('spec').at('scopes').invalid('field is immutable', asInternal('[s', next.spec?.scopes))
     }
   },
 
@@ -60,8 +60,8 @@ export const resourceQuotaResource = defineResource(ResourceQuota, {
       resetFields: ['spec'],
       prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
       validateUpdate(next, _prev, check) {
-        if (!next.metadata.resourceVersion) check.at('resourceVersion').required()
-        validateStatus(next.status ?? {}, check.at('status'))
+        if (!next.metadata.resourceVersion) check.dynamic('resourceVersion').required()
+        validateStatus(check.at('status').or({}))
       },
     },
   },
@@ -77,16 +77,17 @@ function usageText(status: V1ResourceQuotaStatus | undefined, isShown: (name: st
   return names.map((name) => `${name}: ${shown(status?.used, name)}/${shown(status?.hard, name)}`).join(', ')
 }
 
-function validateStatus({ hard, used }: V1ResourceQuotaStatus, check: Check): void {
-  validateList(hard, check.at('hard'))
-  validateList(used, check.at('used'))
+function validateStatus(check: Check<V1ResourceQuotaStatus>): void {
+  validateList(check.at('hard'))
+  validateList(check.at('used'))
 }
 
-function validateList(list: ResourceList | undefined, check: Check): void {
+function validateList(check: Check<ResourceList | undefined>): void {
+  const list = check.value
   for (const name in list) {
     const at = check.key(name)
-    validateQuotaResourceName(name, at)
-    validateResourceQuantity(name, list[name] ?? '0', at)
+    validateQuotaResourceName(at.with(name))
+    validateResourceQuantity(name, at.or('0'))
   }
 }
 
@@ -107,24 +108,27 @@ function isScopeOf(scope: string, resource: string): boolean {
 
 const isMisplaced = (scope: string) => (resource: string) => isStandardQuotaResource(resource) && !isScopeOf(scope, resource)
 
-function validateSpec(spec: V1ResourceQuotaSpec, check: Check): void {
-  validateList(spec.hard, check.at('hard'))
+function validateSpec(check: Check<V1ResourceQuotaSpec>): void {
+  const spec = check.value
+  validateList(check.at('hard'))
   const resources = Object.keys(spec.hard ?? {}).sort()
-  validateScopes(spec.scopes ?? [], resources, check.at('scopes'))
-  if (spec.scopeSelector) validateScopeSelector(spec, resources, check.at('scopeSelector.matchExpressions'))
+  validateScopes(check.at('scopes').or([]), resources)
+  if (spec.scopeSelector) validateScopeSelector(spec, resources, check.at('scopeSelector').at('matchExpressions'))
 }
 
-function validateScopes(scopes: readonly string[], resources: readonly string[], check: Check): void {
+function validateScopes(check: Check<readonly string[]>, resources: readonly string[]): void {
+  const scopes = check.value
   for (const scope of scopes) {
-    if (!knownScopes.includes(scope)) check.invalid(scopes, 'unsupported scope')
-    for (const _ of resources.filter(isMisplaced(scope))) check.invalid(scopes, 'unsupported scope applied to resource')
+    if (!knownScopes.includes(scope)) check.invalid('unsupported scope')
+    for (const _ of resources.filter(isMisplaced(scope))) check.invalid('unsupported scope applied to resource')
   }
-  validateNoConflict(new Set(scopes), scopes, check)
+  validateNoConflict(new Set(scopes), check)
 }
 
-function validateNoConflict(seen: ReadonlySet<string>, shown: readonly string[] | undefined, check: Check): void {
+function validateNoConflict(seen: ReadonlySet<string>, check: Check<readonly string[] | undefined>): void {
+  const shown = check.value
   for (const [one, other] of conflicts) {
-    if (seen.has(one) && seen.has(other)) check.invalid(asInternal('[s', shown), 'conflicting scopes')
+    if (seen.has(one) && seen.has(other)) check.invalid('conflicting scopes', asInternal('[s', shown))
   }
 }
 
@@ -132,22 +136,22 @@ function validateNoConflict(seen: ReadonlySet<string>, shown: readonly string[] 
 function validateScopeSelector({ scopeSelector, scopes }: V1ResourceQuotaSpec, resources: readonly string[], check: Check): void {
   const seen = new Set<string>()
   for (const { scopeName = '', operator = '', values = [] } of scopeSelector?.matchExpressions ?? []) {
-    if (!knownScopes.includes(scopeName)) check.at('scopeName').invalid(scopeName, 'unsupported scope')
+    if (!knownScopes.includes(scopeName)) check.at('scopeName').invalid('unsupported scope', scopeName)
     for (const _ of resources.filter(isMisplaced(scopeName))) {
-      check.invalid(asInternal('*core.ScopeSelector', scopeSelector), 'unsupported scope applied to resource')
+      check.invalid('unsupported scope applied to resource', asInternal('*core.ScopeSelector', scopeSelector))
     }
-    if (presenceScopes.includes(scopeName) && operator !== 'Exists') check.at('operator').invalid(operator, mustBeExists)
+    if (presenceScopes.includes(scopeName) && operator !== 'Exists') check.at('operator').invalid(mustBeExists, operator)
     if (operator === 'In' || operator === 'NotIn') {
       if (values.length === 0) {
         check.at('values').required("must be at least one value when `operator` is 'In' or 'NotIn' for scope selector")
       }
     } else if (operator === 'Exists' || operator === 'DoesNotExist') {
       const message = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
-      if (values.length > 0) check.at('values').invalid(values, message)
-    } else check.at('operator').invalid(operator, 'not a valid selector operator')
+      if (values.length > 0) check.at('values').invalid(message, values)
+    } else check.at('operator').invalid('not a valid selector operator', operator)
     seen.add(scopeName)
   }
-  validateNoConflict(seen, scopes, check)
+  validateNoConflict(seen, check.with(scopes))
 }
 
 const mustBeExists =

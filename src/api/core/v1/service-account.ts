@@ -15,8 +15,8 @@ export const serviceAccountResource = defineResource(ServiceAccount, {
   warningsOnCreate: (account) => annotationWarnings(account),
 
   prepareForUpdate: keepOnlyNames,
-  validateUpdate(next, _prev, check) {
-    validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
+  validateUpdate(_next, _prev, check) {
+    validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })
   },
   warningsOnUpdate: annotationWarnings,
 

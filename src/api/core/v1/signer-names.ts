@@ -3,20 +3,21 @@ import { type Check, quoted } from '#api/meta/check.ts'
 import { byteLength, dns1123Label, dns1123LabelMaxLength, dns1123Subdomain, dns1123SubdomainMaxLength } from '#api/meta/names.ts'
 
 /** `example.com/signer-name`: a domain of two parts or more, and a path of dotted names. */
-export function validateSignerName(name: string, check: Check): void {
+export function validateSignerName(check: Check<string>): void {
+  const name = check.value
   if (name === '') {
     check.required()
     return
   }
   const [domain = '', path = '', ...rest] = name.split('/')
   if (rest.length > 0 || !name.includes('/')) {
-    check.invalid(name, "must be a fully qualified domain and path of the form 'example.com/signer-name'")
+    check.invalid("must be a fully qualified domain and path of the form 'example.com/signer-name'")
     return
   }
   if (byteLength(domain) > dns1123SubdomainMaxLength) check.tooLong(dns1123SubdomainMaxLength)
   const labels = domain.split('.')
   reportFirstWrong(labels, dns1123Label, domain, check)
-  if (labels.length < 2) check.invalid(domain, 'should be a domain with at least two segments separated by dots')
+  if (labels.length < 2) check.invalid('should be a domain with at least two segments separated by dots', domain)
   reportFirstWrong(path.split('.'), dns1123Subdomain, path, check)
   const longest = dns1123SubdomainMaxLength + 1 + (dns1123SubdomainMaxLength + dns1123LabelMaxLength + 1)
   if (byteLength(name) > longest) check.tooLong(longest)
@@ -25,7 +26,7 @@ export function validateSignerName(name: string, check: Check): void {
 function reportFirstWrong(labels: readonly string[], format: (label: string) => string[], shown: string, check: Check): void {
   for (const label of labels) {
     const messages = format(label)
-    for (const message of messages) check.invalid(shown, `validating label ${quoted(label)}: ${message}`)
+    for (const message of messages) check.invalid(`validating label ${quoted(label)}: ${message}`, shown)
     if (messages.length > 0) return
   }
 }

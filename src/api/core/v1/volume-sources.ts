@@ -19,7 +19,8 @@ import { byteLength, dns1123Label, dns1123Subdomain, mustBe, rangeError } from '
 export const onlyOneVolumeType = 'may not specify more than 1 volume type'
 
 /** Reports each of the fields that is empty. */
-export function requireFields<T extends object>(source: T, fields: readonly (keyof T & string)[], check: Check): void {
+export function requireFields<T extends object>(check: Check<T>, fields: readonly (keyof T & string)[]): void {
+  const source = check.value
   for (const field of fields) {
     const value = source[field]
     if (!value || (Array.isArray(value) && value.length === 0)) check.at(field).required()
@@ -28,51 +29,57 @@ export function requireFields<T extends object>(source: T, fields: readonly (key
 
 const hostPathTypes = ['', 'BlockDevice', 'CharDevice', 'Directory', 'DirectoryOrCreate', 'File', 'FileOrCreate', 'Socket']
 
-export function validateHostPath(source: V1HostPathVolumeSource, check: Check): void {
+export function validateHostPath(check: Check<V1HostPathVolumeSource>): void {
+  const source = check.value
   if (!source.path) {
     check.at('path').required()
     return
   }
-  validateNoBacksteps(source.path, check.at('path'))
-  if (source.type !== undefined && !hostPathTypes.includes(source.type)) check.at('type').notSupported(source.type, hostPathTypes)
+  validateNoBacksteps(check.at('path'))
+  if (source.type !== undefined && !hostPathTypes.includes(source.type)) check.at('type').notSupported(hostPathTypes)
 }
 
-export function validateGitRepo(source: V1GitRepoVolumeSource, check: Check): void {
+export function validateGitRepo(check: Check<V1GitRepoVolumeSource>): void {
+  const source = check.value
   if (!source.repository) check.at('repository').required()
-  validateDescendingPath(source.directory ?? '', check.at('directory'))
+  validateDescendingPath(check.at('directory').or(''))
 }
 
 const partitionMessage = rangeError(1, 255)
 
 function validatePartition(partition: number | undefined, check: Check): void {
-  if (partition !== undefined && (partition < 0 || partition > 255)) check.at('partition').invalid(partition, partitionMessage)
+  if (partition !== undefined && (partition < 0 || partition > 255)) check.at('partition').invalid(partitionMessage, partition)
 }
 
-export function validateGcePersistentDisk(source: V1GCEPersistentDiskVolumeSource, check: Check): void {
+export function validateGcePersistentDisk(check: Check<V1GCEPersistentDiskVolumeSource>): void {
+  const source = check.value
   if (!source.pdName) check.at('pdName').required()
   validatePartition(source.partition, check)
 }
 
-export function validateAwsElasticBlockStore(source: V1AWSElasticBlockStoreVolumeSource, check: Check): void {
+export function validateAwsElasticBlockStore(check: Check<V1AWSElasticBlockStoreVolumeSource>): void {
+  const source = check.value
   if (!source.volumeID) check.at('volumeID').required()
   validatePartition(source.partition, check)
 }
 
-export function validateNfs(source: V1NFSVolumeSource, check: Check): void {
+export function validateNfs(check: Check<V1NFSVolumeSource>): void {
+  const source = check.value
   if (!source.server) check.at('server').required()
   if (!source.path) check.at('path').required()
-  if (!source.path?.startsWith('/')) check.at('path').invalid(source.path ?? '', 'must be an absolute path')
+  if (!source.path?.startsWith('/')) check.at('path').or('').invalid('must be an absolute path')
 }
 
 const hostPortsMessage = 'must be a host:port pair or multiple pairs separated by commas'
 
-export function validateQuobyte(source: V1QuobyteVolumeSource, check: Check): void {
+export function validateQuobyte(check: Check<V1QuobyteVolumeSource>): void {
+  const source = check.value
   if (!source.registry) check.at('registry').required(hostPortsMessage)
   else if (byteLength(source.tenant ?? '') >= 65) {
     check.at('tenant').required('must be a UUID and may not exceed a length of 64 characters')
   } else {
     for (const pair of source.registry.split(',')) {
-      if (!isHostPort(pair)) check.at('registry').invalid(source.registry, hostPortsMessage)
+      if (!isHostPort(pair)) check.at('registry').invalid(hostPortsMessage)
     }
   }
   if (!source.volume) check.at('volume').required()
@@ -81,86 +88,93 @@ export function validateQuobyte(source: V1QuobyteVolumeSource, check: Check): vo
 /** `host:port`, where a host with colons stands in brackets. */
 const isHostPort = (text: string): boolean => /^(?:\[[^[\]]*\]|[^:[\]]*):[^:[\]]*$/.test(text)
 
-export function validateFlocker(source: V1FlockerVolumeSource, check: Check): void {
+export function validateFlocker(check: Check<V1FlockerVolumeSource>): void {
+  const source = check.value
   const { datasetName = '', datasetUUID = '' } = source
   if (datasetName === '' && datasetUUID === '') check.required('one of datasetName and datasetUUID is required')
   if (datasetName !== '' && datasetUUID !== '') {
-    check.invalid('resource', 'datasetName and datasetUUID can not be specified simultaneously')
+    check.invalid('datasetName and datasetUUID can not be specified simultaneously', 'resource')
   }
-  if (datasetName.includes('/')) check.at('datasetName').invalid(datasetName, "must not contain '/'")
+  if (datasetName.includes('/')) check.at('datasetName').or('').invalid("must not contain '/'")
 }
 
-export function validateFc(source: V1FCVolumeSource, check: Check): void {
+export function validateFc(check: Check<V1FCVolumeSource>): void {
+  const source = check.value
   const { targetWWNs = [], wwids = [], lun } = source
   if (targetWWNs.length === 0 && wwids.length === 0) {
     check.at('targetWWNs').required('must specify either targetWWNs or wwids, but not both')
   }
   if (targetWWNs.length > 0 && wwids.length > 0) {
-    check.at('targetWWNs').invalid(targetWWNs, 'targetWWNs and wwids can not be specified simultaneously')
+    check.at('targetWWNs').or([]).invalid('targetWWNs and wwids can not be specified simultaneously')
   }
   if (targetWWNs.length === 0) return
   if (lun === undefined) check.at('lun').required('lun is required if targetWWNs is specified')
-  else for (const message of inRange(lun, 0, 255)) check.at('lun').invalid(lun, message)
+  else for (const message of inRange(lun, 0, 255)) check.at('lun').invalid(message)
 }
 
 const cachingModes = ['None', 'ReadOnly', 'ReadWrite']
 const diskKinds = ['Dedicated', 'Managed', 'Shared']
 
-export function validateAzureDisk(source: V1AzureDiskVolumeSource, check: Check): void {
+export function validateAzureDisk(check: Check<V1AzureDiskVolumeSource>): void {
+  const source = check.value
   const { diskName, diskURI, cachingMode, kind } = source
   if (!diskName) check.at('diskName').required()
   if (!diskURI) check.at('diskURI').required()
-  if (cachingMode !== undefined && !cachingModes.includes(cachingMode)) check.at('cachingMode').notSupported(cachingMode, cachingModes)
+  if (cachingMode !== undefined && !cachingModes.includes(cachingMode)) check.at('cachingMode').notSupported(cachingModes)
   if (kind === undefined) return
-  if (!diskKinds.includes(kind)) check.at('kind').notSupported(kind, diskKinds)
+  if (!diskKinds.includes(kind)) check.at('kind').notSupported(diskKinds)
   const uri = diskURI ?? ''
   if (kind === 'Managed') {
     if (!uri.startsWith('/subscriptions/')) {
       check
         .at('diskURI')
-        .notSupported(uri, ['/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}'])
+        .or('')
+        .notSupported(['/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}'])
     }
   } else if (!uri.startsWith('https://')) {
-    check.at('diskURI').notSupported(uri, ['https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd'])
+    check.at('diskURI').or('').notSupported(['https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd'])
   }
 }
 
 type FlexVolume = { driver: string; options?: { [key: string]: string } }
 
-export function validateFlexVolume(source: FlexVolume, check: Check): void {
+export function validateFlexVolume(check: Check<FlexVolume>): void {
+  const source = check.value
   if (!source.driver) check.at('driver').required()
   for (const key of Object.keys(source.options ?? {})) {
     const domain = `.${(key.split('/', 2).length === 2 ? key.slice(0, key.indexOf('/')) : key).toLowerCase()}`
     if (!domain.endsWith('.kubernetes.io') && !domain.endsWith('.k8s.io')) continue
-    check.at('options').key(key).invalid(key, 'kubernetes.io and k8s.io namespaces are reserved')
+    check.at('options').key(key).invalid('kubernetes.io and k8s.io namespaces are reserved', key)
   }
 }
 
 type StorageOs = { volumeName?: string; volumeNamespace?: string; secretRef?: { name?: string } }
 
-export function validateStorageOs(source: StorageOs, check: Check): void {
+export function validateStorageOs(check: Check<StorageOs>): void {
+  const source = check.value
   if (!source.volumeName) check.at('volumeName').required()
-  else mustBe(dns1123Label, source.volumeName, check.at('volumeName'))
-  if (source.volumeNamespace) mustBe(dns1123Label, source.volumeNamespace, check.at('volumeNamespace'))
-  if (source.secretRef && !source.secretRef.name) check.at('secretRef.name').required()
+  else mustBe(dns1123Label, check.at('volumeName').present)
+  if (source.volumeNamespace) mustBe(dns1123Label, check.at('volumeNamespace').present)
+  if (source.secretRef && !source.secretRef.name) check.at('secretRef').at('name').required()
 }
 
 const driverMaxLength = 63
 
-export function validateCsiDriverName(name: string | undefined, check: Check): void {
+export function validateCsiDriverName(name: string | undefined, check: Check<string | undefined>): void {
   if (!name) {
     check.required()
     return
   }
   if (byteLength(name) > driverMaxLength) check.tooLong(driverMaxLength)
-  for (const message of dns1123Subdomain(name.toLowerCase())) check.invalid(name, message)
+  for (const message of dns1123Subdomain(name.toLowerCase())) check.invalid(message)
 }
 
-export function validateKeyToPath(item: V1KeyToPath, check: Check): void {
+export function validateKeyToPath(check: Check<V1KeyToPath>): void {
+  const item = check.value
   if (!item.key) check.at('key').required()
   if (!item.path) check.at('path').required()
-  else validateLocalPath(item.path, check.at('path'))
-  validateFileMode(item.mode, check.at('mode'))
+  else validateLocalPath(check.at('path'))
+  validateFileMode(check.at('mode'))
 }
 
 type Iscsi = {
@@ -186,16 +200,18 @@ export const isIscsiNameTooLong = (volume: string, { initiatorName, targetPortal
   initiatorName !== undefined && byteLength(`${volume}:${targetPortal ?? ''}`) > 64
 
 /** What follows the portal; `unknownMessage` is what is said of a name of no known kind. */
-export function validateIscsiTarget(source: Iscsi, unknownMessage: string, check: Check): void {
+export function validateIscsiTarget(check: Check<Iscsi>, unknownMessage: string): void {
+  const source = check.value
   if (!source.iqn) check.at('iqn').required()
-  else validateIscsiName(source.iqn, unknownMessage, check.at('iqn'))
+  else validateIscsiName(check.at('iqn'), unknownMessage)
   const lun = source.lun ?? 0
-  for (const message of inRange(lun, 0, 255)) check.at('lun').invalid(lun, message)
+  for (const message of inRange(lun, 0, 255)) check.at('lun').or(0).invalid(message)
   if ((source.chapAuthDiscovery || source.chapAuthSession) && !source.secretRef) check.at('secretRef').required()
 }
 
-export function validateIscsiName(name: string, unknownMessage: string, check: Check): void {
+export function validateIscsiName(check: Check<string>, unknownMessage: string): void {
+  const name = check.value
   const pattern = qualifiedNames[name.slice(0, 3)]
-  if (pattern === undefined) check.invalid(name, unknownMessage)
-  else if (!pattern.test(name)) check.invalid(name, 'must be valid format')
+  if (pattern === undefined) check.invalid(unknownMessage)
+  else if (!pattern.test(name)) check.invalid('must be valid format')
 }

@@ -28,7 +28,7 @@ export const endpointSliceResource = defineResource(EndpointSlice, {
   },
 
   prepareForCreate: (slice, context) => dropTopology(slice, undefined, context),
-  validate: (slice, check, context) => validateSlice(slice, undefined, check, context),
+  validate: (_slice, check, context) => validateSlice(check, undefined, context),
   warningsOnCreate: (slice) => [
     ...(slice.addressType === 'FQDN' ? ['spec.addressType: FQDN endpoints are deprecated'] : []),
     ...addressWarnings(slice),
@@ -38,10 +38,10 @@ export const endpointSliceResource = defineResource(EndpointSlice, {
     !semanticEqual(contentOf(next), contentOf(prev)) || !semanticEqual(next.metadata.labels, prev.metadata.labels),
   rejudgesMetadata: false,
   prepareForUpdate: (next, prev, context) => dropTopology(next, prev, context),
-  validateUpdate(next, prev, check, context) {
-    validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
-    validateSlice(next, prev, check, context)
-    mustNotChange(next.addressType, prev.addressType, check.at('addressType'))
+  validateUpdate(_next, prev, check, context) {
+    validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })
+    validateSlice(check, prev, context)
+    mustNotChange(check.at('addressType'), prev.addressType)
   },
   warningsOnUpdate: (next) => addressWarnings(next),
 
@@ -84,12 +84,13 @@ function hadNodeInTopology(endpoints: readonly V1Endpoint[] | undefined | null, 
   return endpoints?.some(({ deprecatedTopology }) => deprecatedTopology?.[hostnameLabel] === nodeName) ?? false
 }
 
-function validateSlice(slice: V1EndpointSlice, prev: V1EndpointSlice | undefined, check: Check, context: RuleContext): void {
+function validateSlice(check: Check<V1EndpointSlice>, prev: V1EndpointSlice | undefined, context: RuleContext): void {
+  const slice = check.value
   const { addressType } = slice
   if (!addressType) check.at('addressType').required()
-  else if (!addressTypes.includes(addressType)) check.at('addressType').notSupported(addressType, addressTypes)
-  validatePorts(slice.ports ?? [], check.at('ports'))
-  const found = new Check('endpoints')
+  else if (!addressTypes.includes(addressType)) check.at('addressType').notSupported(addressTypes)
+  validatePorts(check.at('ports').or([]))
+  const found = new Check(undefined, 'endpoints')
   validateEndpoints(slice.endpoints ?? [], addressType, found, context)
   // Endpoints that are wrong by newer rules may stay as they are.
   if (found.failed && !(prev && semanticEqual(prev.endpoints, slice.endpoints))) check.errors.push(...found.errors)

@@ -1,11 +1,11 @@
 import type { Check } from '#api/meta/check.ts'
-import { each } from '#api/meta/each.ts'
 
 /** `check` stands at the list. */
-export function validateFlowConditions(conditions: readonly { type?: string }[] | undefined, check: Check): void {
+export function validateFlowConditions(check: Check<readonly { type?: string }[] | undefined>): void {
   const types = new Set<string>()
-  each(conditions, check, ({ type = '' }, at) => {
-    if (types.has(type)) at.at('type').duplicate(type)
+  check.each((at) => {
+    const { type = '' } = at.value
+    if (types.has(type)) at.at('type').or('').duplicate()
     types.add(type)
     if (type === '') at.at('type').required()
   })

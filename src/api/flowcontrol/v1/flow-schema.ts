@@ -6,7 +6,6 @@ import type { V1FlowSchema, V1FlowSchemaSpec } from '#api/flowcontrol/v1/types.g
 import { validateFlowRule } from '#api/flowcontrol/v1/validate-flow-rule.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { each } from '#api/meta/each.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { dns1123Subdomain, mustBe, nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
@@ -36,7 +35,7 @@ export const flowSchemaResource = defineResource(FlowSchema, {
   rejudgesMetadata: false,
   prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
   validateUpdate(next, _prev, check) {
-    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
+    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain })
     validateFlowSchema(next, check)
   },
 
@@ -48,7 +47,7 @@ export const flowSchemaResource = defineResource(FlowSchema, {
         putBackMetadata(next, prev)
         putBack(next, prev, 'spec')
       },
-      validateUpdate: ({ status }, _prev, check) => validateFlowConditions(status?.conditions, check.at('status.conditions')),
+      validateUpdate: (_next, _prev, check) => validateFlowConditions(check.at('status').at('conditions')),
     },
   },
 
@@ -82,30 +81,31 @@ export const flowSchemaResource = defineResource(FlowSchema, {
   ],
 })
 
-function validateFlowSchema({ metadata, spec, status }: V1FlowSchema, check: Check): void {
+function validateFlowSchema({ metadata, spec }: V1FlowSchema, check: Check<V1FlowSchema>): void {
   const { name = '' } = metadata
-  validateSpec(spec, name, check.at('spec'))
+  validateSpec(check.at('spec'), name)
   const mandatory = mandatoryFlowSchemas.get(name)
   if (mandatory && !semanticEqual(spec, mandatory)) {
-    check.at('spec').invalid(asInternal('flowcontrol.FlowSchemaSpec', spec), `spec of '${name}' must equal the fixed value`)
+    check.at('spec').invalid(`spec of '${name}' must equal the fixed value`, asInternal('flowcontrol.FlowSchemaSpec', spec))
   }
-  validateFlowConditions(status?.conditions, check.at('status.conditions'))
+  validateFlowConditions(check.at('status').at('conditions'))
 }
 
-function validateSpec(spec: V1FlowSchemaSpec, name: string, check: Check): void {
+function validateSpec(check: Check<V1FlowSchemaSpec>, name: string): void {
+  const spec = check.value
   const { matchingPrecedence = 0, distinguisherMethod, priorityLevelConfiguration } = spec
   const at = check.at('matchingPrecedence')
-  if (matchingPrecedence <= 0) at.invalid(matchingPrecedence, 'must be a positive value')
-  if (matchingPrecedence > maxMatchingPrecedence) at.invalid(matchingPrecedence, `must not be greater than ${maxMatchingPrecedence}`)
+  if (matchingPrecedence <= 0) at.or(0).invalid('must be a positive value')
+  if (matchingPrecedence > maxMatchingPrecedence) at.or(0).invalid(`must not be greater than ${maxMatchingPrecedence}`)
   if (matchingPrecedence === 1 && name !== 'exempt') {
-    at.invalid(matchingPrecedence, "only the schema named 'exempt' may have matchingPrecedence 1")
+    at.or(0).invalid("only the schema named 'exempt' may have matchingPrecedence 1")
   }
   if (distinguisherMethod && !distinguisherMethods.includes(distinguisherMethod.type)) {
     const quoted = asInternal('flowcontrol.FlowDistinguisherMethod', distinguisherMethod)
-    check.at('distinguisherMethod.type').notSupported(quoted, distinguisherMethods)
+    check.at('distinguisherMethod').at('type').notSupported(distinguisherMethods, quoted)
   }
   const levelName = priorityLevelConfiguration?.name
-  if (levelName) mustBe(dns1123Subdomain, levelName, check.at('priorityLevelConfiguration.name'))
-  else check.at('priorityLevelConfiguration.name').required('must reference a priority level')
-  each(spec.rules, check.at('rules'), validateFlowRule)
+  if (levelName) mustBe(dns1123Subdomain, check.at('priorityLevelConfiguration').at('name'))
+  else check.at('priorityLevelConfiguration').at('name').required('must reference a priority level')
+  check.at('rules').each(validateFlowRule)
 }

@@ -55,7 +55,7 @@ export const priorityLevelConfigurationResource = defineResource(PriorityLevelCo
   rejudgesMetadata: false,
   prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
   validateUpdate(next, _prev, check) {
-    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
+    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain })
     validateLevel(next, check)
   },
 
@@ -67,7 +67,7 @@ export const priorityLevelConfigurationResource = defineResource(PriorityLevelCo
         putBackMetadata(next, prev)
         putBack(next, prev, 'spec')
       },
-      validateUpdate: ({ status }, _prev, check) => validateFlowConditions(status?.conditions, check.at('status.conditions')),
+      validateUpdate: (_next, _prev, check) => validateFlowConditions(check.at('status').at('conditions')),
     },
   },
 
@@ -102,80 +102,87 @@ export const priorityLevelConfigurationResource = defineResource(PriorityLevelCo
   ],
 })
 
-function validateLevel({ metadata, spec, status }: V1PriorityLevelConfiguration, check: Check): void {
+function validateLevel({ metadata }: V1PriorityLevelConfiguration, check: Check<V1PriorityLevelConfiguration>): void {
   const { name = '' } = metadata
   if (metadata.annotations?.[preserveZeroSharesAnnotation] !== undefined) {
-    check.at('metadata.annotations').forbidden(`annotation '${preserveZeroSharesAnnotation}' is forbidden`)
+    check.at('metadata').at('annotations').forbidden(`annotation '${preserveZeroSharesAnnotation}' is forbidden`)
   }
-  validateSpec(spec, name, check.at('spec'))
-  mustBeMandatory(spec, name, check.at('spec'))
-  validateFlowConditions(status?.conditions, check.at('status.conditions'))
+  validateSpec(check.at('spec'), name)
+  mustBeMandatory(check.at('spec'), name)
+  validateFlowConditions(check.at('status').at('conditions'))
 }
 
 /** How much of its seats the exempt level lends is the one thing about these levels that may be changed. */
-function mustBeMandatory(spec: V1PriorityLevelConfigurationSpec, name: string, check: Check): void {
+function mustBeMandatory(check: Check<V1PriorityLevelConfigurationSpec>, name: string): void {
+  const spec = check.value
   const mandatory = mandatoryPriorityLevels.get(name)
   if (!mandatory) return
   const compared = name === 'exempt' && mandatory.exempt ? { ...spec, exempt: mandatory.exempt } : spec
   if (semanticEqual(compared, mandatory)) return
   const except = name === 'exempt' ? " except the 'spec.exempt' field" : ''
-  check.invalid(asInternal('flowcontrol.PriorityLevelConfigurationSpec', spec), `spec of '${name}'${except} must equal the fixed value`)
+  check.invalid(`spec of '${name}'${except} must equal the fixed value`, asInternal('flowcontrol.PriorityLevelConfigurationSpec', spec))
 }
 
-function validateSpec({ type = '', limited, exempt }: V1PriorityLevelConfigurationSpec, name: string, check: Check): void {
-  if ((name === 'exempt') !== (type === 'Exempt')) check.at('type').invalid(type, "must be 'Exempt' if and only if `name` is 'exempt'")
+function validateSpec(check: Check<V1PriorityLevelConfigurationSpec>, name: string): void {
+  const { type = '', limited, exempt } = check.value
+  if ((name === 'exempt') !== (type === 'Exempt')) check.at('type').or('').invalid("must be 'Exempt' if and only if `name` is 'exempt'")
   if (type === 'Exempt') {
     if (limited) check.at('limited').forbidden('must be nil if the type is not Limited')
-    if (exempt) validateExempt(exempt, check.at('exempt'))
+    if (exempt) validateExempt(check.at('exempt').present)
   } else if (type === 'Limited') {
     if (exempt) check.at('exempt').forbidden('must be nil if the type is Limited')
-    if (limited) validateLimited(limited, check.at('limited'))
+    if (limited) validateLimited(check.at('limited').present)
     else check.at('limited').required('must not be empty when type is Limited')
   } else if (type === '') check.at('type').required()
-  else check.at('type').notSupported(type, ['Exempt', 'Limited'])
+  else check.at('type').or('').notSupported(['Exempt', 'Limited'])
 }
 
-function validateExempt({ nominalConcurrencyShares = 0, lendablePercent }: V1ExemptPriorityLevelConfiguration, check: Check): void {
-  mustHaveShares(nominalConcurrencyShares, check.at('nominalConcurrencyShares'))
-  mustBePercentage(lendablePercent, check.at('lendablePercent'))
+function validateExempt(check: Check<V1ExemptPriorityLevelConfiguration>): void {
+  mustHaveShares(check.at('nominalConcurrencyShares').or(0))
+  mustBePercentage(check.at('lendablePercent'))
 }
 
-function validateLimited(limited: V1LimitedPriorityLevelConfiguration, check: Check): void {
-  mustHaveShares(limited.nominalConcurrencyShares ?? 0, check.at('nominalConcurrencyShares'))
-  validateLimitResponse(limited.limitResponse ?? { type: '' }, check.at('limitResponse'))
-  mustBePercentage(limited.lendablePercent, check.at('lendablePercent'))
+function validateLimited(check: Check<V1LimitedPriorityLevelConfiguration>): void {
+  const limited = check.value
+  mustHaveShares(check.at('nominalConcurrencyShares').or(0))
+  validateLimitResponse(check.at('limitResponse').or({ type: '' }))
+  mustBePercentage(check.at('lendablePercent'))
   const { borrowingLimitPercent } = limited
   if (borrowingLimitPercent !== undefined && borrowingLimitPercent < 0) {
-    check.at('borrowingLimitPercent').invalid(borrowingLimitPercent, 'if specified, must be a non-negative integer')
+    check.at('borrowingLimitPercent').invalid('if specified, must be a non-negative integer')
   }
 }
 
-function mustHaveShares(shares: number, check: Check): void {
-  if (shares < 0) check.invalid(shares, 'must be a non-negative integer')
+function mustHaveShares(check: Check<number>): void {
+  const shares = check.value
+  if (shares < 0) check.invalid('must be a non-negative integer')
 }
 
-function mustBePercentage(percent: number | undefined, check: Check): void {
-  if (percent !== undefined && (percent < 0 || percent > 100)) check.invalid(percent, 'must be between 0 and 100, inclusive')
+function mustBePercentage(check: Check<number | undefined>): void {
+  const percent = check.value
+  if (percent !== undefined && (percent < 0 || percent > 100)) check.invalid('must be between 0 and 100, inclusive')
 }
 
-function validateLimitResponse({ type = '', queuing }: V1LimitResponse, check: Check): void {
+function validateLimitResponse(check: Check<V1LimitResponse>): void {
+  const { type = '', queuing } = check.value
   if (type === 'Reject') {
     if (queuing) check.at('queuing').forbidden('must be nil if limited.limitResponse.type is not Limited')
   } else if (type === 'Queue') {
-    if (queuing) validateQueuing(queuing, check.at('queuing'))
+    if (queuing) validateQueuing(check.at('queuing').present)
     else check.at('queuing').required('must not be empty if limited.limitResponse.type is Limited')
   } else if (type === '') check.at('type').required()
-  else check.at('type').notSupported(type, ['Queue', 'Reject'])
+  else check.at('type').or('').notSupported(['Queue', 'Reject'])
 }
 
-function validateQueuing({ queues = 0, handSize = 0, queueLengthLimit = 0 }: V1QueuingConfiguration, check: Check): void {
-  if (queueLengthLimit <= 0) check.at('queueLengthLimit').invalid(queueLengthLimit, 'must be positive')
-  if (queues <= 0) check.at('queues').invalid(queues, 'must be positive')
-  else if (queues > maxQueues) check.at('queues').invalid(queues, `must not be greater than ${maxQueues}`)
+function validateQueuing(check: Check<V1QueuingConfiguration>): void {
+  const { queues = 0, handSize = 0, queueLengthLimit = 0 } = check.value
+  if (queueLengthLimit <= 0) check.at('queueLengthLimit').or(0).invalid('must be positive')
+  if (queues <= 0) check.at('queues').or(0).invalid('must be positive')
+  else if (queues > maxQueues) check.at('queues').or(0).invalid(`must not be greater than ${maxQueues}`)
   const at = check.at('handSize')
-  if (handSize <= 0) at.invalid(handSize, 'must be positive')
-  else if (handSize > queues) at.invalid(handSize, `should not be greater than queues (${queues})`)
+  if (handSize <= 0) at.or(0).invalid('must be positive')
+  else if (handSize > queues) at.or(0).invalid(`should not be greater than queues (${queues})`)
   else if (Math.ceil(Math.log2(queues) * handSize) > hashBits) {
-    at.invalid(handSize, `required entropy bits of deckSize ${queues} and handSize ${handSize} should not be greater than ${hashBits}`)
+    at.or(0).invalid(`required entropy bits of deckSize ${queues} and handSize ${handSize} should not be greater than ${hashBits}`)
   }
 }

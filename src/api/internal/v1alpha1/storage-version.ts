@@ -6,7 +6,6 @@ import type {
 } from '#api/internal/v1alpha1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { each } from '#api/meta/each.ts'
 import { dns1035Label, dns1123Subdomain, emptyError, mustBe, qualifiedName, regexError } from '#api/meta/names.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
@@ -35,7 +34,7 @@ export const storageVersionResource = defineResource(StorageVersion, {
         putBack(next, prev, 'spec')
         resetObjectMetaForStatus(next.metadata, prev.metadata)
       },
-      validateUpdate: ({ status }, _prev, check) => validateStatus(status ?? {}, check.at('status')),
+      validateUpdate: (_next, _prev, check) => validateStatus(check.at('status').or({})),
     },
   },
 
@@ -73,31 +72,33 @@ function nameProblems(name: string): string[] {
   ]
 }
 
-function validateStatus(status: V1alpha1StorageVersionStatus, check: Check): void {
+function validateStatus(check: Check<V1alpha1StorageVersionStatus>): void {
+  const status = check.value
   const servers = new Set<string>()
-  each(status.storageVersions, check.at('storageVersions'), (server, at) => {
-    if (servers.has(server.apiServerID)) at.at('apiServerID').duplicate(server.apiServerID)
+  check.at('storageVersions').each((at) => {
+    const server = at.value
+    if (servers.has(server.apiServerID)) at.at('apiServerID').duplicate()
     servers.add(server.apiServerID)
-    validateServer(server, at)
+    validateServer(at)
   })
   validateCommonVersion(status, check.at('commonEncodingVersion'))
-  validateConditions(status.conditions, check)
+  validateConditions(check.with(status.conditions))
 }
 
-function validateServer(server: V1alpha1ServerStorageVersion, check: Check): void {
-  const { apiServerID = '', encodingVersion = '', decodableVersions = [], servedVersions = [] } = server
-  mustBe(dns1123Subdomain, apiServerID, check.at('apiServerID'))
-  mustBeApiVersion(encodingVersion, check.at('encodingVersion'))
-  each(decodableVersions, check.at('decodableVersions'), mustBeApiVersion)
+function validateServer(check: Check<V1alpha1ServerStorageVersion>): void {
+  const server = check.value
+  const { encodingVersion = '', decodableVersions = [] } = server
+  mustBe(dns1123Subdomain, check.at('apiServerID').or(''))
+  mustBeApiVersion(check.at('encodingVersion').or(''))
+  check.at('decodableVersions').each(mustBeApiVersion)
   if (!decodableVersions.includes(encodingVersion)) {
-    check
-      .at('decodableVersions')
-      .invalid(server.decodableVersions ?? null, `decodableVersions must include encodingVersion ${encodingVersion}`)
+    check.at('decodableVersions').invalid(`decodableVersions must include encodingVersion ${encodingVersion}`)
   }
-  each(servedVersions, check.at('servedVersions'), (version, at) => {
-    mustBeApiVersion(version, at)
+  check.at('servedVersions').each((at) => {
+    const version = at.value
+    mustBeApiVersion(at)
     if (decodableVersions.includes(version)) return
-    at.invalid(version, `individual served version : ${version} must be included in decodableVersions : [${decodableVersions.join(' ')}]`)
+    at.invalid(`individual served version : ${version} must be included in decodableVersions : [${decodableVersions.join(' ')}]`)
   })
 }
 
@@ -109,9 +110,10 @@ const apiVersionError = `an apiVersion is ${regexError(
   'abc-123',
 )} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyVersion')`
 
-function mustBeApiVersion(text: string, check: Check): void {
+function mustBeApiVersion(check: Check<string>): void {
+  const text = check.value
   const problems = apiVersionProblems(text)
-  if (problems.length > 0) check.invalid(text, problems.join(','))
+  if (problems.length > 0) check.invalid(problems.join(','))
 }
 
 function apiVersionProblems(text: string): string[] {
@@ -135,25 +137,27 @@ function validateCommonVersion({ storageVersions = [], commonEncodingVersion }: 
   if (!agree) {
     if (commonEncodingVersion === undefined) return
     check.invalid(
-      commonEncodingVersion,
       'should be nil if servers do not agree on the same encoding version, or if there is no server reporting the supported versions yet',
+      commonEncodingVersion,
     )
-  } else if (commonEncodingVersion === undefined) check.invalid(null, `the common encoding version is ${first.encodingVersion}`)
+  } else if (commonEncodingVersion === undefined) check.invalid(`the common encoding version is ${first.encodingVersion}`, null)
   else if (commonEncodingVersion !== first.encodingVersion) {
-    check.invalid(commonEncodingVersion, `the actual common encoding version is ${first.encodingVersion}`)
+    check.invalid(`the actual common encoding version is ${first.encodingVersion}`, commonEncodingVersion)
   }
 }
 
 /** Upstream names no field between the status and the condition's place. */
-function validateConditions(conditions: readonly V1alpha1StorageVersionCondition[] | undefined, check: Check): void {
+function validateConditions(check: Check<readonly V1alpha1StorageVersionCondition[] | undefined>): void {
+  const conditions = check.value
   const places = new Map<string, number>()
-  for (const [index, { type = '', status = '', reason, message }] of (conditions ?? []).entries()) {
+  for (const [index, { type = '', reason, message }] of (conditions ?? []).entries()) {
     const at = check.at(index)
     const place = places.get(type)
-    if (place !== undefined) at.at('type').invalid(type, `the type of the condition is not unique, it also appears in conditions[${place}]`)
+    if (place !== undefined)
+      at.at('type').or('').invalid(`the type of the condition is not unique, it also appears in conditions[${place}]`)
     places.set(type, index)
-    mustBe(qualifiedName, type, at.at('type'))
-    mustBe(qualifiedName, status, at.at('status'))
+    mustBe(qualifiedName, at.at('type').or(''))
+    mustBe(qualifiedName, at.at('status').or(''))
     if (!reason) at.at('reason').required()
     if (!message) at.at('message').required()
   }

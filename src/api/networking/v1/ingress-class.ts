@@ -18,11 +18,11 @@ export const ingressClassResource = defineResource(IngressClass, {
   defaults({ spec }) {
     if (spec?.parameters != null) spec.parameters.scope ??= 'Cluster'
   },
-  validate: (ingressClass, check) => validateSpec(ingressClass, check.at('spec')),
-  validateUpdate(next, prev, check) {
-    mustNotChange(next.spec?.controller ?? '', prev.spec?.controller ?? '', check.at('spec.controller'))
-    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
-    validateSpec(next, check.at('spec'))
+  validate: (_ingressClass, check) => validateSpec(check.at('spec')),
+  validateUpdate(_next, prev, check) {
+    mustNotChange(check.at('spec').at('controller').or(''), prev.spec?.controller ?? '')
+    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain })
+    validateSpec(check.at('spec'))
   },
 
   columns: [
@@ -56,19 +56,21 @@ function parametersCell(parameters: V1IngressClassParametersReference | undefine
   return `${apiGroup == null ? kind : `${kind}.${apiGroup}`}/${name}`
 }
 
-function validateSpec({ spec }: V1IngressClass, check: Check): void {
+function validateSpec(check: Check<V1IngressClass['spec']>): void {
+  const spec = check.value
   const controller = spec?.controller ?? ''
   if (byteLength(controller) > maxControllerLength) check.at('controller').tooLong(maxControllerLength)
-  domainPrefixedPath(controller, check.at('controller'))
-  if (spec?.parameters != null) validateParameters(spec.parameters, check.at('parameters'))
+  domainPrefixedPath(check.at('controller').or(''))
+  if (spec?.parameters != null) validateParameters(check.at('parameters').present)
 }
 
-function validateParameters({ apiGroup, kind, name, scope, namespace }: V1IngressClassParametersReference, check: Check): void {
-  if (apiGroup != null) mustBe(dns1123Subdomain, apiGroup, check.at('apiGroup'))
+function validateParameters(check: Check<V1IngressClassParametersReference>): void {
+  const { apiGroup, kind, name, scope, namespace } = check.value
+  if (apiGroup != null) mustBe(dns1123Subdomain, check.at('apiGroup').present)
   if (!kind) check.at('kind').required()
-  else mustBe(pathSegmentName, kind, check.at('kind'))
+  else mustBe(pathSegmentName, check.at('kind'))
   if (!name) check.at('name').required()
-  else mustBe(pathSegmentName, name, check.at('name'))
+  else mustBe(pathSegmentName, check.at('name'))
 
   switch (scope) {
     case undefined:
@@ -76,12 +78,12 @@ function validateParameters({ apiGroup, kind, name, scope, namespace }: V1Ingres
       return
     case 'Namespace':
       if (namespace == null) check.at('namespace').required("`parameters.scope` is set to 'Namespace'")
-      else mustBe(dns1123Label, namespace, check.at('namespace'))
+      else mustBe(dns1123Label, check.at('namespace').present)
       return
     case 'Cluster':
       if (namespace != null) check.at('namespace').forbidden("`parameters.scope` is set to 'Cluster'")
       return
     default:
-      check.at('scope').notSupported(scope, ['Cluster', 'Namespace'])
+      check.at('scope').notSupported(['Cluster', 'Namespace'])
   }
 }

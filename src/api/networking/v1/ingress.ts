@@ -1,6 +1,5 @@
 import { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { each } from '#api/meta/each.ts'
 import { portName, portNum } from '#api/meta/formats.ts'
 import { ipForLegacyField, type LegacyField, parseIp, warningsForIp } from '#api/meta/ip.ts'
 import {
@@ -41,17 +40,17 @@ export const ingressResource = defineResource(Ingress, {
   },
   prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
   validate(ingress, check, context) {
-    validateSpec(ingress, check.at('spec'), leniency(context))
+    validateSpec(check.at('spec'), leniency(context))
     const annotation = ingress.metadata?.annotations?.[classAnnotation]
     const className = ingress.spec?.ingressClassName
     if (annotation !== undefined && className != null && annotation !== className) {
       // The path lacks its "metadata", as it does upstream.
-      check.at('annotations').at(classAnnotation).invalid(annotation, 'must match `ingressClassName` when both are specified')
+      check.dynamic('annotations').at(classAnnotation).invalid('must match `ingressClassName` when both are specified', annotation)
     }
   },
-  validateUpdate(next, prev, check, context) {
-    validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
-    validateSpec(next, check.at('spec'), leniency(context, prev))
+  validateUpdate(_next, prev, check, context) {
+    validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })
+    validateSpec(check.at('spec'), leniency(context, prev))
   },
   warningsOnCreate({ metadata, spec }) {
     return metadata?.annotations?.[classAnnotation] !== undefined && spec?.ingressClassName == null
@@ -63,10 +62,10 @@ export const ingressResource = defineResource(Ingress, {
     status: {
       resetFields: ['spec'],
       prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
-      validateUpdate(next, prev, check, context) {
+      validateUpdate(_next, prev, check, context) {
         const known = (prev.status?.loadBalancer?.ingress ?? []).flatMap(({ ip }) => ip || [])
         const strict = context.isEnabled('StrictIPCIDRValidation')
-        validateLoadBalancer(next.status?.loadBalancer, check.at('status.loadBalancer'), { known, strict })
+        validateLoadBalancer(check.at('status').at('loadBalancer'), { known, strict })
       },
       warningsOnUpdate: ({ status }) =>
         (status?.loadBalancer?.ingress ?? []).flatMap(({ ip }, index) =>
@@ -145,46 +144,56 @@ function hasRelaxedServiceName({ spec }: V1Ingress): boolean {
 }
 
 function isInvalidRule(rule: V1IngressRule): boolean {
-  const scratch = new Check()
-  validateRule(rule, scratch, { invalidSecretName: false, invalidWildcardRule: false, serviceName: dns1035Label, fields: fieldNames })
+  const scratch = new Check(rule)
+  validateRule(scratch, { invalidSecretName: false, invalidWildcardRule: false, serviceName: dns1035Label, fields: fieldNames })
   return scratch.failed
 }
 
-function validateSpec({ spec }: V1Ingress, check: Check, allowed: Leniency): void {
+function validateSpec(check: Check<V1Ingress['spec']>, allowed: Leniency): void {
+  const spec = check.value
   const { rules, defaultBackend, tls, ingressClassName } = spec ?? {}
   if (!rules?.length && defaultBackend == null) {
     check.invalid(
-      asInternal('[networking.IngressRule', rules),
       `either \`${allowed.fields.defaultBackend}\` or \`rules\` must be specified`,
+      asInternal('[networking.IngressRule', rules),
     )
   }
-  if (defaultBackend != null) validateBackend(defaultBackend, check.at(allowed.fields.defaultBackend), allowed)
-  each(rules, check.at('rules'), (rule, item) => validateHostAndRule(rule, item, allowed))
-  each(tls, check.at('tls'), (entry, item) => validateTls(entry, item, allowed))
-  if (ingressClassName != null) mustBe(dns1123Subdomain, ingressClassName, check.at('ingressClassName'))
+  if (defaultBackend != null) validateBackend(check.dynamic(allowed.fields.defaultBackend).with(defaultBackend), allowed)
+  check
+    .at('rules')
+    .with(rules)
+    .each((item) => validateHostAndRule(item, allowed))
+  check
+    .at('tls')
+    .with(tls)
+    .each((item) => validateTls(item, allowed))
+  if (ingressClassName != null) mustBe(dns1123Subdomain, check.at('ingressClassName').with(ingressClassName))
 }
 
-function validateHostAndRule(rule: V1IngressRule, check: Check, allowed: Leniency): void {
+function validateHostAndRule(check: Check<V1IngressRule>, allowed: Leniency): void {
+  const rule = check.value
   const { host } = rule
   const isWildcard = host?.includes('*') ?? false
   if (host) {
-    if (parseIp(host) !== undefined) check.at('host').invalid(host, 'must be a DNS name, not an IP address')
-    mustBe(isWildcard ? wildcardDns1123Subdomain : dns1123Subdomain, host, check.at('host'))
+    if (parseIp(host) !== undefined) check.at('host').invalid('must be a DNS name, not an IP address')
+    mustBe(isWildcard ? wildcardDns1123Subdomain : dns1123Subdomain, check.at('host').present)
   }
-  if (!isWildcard || !allowed.invalidWildcardRule) validateRule(rule, check, allowed)
+  if (!isWildcard || !allowed.invalidWildcardRule) validateRule(check, allowed)
 }
 
-function validateRule({ http }: V1IngressRule, check: Check, allowed: Leniency): void {
+function validateRule(check: Check<V1IngressRule>, allowed: Leniency): void {
+  const { http } = check.value
   if (http == null) return
-  const paths = check.at('http.paths')
+  const paths = check.at('http').at('paths')
   if (!http.paths?.length) paths.required()
-  each(http.paths, paths, (path, item) => validatePath(path, item, allowed))
+  paths.each((item) => validatePath(item, allowed))
 }
 
 const forbiddenInPath = ['//', '/./', '/../', '%2f', '%2F']
 const forbiddenAtEnd = ['/..', '/.']
 
-function validatePath({ path = '', pathType, backend }: V1HTTPIngressPath, check: Check, allowed: Leniency): void {
+function validatePath(check: Check<V1HTTPIngressPath>, allowed: Leniency): void {
+  const { path = '', pathType } = check.value
   if (pathType == null) {
     check.at('pathType').required('pathType must be specified')
     return
@@ -193,65 +202,70 @@ function validatePath({ path = '', pathType, backend }: V1HTTPIngressPath, check
   switch (pathType) {
     case 'Exact':
     case 'Prefix':
-      if (!path.startsWith('/')) pathCheck.invalid(path, 'must be an absolute path')
-      for (const part of forbiddenInPath) if (path.includes(part)) pathCheck.invalid(path, `must not contain '${part}'`)
-      for (const end of forbiddenAtEnd) if (path.endsWith(end)) pathCheck.invalid(path, `cannot end with '${end}'`)
+      if (!path.startsWith('/')) pathCheck.or('').invalid('must be an absolute path')
+      for (const part of forbiddenInPath) if (path.includes(part)) pathCheck.or('').invalid(`must not contain '${part}'`)
+      for (const end of forbiddenAtEnd) if (path.endsWith(end)) pathCheck.or('').invalid(`cannot end with '${end}'`)
       break
     case 'ImplementationSpecific':
-      if (path !== '' && !path.startsWith('/')) pathCheck.invalid(path, 'must be an absolute path')
+      if (path !== '' && !path.startsWith('/')) pathCheck.or('').invalid('must be an absolute path')
       break
     default:
-      check.at('pathType').notSupported(pathType, ['Exact', 'ImplementationSpecific', 'Prefix'])
+      check.at('pathType').notSupported(['Exact', 'ImplementationSpecific', 'Prefix'])
   }
-  validateBackend(backend ?? {}, check.at('backend'), allowed)
+  validateBackend(check.at('backend').or({}), allowed)
 }
 
-function validateBackend({ service, resource }: V1IngressBackend, check: Check, allowed: Leniency): void {
+function validateBackend(check: Check<V1IngressBackend>, allowed: Leniency): void {
+  const { service, resource } = check.value
   if (resource != null && service != null) {
-    check.invalid('', 'cannot set both resource and service backends')
+    check.invalid('cannot set both resource and service backends', '')
     return
   }
   if (resource != null) {
-    validateResourceReference(resource, check.at('resource'))
+    validateResourceReference(check.at('resource').present)
     return
   }
   if (service == null) {
-    check.invalid('', 'resource or service backend is required')
+    check.invalid('resource or service backend is required', '')
     return
   }
 
   const { name, number } = service.port ?? {}
   const { fields } = allowed
-  if (!service.name) check.at(fields.serviceName).required()
-  else mustBe(allowed.serviceName, service.name, check.at(fields.serviceName))
-  if (name && number) check.invalid('', 'cannot set both port name & port number')
-  else if (name) mustBe(portName, name, check.at(fields.portName))
-  else if (number) for (const message of portNum(number)) check.at(fields.portNumber).invalid(number, message)
+  if (!service.name) check.dynamic(fields.serviceName).required()
+  else mustBe(allowed.serviceName, check.dynamic(fields.serviceName).with(service.name))
+  if (name && number) check.invalid('cannot set both port name & port number', '')
+  else if (name) mustBe(portName, check.dynamic(fields.portName).with(name))
+  else if (number) for (const message of portNum(number)) check.dynamic(fields.portNumber).invalid(message, number)
   else check.required('port name or number is required')
 }
 
-function validateResourceReference(reference: NonNullable<V1IngressBackend['resource']>, check: Check): void {
+function validateResourceReference(check: Check<NonNullable<V1IngressBackend['resource']>>): void {
+  const reference = check.value
   const { apiGroup, kind, name } = reference
-  if (apiGroup != null) mustBe(dns1123Subdomain, apiGroup, check.at('apiGroup'))
+  if (apiGroup != null) mustBe(dns1123Subdomain, check.at('apiGroup').present)
   if (!kind) check.at('kind').required()
-  else mustBe(pathSegmentName, kind, check.at('kind'))
+  else mustBe(pathSegmentName, check.at('kind'))
   if (!name) check.at('name').required()
-  else mustBe(pathSegmentName, name, check.at('name'))
+  else mustBe(pathSegmentName, check.at('name'))
 }
 
-function validateTls({ hosts, secretName }: V1IngressTLS, check: Check, allowed: Leniency): void {
-  each(hosts, check.at('hosts'), (host, item) => {
-    mustBe(host.includes('*') ? wildcardDns1123Subdomain : dns1123Subdomain, host, item)
+function validateTls(check: Check<V1IngressTLS>, allowed: Leniency): void {
+  const { secretName } = check.value
+  check.at('hosts').each((item) => {
+    const host = item.value
+    mustBe(host.includes('*') ? wildcardDns1123Subdomain : dns1123Subdomain, item)
   })
-  if (secretName && !allowed.invalidSecretName) mustBe(dns1123Subdomain, secretName, check.at('secretName'))
+  if (secretName && !allowed.invalidSecretName) mustBe(dns1123Subdomain, check.at('secretName').present)
 }
 
-function validateLoadBalancer(status: V1IngressLoadBalancerStatus | undefined, check: Check, allowed: LegacyField): void {
-  each(status?.ingress, check.at('ingress'), ({ ip, hostname }, item) => {
-    if (ip) ipForLegacyField(ip, item.at('ip'), allowed)
+function validateLoadBalancer(check: Check<V1IngressLoadBalancerStatus | undefined>, allowed: LegacyField): void {
+  check.at('ingress').each((item) => {
+    const { ip, hostname } = item.value
+    if (ip) ipForLegacyField(item.at('ip').present, allowed)
     if (!hostname) return
-    mustBe(dns1123Subdomain, hostname, item.at('hostname'))
-    if (parseIp(hostname) !== undefined) item.at('hostname').invalid(hostname, 'must be a DNS name, not an IP address')
+    mustBe(dns1123Subdomain, item.at('hostname').present)
+    if (parseIp(hostname) !== undefined) item.at('hostname').invalid('must be a DNS name, not an IP address')
   })
 }
 

@@ -9,8 +9,8 @@ import type { V1IPAddress, V1ParentReference } from '#api/networking/v1/types.ge
 import { defineResource } from '#api/resource.ts'
 
 const nameIsIp: NameRule = (name) => {
-  const check = new Check()
-  validIp(name, check)
+  const check = new Check(name)
+  validIp(check)
   return check.errors.map(({ body }) => body.slice(body.lastIndexOf(`": `) + 3))
 }
 
@@ -21,13 +21,12 @@ export const ipAddressResource = defineResource(IPAddress, {
   rejudgesMetadata: false,
   allowUnconditionalUpdate: true,
 
-  validate: (address, check) => validateSpec(address, check.at('spec.parentRef')),
+  validate: (address, check) => validateSpec(address.spec, check.at('spec').at('parentRef')),
   validateUpdate(next, prev, check) {
-    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsIp }, check.at('metadata'))
-    validateSpec(next, check.at('spec.parentRef'))
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
-    const parent = next.spec?.parentRef
-    mustNotChange(parent, prev.spec?.parentRef, check.at('spec.parentRef'), '*networking.ParentReference')
+    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsIp })
+    validateSpec(next.spec, check.at('spec').at('parentRef'))
+    validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
+    mustNotChange(check.at('spec').at('parentRef'), prev.spec?.parentRef, '*networking.ParentReference')
   },
 
   columns: [
@@ -41,19 +40,19 @@ export const ipAddressResource = defineResource(IPAddress, {
   ],
 })
 
-function validateSpec({ spec }: V1IPAddress, check: Check): void {
+function validateSpec(spec: V1IPAddress['spec'], check: Check): void {
   const parent = spec?.parentRef as V1ParentReference | undefined
   if (parent == null) {
     check.required()
     return
   }
   const { group, resource, name, namespace } = parent
-  if (group) mustBe(dns1123Subdomain, group, check.at('group'))
+  if (group) mustBe(dns1123Subdomain, check.at('group').with(group))
   if (!resource) check.at('resource').required()
-  else mustBe(pathSegmentName, resource, check.at('resource'))
+  else mustBe(pathSegmentName, check.at('resource').with(resource))
   if (!name) check.at('name').required()
-  else mustBe(pathSegmentName, name, check.at('name'))
-  if (namespace) mustBe(pathSegmentName, namespace, check.at('namespace'))
+  else mustBe(pathSegmentName, check.at('name').with(name))
+  if (namespace) mustBe(pathSegmentName, check.at('namespace').with(namespace))
 }
 
 function parentCell(parent: V1ParentReference | undefined): string {

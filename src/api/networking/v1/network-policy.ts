@@ -1,6 +1,5 @@
 import { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { each } from '#api/meta/each.ts'
 import { portName, portNum } from '#api/meta/formats.ts'
 import { cidrContains, cidrForLegacyField, type LegacyField, parseCidr, warningsForCidr } from '#api/meta/ip.ts'
 import { validateLabelSelector } from '#api/meta/labels.ts'
@@ -24,11 +23,11 @@ export const networkPolicyResource = defineResource(NetworkPolicy, {
     }
     if (!spec.policyTypes?.length) spec.policyTypes = spec.egress?.length ? ['Ingress', 'Egress'] : ['Ingress']
   },
-  validate(policy, check, context) {
-    validateSpec(policy, check.at('spec'), { cidrs: { strict: context.isEnabled('StrictIPCIDRValidation') }, invalidValues: false })
+  validate(_policy, check, context) {
+    validateSpec(check.at('spec'), { cidrs: { strict: context.isEnabled('StrictIPCIDRValidation') }, invalidValues: false })
   },
-  validateUpdate(next, prev, check, context) {
-    validateSpec(next, check.at('spec'), {
+  validateUpdate(_next, prev, check, context) {
+    validateSpec(check.at('spec'), {
       cidrs: {
         known: ipBlocks(prev).flatMap(({ block }) => [block.cidr, ...(block.except ?? [])]),
         strict: context.isEnabled('StrictIPCIDRValidation'),
@@ -57,75 +56,90 @@ export const networkPolicyResource = defineResource(NetworkPolicy, {
  */
 type Leniency = { cidrs: LegacyField; invalidValues: boolean }
 
-function validateSpec({ spec }: V1NetworkPolicy, check: Check, allowed: Leniency): void {
+function validateSpec(check: Check<V1NetworkPolicy['spec']>, allowed: Leniency): void {
+  const spec = check.value
   const { podSelector, ingress, egress, policyTypes = [] } = spec ?? {}
-  validateLabelSelector(podSelector ?? {}, check.at('podSelector'), { allowInvalidValues: allowed.invalidValues })
-  each(ingress, check.at('ingress'), ({ ports, from }, rule) => {
-    each(ports, rule.at('ports'), validatePort)
-    each(from, rule.at('from'), (peer, item) => validatePeer(peer, item, allowed))
-  })
-  each(egress, check.at('egress'), ({ ports, to }, rule) => {
-    each(ports, rule.at('ports'), validatePort)
-    each(to, rule.at('to'), (peer, item) => validatePeer(peer, item, allowed))
-  })
+  validateLabelSelector(check.at('podSelector').with(podSelector ?? {}), { allowInvalidValues: allowed.invalidValues })
+  check
+    .at('ingress')
+    .with(ingress)
+    .each((rule) => {
+      rule.at('ports').each(validatePort)
+      rule.at('from').each((item) => validatePeer(item, allowed))
+    })
+  check
+    .at('egress')
+    .with(egress)
+    .each((rule) => {
+      rule.at('ports').each(validatePort)
+      rule.at('to').each((item) => validatePeer(item, allowed))
+    })
   if (policyTypes.length > 2) {
-    check.at('policyTypes').invalid(policyTypes, 'may not specify more than two policyTypes')
+    check.at('policyTypes').invalid('may not specify more than two policyTypes', policyTypes)
     return
   }
-  each(policyTypes, check.at('policyTypes'), (type, item) => {
-    if (type !== 'Ingress' && type !== 'Egress') item.notSupported(type, ['Ingress', 'Egress'])
-  })
+  check
+    .at('policyTypes')
+    .with(policyTypes)
+    .each((item) => {
+      const type = item.value
+      if (type !== 'Ingress' && type !== 'Egress') item.notSupported(['Ingress', 'Egress'])
+    })
 }
 
 function isInvalid(selector: V1LabelSelector | undefined): boolean {
-  const scratch = new Check()
-  validateLabelSelector(selector, scratch)
+  const scratch = new Check(selector)
+  validateLabelSelector(scratch)
   return scratch.failed
 }
 
 const protocols = ['TCP', 'UDP', 'SCTP']
 
-function validatePort({ protocol, port, endPort }: V1NetworkPolicyPort, check: Check): void {
-  if (protocol != null && !protocols.includes(protocol)) check.at('protocol').notSupported(protocol, protocols)
+function validatePort(check: Check<V1NetworkPolicyPort>): void {
+  const { protocol, port, endPort } = check.value
+  if (protocol != null && !protocols.includes(protocol)) check.at('protocol').notSupported(protocols)
   if (port == null) {
-    if (endPort != null) check.at('endPort').invalid(endPort, 'may not be specified when `port` is not specified')
+    if (endPort != null) check.at('endPort').invalid('may not be specified when `port` is not specified')
   } else if (typeof port === 'number') {
-    for (const message of portNum(port)) check.at('port').invalid(port, message)
+    for (const message of portNum(port)) check.at('port').invalid(message)
     if (endPort == null) return
     // Upstream shows the port here, not the end.
-    if (endPort < port) check.at('endPort').invalid(port, 'must be greater than or equal to `port`')
-    for (const message of portNum(endPort)) check.at('endPort').invalid(endPort, message)
+    if (endPort < port) check.at('endPort').invalid('must be greater than or equal to `port`', port)
+    for (const message of portNum(endPort)) check.at('endPort').invalid(message)
   } else {
-    if (endPort != null) check.at('endPort').invalid(endPort, 'may not be specified when `port` is non-numeric')
-    mustBe(portName, port, check.at('port'))
+    if (endPort != null) check.at('endPort').invalid('may not be specified when `port` is non-numeric')
+    mustBe(portName, check.at('port').with(port))
   }
 }
 
-function validatePeer({ podSelector, namespaceSelector, ipBlock }: V1NetworkPolicyPeer, check: Check, allowed: Leniency): void {
+function validatePeer(check: Check<V1NetworkPolicyPeer>, allowed: Leniency): void {
+  const { podSelector, namespaceSelector, ipBlock } = check.value
   const options = { allowInvalidValues: allowed.invalidValues }
-  if (podSelector != null) validateLabelSelector(podSelector, check.at('podSelector'), options)
-  if (namespaceSelector != null) validateLabelSelector(namespaceSelector, check.at('namespaceSelector'), options)
-  if (ipBlock != null) validateIpBlock(ipBlock, check.at('ipBlock'), allowed.cidrs)
+  if (podSelector != null) validateLabelSelector(check.at('podSelector'), options)
+  if (namespaceSelector != null) validateLabelSelector(check.at('namespaceSelector'), options)
+  if (ipBlock != null) validateIpBlock(check.at('ipBlock').present, allowed.cidrs)
 
   const hasSelector = podSelector != null || namespaceSelector != null
   if (!hasSelector && ipBlock == null) check.required('must specify a peer')
   else if (hasSelector && ipBlock != null) check.forbidden('may not specify both ipBlock and another peer')
 }
 
-function validateIpBlock({ cidr, except }: V1IPBlock, check: Check, allowed: LegacyField): void {
+function validateIpBlock(check: Check<V1IPBlock>, allowed: LegacyField): void {
+  const { cidr } = check.value
   if (!cidr) {
     check.at('cidr').required()
     return
   }
-  cidrForLegacyField(cidr, check.at('cidr'), allowed)
+  cidrForLegacyField(check.at('cidr'), allowed)
   const network = parseCidr(cidr)
   if (network === undefined) return
-  each(except, check.at('except'), (text, item) => {
-    cidrForLegacyField(text, item, allowed)
+  check.at('except').each((item) => {
+    const text = item.value
+    cidrForLegacyField(item, allowed)
     const part = parseCidr(text)
     if (part === undefined) return
     if (!cidrContains(network, part.network) || network.prefixLength >= part.prefixLength) {
-      item.invalid(text, 'must be a strict subset of `cidr`')
+      item.invalid('must be a strict subset of `cidr`')
     }
   })
 }

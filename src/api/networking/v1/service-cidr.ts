@@ -1,6 +1,5 @@
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { each } from '#api/meta/each.ts'
 import { isIpv4, parseCidr, validCidr } from '#api/meta/ip.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
@@ -21,8 +20,8 @@ export const serviceCIDRResource = defineResource(ServiceCIDR, {
   prepareForUpdate(next, prev, context) {
     if (context.isEnabled('ServiceCIDRStatusFieldWiping')) putBack(next, prev, 'status')
   },
-  validate: (range, check) => validateSpec(range, check.at('spec.cidrs')),
-  validateUpdate: (next, prev, check) => validateCidrsUpdate(next, prev, check.at('spec.cidrs')),
+  validate: (range, check) => validateSpec(range, check.at('spec').at('cidrs')),
+  validateUpdate: (next, prev, check) => validateCidrsUpdate(next, prev, check.at('spec').at('cidrs')),
 
   subresources: {
     status: {
@@ -53,13 +52,13 @@ function validateSpec({ spec }: V1ServiceCIDR, check: Check): void {
     return
   }
   if (cidrs.length > 2) {
-    check.invalid(asInternal('networking.ServiceCIDRSpec', spec), 'may only hold up to 2 values')
+    check.invalid('may only hold up to 2 values', asInternal('networking.ServiceCIDRSpec', spec))
     return
   }
-  each(cidrs, check, validCidr)
+  check.with(cidrs).each(validCidr)
   const [first, second] = cidrs.map(familyOf)
   if (first !== undefined && first === second) {
-    check.invalid(cidrs, 'may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64')
+    check.invalid('may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64', cidrs)
   }
 }
 
@@ -75,11 +74,11 @@ function validateCidrsUpdate(next: V1ServiceCIDR, prev: V1ServiceCIDR, check: Ch
   const before = prev.spec?.cidrs ?? []
   const isWidened = before.length === 1 && cidrs.length === 2
   if (cidrs.length !== before.length && !isWidened) {
-    check.invalid(next.spec?.cidrs, 'field is immutable')
+    check.invalid('field is immutable', next.spec?.cidrs)
     return
   }
   for (const [index, cidr] of before.entries()) {
-    if (cidrs[index] !== cidr) check.at(index).invalid(cidrs[index], 'field is immutable')
+    if (cidrs[index] !== cidr) check.at(index).invalid('field is immutable', cidrs[index])
   }
   if (isWidened) validateSpec(next, check)
 }

@@ -24,33 +24,33 @@ export const runtimeClassResource = defineResource(RuntimeClass, {
   rejudgesMetadata: false,
   validateUpdate(next, prev, check, context) {
     const at = check.at('metadata')
-    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain, finalizers: 'any' }, at)
+    validateObjectMeta(at, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain, finalizers: 'any' })
     validateRuntimeClass(next, check, context)
-    validateObjectMetaUpdate(next.metadata, prev.metadata, at, { finalizers: 'any' })
-    mustNotChange(next.handler, prev.handler, check.at('handler'))
+    validateObjectMetaUpdate(at, prev.metadata, { finalizers: 'any' })
+    mustNotChange(check.at('handler'), prev.handler)
   },
   warningsOnUpdate: (next) => selectorWarnings(next),
 
   columns: [nameColumn, { name: 'Handler', type: 'string', description: '', cell: ({ handler }) => handler }, ageColumn],
 })
 
-function validateRuntimeClass({ handler, overhead, scheduling }: V1RuntimeClass, check: Check, context: RuleContext): void {
+function validateRuntimeClass({ handler, overhead, scheduling }: V1RuntimeClass, check: Check<V1RuntimeClass>, context: RuleContext): void {
   if (!handler) check.at('handler').required()
-  else mustBe(dns1123Label, handler, check.at('handler'))
-  if (overhead) validateOverhead(overhead.podFixed ?? {}, check.at('overhead'), optionsForCreate(context))
+  else mustBe(dns1123Label, check.at('handler'))
+  if (overhead) validateOverhead(check.at('overhead').with(overhead.podFixed ?? {}), optionsForCreate(context))
   if (!scheduling) return
-  validateLabels(scheduling.nodeSelector, check.at('scheduling.nodeSelector'))
-  const tolerations = scheduling.tolerations ?? []
-  validateTolerations(tolerations, check.at('scheduling.tolerations'), optionsForCreate(context))
-  mustBeDifferent(tolerations, check.at('scheduling.tolerations'))
+  validateLabels(check.at('scheduling').at('nodeSelector'))
+  validateTolerations(check.at('scheduling').at('tolerations').or([]), optionsForCreate(context))
+  mustBeDifferent(check.at('scheduling').at('tolerations').or([]))
 }
 
-function mustBeDifferent(tolerations: readonly V1Toleration[], check: Check): void {
+function mustBeDifferent(check: Check<readonly V1Toleration[]>): void {
   const seen = new Set<string>()
-  for (const [index, toleration] of tolerations.entries()) {
+  for (const at of check.items()) {
+    const toleration = at.value
     const { key = '', operator = '', value = '', effect = '' } = toleration
     const identity = JSON.stringify([key, operator, value, effect])
-    if (seen.has(identity)) check.at(index).duplicate(asInternal('core.Toleration', toleration))
+    if (seen.has(identity)) at.duplicate(asInternal('core.Toleration', toleration))
     seen.add(identity)
   }
 }

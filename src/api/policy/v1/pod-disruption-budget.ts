@@ -29,15 +29,15 @@ export const podDisruptionBudgetResource = defineResource(PodDisruptionBudget, {
   prepareForCreate(budget) {
     delete budget.status
   },
-  validate: ({ spec }, check) => validateSpec(spec, check.at('spec'), false),
+  validate: (_object, check) => validateSpec(check.at('spec'), false),
 
   generation: 'spec',
   rejudgesMetadata: false,
   prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
-  validateUpdate(next, prev, check) {
-    const wasWrong = new Check('')
-    validateLabelSelector(prev.spec.selector, wasWrong)
-    validateSpec(next.spec, check.at('spec'), wasWrong.failed)
+  validateUpdate(_next, prev, check) {
+    const wasWrong = new Check(prev.spec.selector)
+    validateLabelSelector(wasWrong)
+    validateSpec(check.at('spec'), wasWrong.failed)
   },
 
   subresources: {
@@ -45,7 +45,7 @@ export const podDisruptionBudgetResource = defineResource(PodDisruptionBudget, {
       resetFields: ['spec'],
       rejudgesMetadata: false,
       prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
-      validateUpdate: ({ status }, _prev, check, context) => status && validateStatus(status, check.at('status'), context),
+      validateUpdate: ({ status }, _prev, check, context) => status && validateStatus(check.at('status').present, context),
     },
   },
 
@@ -81,31 +81,32 @@ function stripEmptySelectorLabel(selector: V1LabelSelector | undefined): void {
   if (!matchesNothing) selector.matchExpressions = expressions.filter(({ key }) => key !== v1beta1EmptySelectorLabel)
 }
 
-function validateSpec(spec: V1PodDisruptionBudgetSpec, check: Check, allowInvalidValues: boolean): void {
+function validateSpec(check: Check<V1PodDisruptionBudgetSpec>, allowInvalidValues: boolean): void {
+  const spec = check.value
   const { minAvailable, maxUnavailable, unhealthyPodEvictionPolicy } = spec
   if (minAvailable !== undefined && maxUnavailable !== undefined) {
-    check.invalid(asInternal('policy.PodDisruptionBudgetSpec', spec), 'minAvailable and maxUnavailable cannot be both set')
+    check.invalid('minAvailable and maxUnavailable cannot be both set', asInternal('policy.PodDisruptionBudgetSpec', spec))
   }
   if (minAvailable !== undefined) {
-    mustBePositiveIntOrPercent(minAvailable, check.at('minAvailable'))
-    mustNotExceed100Percent(minAvailable, check.at('minAvailable'))
+    mustBePositiveIntOrPercent(check.at('minAvailable').present)
+    mustNotExceed100Percent(check.at('minAvailable').present)
   }
   if (maxUnavailable !== undefined) {
-    mustBePositiveIntOrPercent(maxUnavailable, check.at('maxUnavailable'))
-    mustNotExceed100Percent(maxUnavailable, check.at('maxUnavailable'))
+    mustBePositiveIntOrPercent(check.at('maxUnavailable').present)
+    mustNotExceed100Percent(check.at('maxUnavailable').present)
   }
-  validateLabelSelector(spec.selector, check.at('selector'), { allowInvalidValues })
+  validateLabelSelector(check.at('selector'), { allowInvalidValues })
   if (unhealthyPodEvictionPolicy === undefined) return
   if (unhealthyPodEvictionPolicy !== 'AlwaysAllow' && unhealthyPodEvictionPolicy !== 'IfHealthyBudget') {
-    check.at('unhealthyPodEvictionPolicy').notSupported(unhealthyPodEvictionPolicy, ['AlwaysAllow', 'IfHealthyBudget'])
+    check.at('unhealthyPodEvictionPolicy').notSupported(['AlwaysAllow', 'IfHealthyBudget'])
   }
 }
 
-function validateStatus(status: V1PodDisruptionBudgetStatus, check: Check, { requestVersion }: RuleContext): void {
-  validateConditions(status.conditions, check.at('conditions'))
+function validateStatus(check: Check<V1PodDisruptionBudgetStatus>, { requestVersion }: RuleContext): void {
+  validateConditions(check.at('conditions'))
   if (requestVersion === 'policy/v1beta1') return
-  nonNegative(status.disruptionsAllowed, check.at('disruptionsAllowed'))
-  nonNegative(status.currentHealthy, check.at('currentHealthy'))
-  nonNegative(status.desiredHealthy, check.at('desiredHealthy'))
-  nonNegative(status.expectedPods, check.at('expectedPods'))
+  nonNegative(check.at('disruptionsAllowed'))
+  nonNegative(check.at('currentHealthy'))
+  nonNegative(check.at('desiredHealthy'))
+  nonNegative(check.at('expectedPods'))
 }

@@ -3,7 +3,6 @@ import { validateSeccompName } from '#api/core/v1/pod-spec/validate-annotations.
 import { validateProcMount } from '#api/core/v1/pod-spec/validate-security-context.ts'
 import { validateCsiDriverName } from '#api/core/v1/volume-sources.ts'
 import { type Check, quoted } from '#api/meta/check.ts'
-import { each } from '#api/meta/each.ts'
 import { dns1123Subdomain, mustBe } from '#api/meta/names.ts'
 import type {
   V1beta1IDRange,
@@ -23,110 +22,131 @@ const volumeTypes = [
   ...['storageos', 'vsphereVolume'],
 ]
 
-export function validatePolicy({ metadata, spec }: V1beta1PodSecurityPolicy, check: Check): void {
-  validateAnnotations(metadata?.annotations ?? {}, check.at('metadata.annotations'))
-  validateStrategies(spec, check.at('spec'))
-  validateCapabilities(spec, check)
-  validateLists(spec, check.at('spec'))
+export function validatePolicy({ spec }: V1beta1PodSecurityPolicy, check: Check<V1beta1PodSecurityPolicy>): void {
+  validateAnnotations(check.at('metadata').at('annotations').or({}))
+  validateStrategies(check.at('spec'))
+  validateCapabilities(check.with(spec))
+  validateLists(check.at('spec'))
 }
 
-function validateStrategies(spec: V1beta1PodSecurityPolicySpec, check: Check): void {
+function validateStrategies(check: Check<V1beta1PodSecurityPolicySpec>): void {
+  const spec = check.value
   validateRule(spec.runAsUser?.rule, ['MustRunAs', 'MustRunAsNonRoot', 'RunAsAny'], check.at('runAsUser'))
   validateRanges(spec.runAsUser?.ranges, check.at('runAsUser'))
-  if (spec.runAsGroup !== undefined) validateRunAsGroup(spec.runAsGroup, check.at('runAsGroup'))
+  if (spec.runAsGroup !== undefined) validateRunAsGroup(check.at('runAsGroup').present)
   validateRule(spec.seLinux?.rule, ['MustRunAs', 'RunAsAny'], check.at('seLinux'))
   for (const field of ['supplementalGroups', 'fsGroup'] as const) {
     validateRule(spec[field]?.rule, ['MayRunAs', 'MustRunAs', 'RunAsAny'], check.at(field))
     validateRanges(spec[field]?.ranges, check.at(field))
   }
   for (const volume of spec.volumes ?? []) {
-    if (!volumeTypes.includes(volume)) check.at('volumes').notSupported(volume, volumeTypes)
+    if (!volumeTypes.includes(volume)) check.at('volumes').notSupported(volumeTypes, volume)
   }
 }
 
-function validateLists(spec: V1beta1PodSecurityPolicySpec, check: Check): void {
+function validateLists(check: Check<V1beta1PodSecurityPolicySpec>): void {
+  const spec = check.value
   if (spec.defaultAllowPrivilegeEscalation && !spec.allowPrivilegeEscalation) {
     check
       .at('defaultAllowPrivilegeEscalation')
-      .invalid(true, 'Cannot set DefaultAllowPrivilegeEscalation to true without also setting AllowPrivilegeEscalation to true')
+      .invalid('Cannot set DefaultAllowPrivilegeEscalation to true without also setting AllowPrivilegeEscalation to true', true)
   }
-  each(spec.allowedProcMountTypes, check.at('allowedProcMountTypes'), (type, item) => validateProcMount(type, false, item))
-  validateHostPaths(spec.allowedHostPaths ?? [], check.at('allowedHostPaths'))
-  each(spec.allowedFlexVolumes, check.at('allowedFlexVolumes.allowedFlexVolumes'), ({ driver }, item) => {
-    if (!driver) item.at('driver').required('must specify a driver')
-  })
-  each(spec.allowedCSIDrivers, check.at('allowedCSIDrivers.allowedCSIDriver'), ({ name }, item) =>
-    validateCsiDriverName(name, item.at('name')),
-  )
-  validateSysctlPatterns(spec, check)
-  if (spec.runtimeClass !== undefined) validateRuntimeClasses(spec.runtimeClass, check.at('runtimeClass'))
+  check.at('allowedProcMountTypes').each((item) => validateProcMount(item, false))
+  validateHostPaths(check.at('allowedHostPaths').or([]))
+  check
+    .at('allowedFlexVolumes')
+    .dynamic('allowedFlexVolumes')
+    .with(spec.allowedFlexVolumes)
+    .each((item) => {
+      const { driver } = item.value
+      if (!driver) item.at('driver').required('must specify a driver')
+    })
+  check
+    .at('allowedCSIDrivers')
+    .dynamic('allowedCSIDriver')
+    .with(spec.allowedCSIDrivers)
+    .each((item) => {
+      const { name } = item.value
+      validateCsiDriverName(name, item.at('name'))
+    })
+  validateSysctlPatterns(check)
+  if (spec.runtimeClass !== undefined) validateRuntimeClasses(check.at('runtimeClass').present)
 }
 
 function validateRule(rule = '', known: readonly string[], check: Check): void {
-  if (!known.includes(rule)) check.at('rule').notSupported(rule, known)
+  if (!known.includes(rule)) check.at('rule').notSupported(known, rule)
 }
 
 function validateRanges(ranges: readonly V1beta1IDRange[] | undefined, check: Check): void {
-  each(ranges, check.at('ranges'), ({ min = 0, max = 0 }, item) => {
-    if (min < 0) item.at('min').invalid(min, 'min cannot be negative')
-    if (max < 0) item.at('max').invalid(max, 'max cannot be negative')
-    if (min > max) item.at('min').invalid(min, 'min cannot be greater than max')
-  })
+  check
+    .at('ranges')
+    .with(ranges)
+    .each((item) => {
+      const { min = 0, max = 0 } = item.value
+      if (min < 0) item.at('min').or(0).invalid('min cannot be negative')
+      if (max < 0) item.at('max').or(0).invalid('max cannot be negative')
+      if (min > max) item.at('min').or(0).invalid('min cannot be greater than max')
+    })
 }
 
-function validateRunAsGroup({ rule = '', ranges = [] }: V1beta1IdStrategy, check: Check): void {
+function validateRunAsGroup(check: Check<V1beta1IdStrategy>): void {
+  const { rule = '', ranges = [] } = check.value
   switch (rule) {
     case 'RunAsAny':
-      if (ranges.length > 0) check.at('ranges').invalid(ranges, 'Ranges must be empty')
+      if (ranges.length > 0) check.at('ranges').or([]).invalid('Ranges must be empty')
       break
     case 'MustRunAs':
     case 'MayRunAs':
-      if (ranges.length === 0) check.at('ranges').invalid(ranges, 'must provide at least one range')
+      if (ranges.length === 0) check.at('ranges').or([]).invalid('must provide at least one range')
       validateRanges(ranges, check)
       break
     default:
-      check.at('rule').notSupported(rule, ['MustRunAs', 'RunAsAny', 'MayRunAs'])
+      check.at('rule').or('').notSupported(['MustRunAs', 'RunAsAny', 'MayRunAs'])
   }
 }
 
 /** The paths of these lack the spec, as upstream's did. */
-function validateCapabilities(spec: V1beta1PodSecurityPolicySpec, check: Check): void {
-  const { requiredDropCapabilities: dropped = [], defaultAddCapabilities = [], allowedCapabilities = [] } = spec
+function validateCapabilities(check: Check<V1beta1PodSecurityPolicySpec>): void {
+  const spec = check.value
+  const { requiredDropCapabilities: dropped = [], allowedCapabilities = [] } = spec
   if (dropped.length > 0 && allowedCapabilities.includes(everything)) {
-    check.at('requiredDropCapabilities').invalid(dropped, 'must be empty when all capabilities are allowed by a wildcard')
+    check.at('requiredDropCapabilities').or([]).invalid('must be empty when all capabilities are allowed by a wildcard')
   }
-  for (const [field, capabilities] of Object.entries({ defaultAddCapabilities, allowedCapabilities })) {
-    for (const capability of capabilities) {
+  for (const field of ['defaultAddCapabilities', 'allowedCapabilities'] as const) {
+    for (const capability of spec[field] ?? []) {
       if (!dropped.includes(capability)) continue
-      check.at(field).invalid(capability, `capability is listed in ${field} and requiredDropCapabilities`)
+      check.at(field).invalid(`capability is listed in ${field} and requiredDropCapabilities`, capability)
     }
   }
 }
 
-function validateHostPaths(paths: readonly { pathPrefix?: string }[], check: Check): void {
-  for (const [index, { pathPrefix = '' }] of paths.entries()) {
+function validateHostPaths(check: Check<readonly { pathPrefix?: string }[]>): void {
+  for (const at of check.items()) {
+    const { pathPrefix = '' } = at.value
     if (pathPrefix === '') {
-      check.at(index).required('is required')
+      at.required('is required')
       return
     }
-    if (pathPrefix.split('/').includes('..')) check.at(index).invalid(pathPrefix, "must not contain '..'")
+    if (pathPrefix.split('/').includes('..')) at.invalid("must not contain '..'", pathPrefix)
   }
 }
 
-function validateRuntimeClasses(options: V1beta1RuntimeClassStrategyOptions, check: Check): void {
+function validateRuntimeClasses(check: Check<V1beta1RuntimeClassStrategyOptions>): void {
+  const options = check.value
   const { allowedRuntimeClassNames: names = [], defaultRuntimeClassName: standard } = options
   const allowed = new Set<string>()
   const list = check.at('allowedRuntimeClassNames')
-  each(names, list, (name, item) => {
-    if (name !== everything) mustBe(dns1123Subdomain, name, item)
-    if (allowed.has(name)) item.duplicate(name)
+  list.each((item) => {
+    const name = item.value
+    if (name !== everything) mustBe(dns1123Subdomain, item)
+    if (allowed.has(name)) item.duplicate()
     allowed.add(name)
   })
   if (standard !== undefined) {
-    mustBe(dns1123Subdomain, standard, check.at('defaultRuntimeClassName'))
+    mustBe(dns1123Subdomain, check.at('defaultRuntimeClassName').present)
     if (!allowed.has(standard) && !allowed.has(everything)) list.required(`default ${quoted(standard)} must be allowed`)
   }
-  if (allowed.has(everything) && names.length > 1) list.invalid(names, "if '*' is present, must not specify other RuntimeClass names")
+  if (allowed.has(everything) && names.length > 1) list.or([]).invalid("if '*' is present, must not specify other RuntimeClass names")
 }
 
 const appArmorDefault = 'apparmor.security.beta.kubernetes.io/defaultProfileName'
@@ -134,16 +154,17 @@ const appArmorAllowed = 'apparmor.security.beta.kubernetes.io/allowedProfileName
 const seccompDefault = 'seccomp.security.alpha.kubernetes.io/defaultProfileName'
 const seccompAllowed = 'seccomp.security.alpha.kubernetes.io/allowedProfileNames'
 
-function validateAnnotations(annotations: Readonly<Record<string, string>>, check: Check): void {
+function validateAnnotations(check: Check<Readonly<Record<string, string>>>): void {
+  const annotations = check.value
   const listed = (key: string) => (annotations[key] ? annotations[key].split(',') : [])
   const standard = annotations[appArmorDefault]
-  if (standard && !isAppArmorProfile(standard)) check.key(appArmorDefault).invalid(standard, unknownAppArmor(standard))
+  if (standard && !isAppArmorProfile(standard)) check.key(appArmorDefault).invalid(unknownAppArmor(standard))
   for (const profile of listed(appArmorAllowed)) {
-    if (!isAppArmorProfile(profile)) check.key(appArmorAllowed).invalid(annotations[appArmorAllowed], unknownAppArmor(profile))
+    if (!isAppArmorProfile(profile)) check.key(appArmorAllowed).invalid(unknownAppArmor(profile))
   }
   const seccomp = annotations[seccompDefault]
-  if (seccomp) validateSeccompName(seccomp, check.key(seccompDefault))
-  for (const profile of listed(seccompAllowed)) if (profile !== everything) validateSeccompName(profile, check.key(seccompAllowed))
+  if (seccomp) validateSeccompName(check.key(seccompDefault).present)
+  for (const profile of listed(seccompAllowed)) if (profile !== everything) validateSeccompName(check.key(seccompAllowed).with(profile))
 }
 
 const isAppArmorProfile = (name: string): boolean => ['', 'runtime/default', 'unconfined'].includes(name) || name.startsWith('localhost/')

@@ -1,6 +1,5 @@
 /** Sysctls a policy speaks of: names, or what names begin with and a star. */
 import type { Check } from '#api/meta/check.ts'
-import { each } from '#api/meta/each.ts'
 import type { V1beta1PodSecurityPolicySpec } from '#api/policy/v1beta1/pod-security-policy-types.ts'
 
 const segment = '[a-z0-9]([-_a-z0-9]*[a-z0-9])?'
@@ -11,17 +10,17 @@ const maxLength = 253
 type Sysctls = Pick<V1beta1PodSecurityPolicySpec, 'allowedUnsafeSysctls' | 'forbiddenSysctls'>
 
 /** `check` stands at the spec. */
-export function validateSysctlPatterns(
-  { allowedUnsafeSysctls: allowed = [], forbiddenSysctls: forbidden = [] }: Sysctls,
-  check: Check,
-): void {
+export function validateSysctlPatterns(check: Check<Sysctls>): void {
+  const { allowedUnsafeSysctls: allowed = [], forbiddenSysctls: forbidden = [] } = check.value
   const [allowedPlace, forbiddenPlace] = [check.at('allowedUnsafeSysctls'), check.at('forbiddenSysctls')]
   validateList(allowed, allowedPlace)
   validateList(forbidden, forbiddenPlace)
-  each(allowed, allowedPlace, (mine, item) => {
-    each(forbidden, forbiddenPlace, (other, otherItem) => {
-      if (covers(other, mine)) item.invalid(mine, `sysctl overlaps with ${other}`)
-      else if (covers(mine, other)) otherItem.invalid(other, `sysctl overlaps with ${mine}`)
+  allowedPlace.with(allowed).each((item) => {
+    const mine = item.value
+    forbiddenPlace.with(forbidden).each((otherItem) => {
+      const other = otherItem.value
+      if (covers(other, mine)) item.invalid(`sysctl overlaps with ${other}`)
+      else if (covers(mine, other)) otherItem.invalid(`sysctl overlaps with ${mine}`)
     })
   })
 }
@@ -34,10 +33,11 @@ function covers(whole: string, part: string): boolean {
 const isPattern = (sysctl: string): boolean => sysctl.length <= maxLength && regex.test(sysctl)
 
 function validateList(sysctls: readonly string[], check: Check): void {
-  each(sysctls, check, (sysctl, item) => {
-    if (sysctl === '') item.invalid(sysctl, 'empty sysctl not allowed')
+  check.with(sysctls).each((item) => {
+    const sysctl = item.value
+    if (sysctl === '') item.invalid('empty sysctl not allowed')
     else if (!isPattern(sysctl)) {
-      item.invalid(sysctl, `must have at most ${maxLength} characters and match regex ${pattern}`)
+      item.invalid(`must have at most ${maxLength} characters and match regex ${pattern}`)
     }
   })
   const coversAll = sysctls.some((sysctl) => sysctl.startsWith('*') && isPattern(sysctl))

@@ -1,7 +1,6 @@
 /** What role bindings of both scopes share: whom they bind, and to which role. */
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { each } from '#api/meta/each.ts'
 import { dns1123Subdomain, mustBe, pathSegmentName } from '#api/meta/names.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import type { V1ClusterRoleBinding, V1RoleBinding, V1RoleRef, V1Subject } from '#api/rbac/v1/types.gen.ts'
@@ -19,37 +18,39 @@ export function defaultBinding(binding: Binding): void {
   }
 }
 
-export function validateBinding({ roleRef, subjects }: Binding, check: Check, scope: 'Namespaced' | 'Cluster'): void {
+export function validateBinding(check: Check<Binding>, scope: 'Namespaced' | 'Cluster'): void {
+  const { roleRef } = check.value
   const { apiGroup = '', kind = '', name = '' } = roleRef ?? {}
   const kinds = scope === 'Namespaced' ? ['Role', 'ClusterRole'] : ['ClusterRole']
-  if (apiGroup !== rbacGroup) check.at('roleRef.apiGroup').notSupported(apiGroup, [rbacGroup])
-  if (!kinds.includes(kind)) check.at('roleRef.kind').notSupported(kind, kinds)
-  if (name === '') check.at('roleRef.name').required()
-  else mustBe(pathSegmentName, name, check.at('roleRef.name'))
-  each(subjects, check.at('subjects'), (subject, item) => validateSubject(subject, item, scope))
+  if (apiGroup !== rbacGroup) check.at('roleRef').at('apiGroup').notSupported([rbacGroup], apiGroup)
+  if (!kinds.includes(kind)) check.at('roleRef').at('kind').notSupported(kinds, kind)
+  if (name === '') check.at('roleRef').at('name').required()
+  else mustBe(pathSegmentName, check.at('roleRef').at('name').with(name))
+  check.at('subjects').each((item) => validateSubject(item, scope))
 }
 
-function validateSubject({ kind = '', apiGroup = '', name = '', namespace = '' }: V1Subject, check: Check, scope: string): void {
+function validateSubject(check: Check<V1Subject>, scope: string): void {
+  const { kind = '', apiGroup = '', name = '', namespace = '' } = check.value
   if (name === '') check.at('name').required()
   switch (kind) {
     case 'ServiceAccount':
-      if (name !== '') mustBe(dns1123Subdomain, name, check.at('name'))
-      if (apiGroup !== '') check.at('apiGroup').notSupported(apiGroup, [''])
+      if (name !== '') mustBe(dns1123Subdomain, check.at('name').or(''))
+      if (apiGroup !== '') check.at('apiGroup').or('').notSupported([''])
       if (scope === 'Cluster' && namespace === '') check.at('namespace').required()
       break
     case 'User':
     case 'Group':
-      if (apiGroup !== rbacGroup) check.at('apiGroup').notSupported(apiGroup, [rbacGroup])
+      if (apiGroup !== rbacGroup) check.at('apiGroup').or('').notSupported([rbacGroup])
       break
     default:
-      check.at('kind').notSupported(kind, ['ServiceAccount', 'User', 'Group'])
+      check.at('kind').or('').notSupported(['ServiceAccount', 'User', 'Group'])
   }
 }
 
 /** A binding keeps its role for life, so that who may bind a role need be judged only once. */
 export function validateRoleRefUpdate(next: V1RoleRef, prev: V1RoleRef, check: Check): void {
   if (next?.apiGroup !== prev.apiGroup || next.kind !== prev.kind || next.name !== prev.name) {
-    check.at('roleRef').invalid(asInternal('rbac.RoleRef', next), 'cannot change roleRef')
+    check.at('roleRef').invalid('cannot change roleRef', asInternal('rbac.RoleRef', next))
   }
 }
 

@@ -14,11 +14,11 @@ export const clusterRoleBindingResource = defineResource(ClusterRoleBinding, {
   columns: bindingColumns('ClusterRoleBinding'),
 
   defaults: defaultBinding,
-  validate: (binding, check) => validateBinding(binding, check, 'Cluster'),
+  validate: (_binding, check) => validateBinding(check, 'Cluster'),
   validateUpdate(next, prev, check) {
-    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: rbacName }, check.at('metadata'))
-    validateBinding(next, check, 'Cluster')
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: rbacName })
+    validateBinding(check, 'Cluster')
+    validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
     validateRoleRefUpdate(next.roleRef, prev.roleRef, check)
   },
 })

@@ -1,6 +1,5 @@
 import { Check } from '#api/meta/check.ts'
 import { defaultColumns } from '#api/meta/columns.ts'
-import { each } from '#api/meta/each.ts'
 import { type LabelSelectorOptions, validateLabelSelector } from '#api/meta/labels.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
@@ -19,32 +18,34 @@ export const clusterRoleResource = defineResource(ClusterRole, {
   allowUnconditionalUpdate: true,
   columns: defaultColumns,
 
-  validate: (role, check) => validateRole(role, check, {}),
-  validateUpdate(next, prev, check) {
-    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: rbacName }, check.at('metadata'))
-    validateRole(next, check, {
+  validate: (_role, check) => validateRole(check, {}),
+  validateUpdate(_next, prev, check) {
+    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: rbacName })
+    validateRole(check, {
       allowInvalidValues: (prev.aggregationRule?.clusterRoleSelectors ?? []).some(isInvalid),
     })
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+    validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
   },
 })
 
-function validateRole({ rules, aggregationRule }: V1ClusterRole, check: Check, options: LabelSelectorOptions): void {
-  each(rules, check.at('rules'), (rule, item) => validatePolicyRule(rule, 'Cluster', item))
+function validateRole(check: Check<V1ClusterRole>, options: LabelSelectorOptions): void {
+  const { aggregationRule } = check.value
+  check.at('rules').each((item) => validatePolicyRule(item, 'Cluster'))
   if (aggregationRule == null) return
-  const selectors = check.at('aggregationRule.clusterRoleSelectors')
+  const selectors = check.at('aggregationRule').at('clusterRoleSelectors')
   if (!aggregationRule.clusterRoleSelectors?.length) {
     selectors.required('at least one clusterRoleSelector required if aggregationRule is non-nil')
   }
-  each(aggregationRule.clusterRoleSelectors, selectors, (selector, item) => {
-    validateLabelSelector(selector, item, options)
+  selectors.each((item) => {
+    const selector = item.value
+    validateLabelSelector(item, options)
     // What is shown is the selector that could not be made.
-    if (isInvalid(selector)) item.invalid(null, 'invalid label selector.')
+    if (isInvalid(selector)) item.invalid('invalid label selector.', null)
   })
 }
 
 function isInvalid(selector: V1LabelSelector): boolean {
-  const scratch = new Check()
-  validateLabelSelector(selector, scratch)
+  const scratch = new Check(selector)
+  validateLabelSelector(scratch)
   return scratch.failed
 }

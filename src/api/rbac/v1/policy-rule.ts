@@ -2,14 +2,15 @@
 import type { Check } from '#api/meta/check.ts'
 import type { V1PolicyRule } from '#api/rbac/v1/types.gen.ts'
 
-export function validatePolicyRule(rule: V1PolicyRule, scope: 'Namespaced' | 'Cluster', check: Check): void {
+export function validatePolicyRule(check: Check<V1PolicyRule>, scope: 'Namespaced' | 'Cluster'): void {
+  const rule = check.value
   const { verbs, apiGroups, resources, resourceNames, nonResourceURLs } = rule
   if (!verbs?.length) check.at('verbs').required('verbs must contain at least one value')
   if (nonResourceURLs?.length) {
     const urls = check.at('nonResourceURLs')
-    if (scope === 'Namespaced') urls.invalid(nonResourceURLs, 'namespaced rules cannot apply to non-resource URLs')
+    if (scope === 'Namespaced') urls.invalid('namespaced rules cannot apply to non-resource URLs')
     if (apiGroups?.length || resources?.length || resourceNames?.length) {
-      urls.invalid(nonResourceURLs, 'rules cannot apply to both regular resources and non-resource URLs')
+      urls.invalid('rules cannot apply to both regular resources and non-resource URLs')
     }
     return
   }

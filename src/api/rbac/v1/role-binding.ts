@@ -14,11 +14,11 @@ export const roleBindingResource = defineResource(RoleBinding, {
   columns: bindingColumns('RoleBinding'),
 
   defaults: defaultBinding,
-  validate: (binding, check) => validateBinding(binding, check, 'Namespaced'),
+  validate: (_binding, check) => validateBinding(check, 'Namespaced'),
   validateUpdate(next, prev, check) {
-    validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: rbacName }, check.at('metadata'))
-    validateBinding(next, check, 'Namespaced')
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+    validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: rbacName })
+    validateBinding(check, 'Namespaced')
+    validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
     validateRoleRefUpdate(next.roleRef, prev.roleRef, check)
   },
 })

@@ -1,6 +1,5 @@
 import type { Check } from '#api/meta/check.ts'
 import { defaultColumns } from '#api/meta/columns.ts'
-import { each } from '#api/meta/each.ts'
 import { type NameRule, pathSegmentName } from '#api/meta/names.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { Role } from '#api/rbac/v1/kinds.gen.ts'
@@ -22,12 +21,12 @@ export const roleResource = defineResource(Role, {
 
   validate: validateRules,
   validateUpdate(next, prev, check) {
-    validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: rbacName }, check.at('metadata'))
+    validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: rbacName })
     validateRules(next, check)
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+    validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
   },
 })
 
-function validateRules({ rules }: V1Role, check: Check): void {
-  each(rules, check.at('rules'), (rule, item) => validatePolicyRule(rule, 'Namespaced', item))
+function validateRules(_object: V1Role, check: Check<V1Role>): void {
+  check.at('rules').each((item) => validatePolicyRule(item, 'Namespaced'))
 }

@@ -1,30 +1,32 @@
 /** Lists, sets and maps of a limited size: when there are too many items, nothing else is said about them. */
 import type { Check } from '#api/meta/check.ts'
-import { each } from '#api/meta/each.ts'
 import { byteLength } from '#api/meta/names.ts'
 
-type Judge<T> = (item: T, check: Check) => void
+type Judge<T> = (check: Check<T>) => void
 
 /** `check` stands at the list. */
-export function boundedList<T>(list: readonly T[] | undefined | null, max: number, check: Check, judge: Judge<T>): void {
+export function boundedList<T>(check: Check<readonly T[] | undefined | null>, max: number, judge: Judge<T>): void {
+  const list = check.value
   if (list && list.length > max) check.tooMany(list.length, max)
-  else each(list, check, judge)
+  else check.each((item) => judge(item))
 }
 
 /** Items of the same key are reported after everything else; `shown` stands in for the key where messages quote another value. */
 export function boundedSet<T>(
-  list: readonly T[] | undefined | null,
+  check: Check<readonly T[] | undefined | null>,
   max: number,
-  check: Check,
   rules: { key(item: T): string; shown?(item: T): unknown; judge?: Judge<T> },
 ): void {
+  const list = check.value
   if (list && list.length > max) {
     check.tooMany(list.length, max)
     return
   }
-  if (rules.judge) each(list, check, rules.judge)
+  const { judge } = rules
+  if (judge) check.each((item) => judge(item))
   const keys = new Set<string>()
-  each(list, check, (item, at) => {
+  check.each((at) => {
+    const item = at.value
     const key = rules.key(item)
     if (keys.has(key)) at.duplicate(rules.shown ? rules.shown(item) : key)
     keys.add(key)
@@ -33,20 +35,20 @@ export function boundedSet<T>(
 
 /** Keys are judged at the map, items at their key, which is cut short in paths if it is too long. */
 export function boundedMap<T>(
-  map: { readonly [key: string]: T } | undefined,
+  check: Check<{ readonly [key: string]: T } | undefined>,
   max: number,
   maxKeyBytes: number,
-  check: Check,
   rules: { key: Judge<string>; item?: Judge<T> },
 ): void {
+  const map = check.value
   const entries = Object.entries(map ?? {})
   if (entries.length > max) {
     check.tooMany(entries.length, max)
     return
   }
   for (const [key, item] of entries) {
-    rules.key(key, check)
-    rules.item?.(item, check.key(cutShort(key, maxKeyBytes)))
+    rules.key(check.with(key))
+    rules.item?.(check.key(cutShort(key, maxKeyBytes)).with(item))
   }
 }
 

@@ -1,6 +1,5 @@
 /** Defaults and rules of what a claim asks for, alone or in a template. */
 import type { Check } from '#api/meta/check.ts'
-import { each } from '#api/meta/each.ts'
 import { dns1123Label, dns1123Subdomain, mustBe } from '#api/meta/names.ts'
 import { boundedList, boundedSet } from '#api/resource/v1/bounded.ts'
 import { validateDeviceConfiguration } from '#api/resource/v1/device-configuration.ts'
@@ -34,62 +33,65 @@ function defaultRequest(request: V1ExactDeviceRequest | V1DeviceSubRequest): voi
 }
 
 /** `check` stands at the spec. */
-export function validateClaimSpec({ devices = {} }: V1ResourceClaimSpec, check: Check, context: RuleContext): void {
+export function validateClaimSpec(check: Check<V1ResourceClaimSpec>, context: RuleContext): void {
+  const { devices = {} } = check.value
   const names = requestNamesOf(devices.requests)
   const at = check.at('devices')
-  boundedSet(devices.requests, maxRequests, at.at('requests'), { key: ({ name }) => name ?? '', judge: validateRequest })
-  boundedList(devices.constraints, maxConstraints, at.at('constraints'), (constraint, here) =>
-    validateConstraint(constraint, names, here, context),
-  )
-  boundedList(devices.config, maxConfigurations, at.at('config'), (config, here) => {
-    validateRequestReferences(config.requests, names, here.at('requests'))
-    validateDeviceConfiguration(config, false, here)
+  boundedSet(at.at('requests').with(devices.requests), maxRequests, { key: ({ name }) => name ?? '', judge: validateRequest })
+  boundedList(at.at('constraints').with(devices.constraints), maxConstraints, (here) => validateConstraint(here, names, context))
+  boundedList(at.at('config').with(devices.config), maxConfigurations, (here) => {
+    validateRequestReferences(here.at('requests'), names)
+    validateDeviceConfiguration(here, false)
   })
 }
 
-export function validateRequestReferences(references: readonly string[] | undefined, names: RequestNames, check: Check): void {
-  boundedSet(references, maxRequests, check, {
+export function validateRequestReferences(check: Check<readonly string[] | undefined>, names: RequestNames): void {
+  const references = check.value
+  boundedSet(check.with(references), maxRequests, {
     key: (reference) => reference,
-    judge: (reference, at) => validateRequestReference(reference, names, at),
+    judge: (at) => validateRequestReference(at, names),
   })
 }
 
-function validateRequest({ name, exactly, firstAvailable }: V1DeviceRequest, check: Check): void {
-  mustBe(dns1123Label, name ?? '', check.at('name'))
+function validateRequest(check: Check<V1DeviceRequest>): void {
+  const { exactly, firstAvailable } = check.value
+  mustBe(dns1123Label, check.at('name').or(''))
   const hasAlternatives = firstAvailable !== undefined && firstAvailable.length > 0
   if (!exactly && !hasAlternatives) check.required('exactly one of `exactly` or `firstAvailable` is required')
   else if (exactly && hasAlternatives) {
-    check.invalid(null, 'exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set')
-  } else if (exactly) validateWanted(exactly, check.at('exactly'))
+    check.invalid('exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set', null)
+  } else if (exactly) validateWanted(check.at('exactly').present)
   else {
-    boundedSet(firstAvailable, maxAlternatives, check.at('firstAvailable'), {
+    boundedSet(check.at('firstAvailable').with(firstAvailable), maxAlternatives, {
       key: (alternative) => alternative.name ?? '',
-      judge(alternative, at) {
-        mustBe(dns1123Label, alternative.name ?? '', at.at('name'))
-        validateWanted(alternative, at)
+      judge(at) {
+        mustBe(dns1123Label, at.at('name').or(''))
+        validateWanted(at)
       },
     })
   }
 }
 
-function validateWanted(request: V1ExactDeviceRequest | V1DeviceSubRequest, check: Check): void {
+function validateWanted(check: Check<V1ExactDeviceRequest | V1DeviceSubRequest>): void {
+  const request = check.value
   if (!request.deviceClassName) check.at('deviceClassName').required()
-  else mustBe(dns1123Subdomain, request.deviceClassName, check.at('deviceClassName'))
-  validateDeviceSelectors(request.selectors, check.at('selectors'))
+  else mustBe(dns1123Subdomain, check.at('deviceClassName'))
+  validateDeviceSelectors(check.at('selectors'))
   const { allocationMode = '', count = 0 } = request
   if (allocationMode === 'All') {
-    if (count !== 0) check.at('count').invalid(count, "must not be specified when allocationMode is 'All'")
+    if (count !== 0) check.at('count').or(0).invalid("must not be specified when allocationMode is 'All'")
   } else if (allocationMode === 'ExactCount') {
-    if (count <= 0) check.at('count').invalid(count, 'must be greater than zero')
-  } else check.at('allocationMode').notSupported(allocationMode, ['All', 'ExactCount'])
-  each(request.tolerations, check.at('tolerations'), validateDeviceToleration)
+    if (count <= 0) check.at('count').or(0).invalid('must be greater than zero')
+  } else check.at('allocationMode').or('').notSupported(['All', 'ExactCount'])
+  check.at('tolerations').each(validateDeviceToleration)
 }
 
-function validateConstraint(constraint: V1DeviceConstraint, names: RequestNames, check: Check, { isEnabled }: RuleContext): void {
-  validateRequestReferences(constraint.requests, names, check.at('requests'))
+function validateConstraint(check: Check<V1DeviceConstraint>, names: RequestNames, { isEnabled }: RuleContext): void {
+  const constraint = check.value
+  validateRequestReferences(check.at('requests'), names)
   const { matchAttribute, distinctAttribute } = constraint
-  if (matchAttribute !== undefined) validateFullyQualifiedName(matchAttribute, check.at('matchAttribute'))
-  else if (distinctAttribute !== undefined) validateFullyQualifiedName(distinctAttribute, check.at('distinctAttribute'))
+  if (matchAttribute !== undefined) validateFullyQualifiedName(check.at('matchAttribute').present)
+  else if (distinctAttribute !== undefined) validateFullyQualifiedName(check.at('distinctAttribute').present)
   else if (isEnabled('DRAConsumableCapacity')) {
     check.required('exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set')
   } else check.at('matchAttribute').required()
@@ -133,7 +135,7 @@ export function validateAdminAccess(spec: V1ResourceClaimSpec | undefined, names
   const index = requestsOf(spec).findIndex(({ exactly }) => exactly?.adminAccess)
   if (index < 0 || isAdminNamespace(namespace, context)) return
   // Upstream names the field where it was in an older version.
-  check.at('spec.devices.requests').at(index).at('adminAccess').forbidden(adminAccessDetail)
+  check.at('spec').at('devices').at('requests').at(index).at('adminAccess').forbidden(adminAccessDetail)
 }
 
 export function validateGrantedAdminAccess(
@@ -146,7 +148,7 @@ export function validateGrantedAdminAccess(
   if (prev?.some(({ adminAccess }) => adminAccess)) return
   const index = results?.findIndex(({ adminAccess }) => adminAccess) ?? -1
   if (index < 0 || isAdminNamespace(namespace, context)) return
-  check.at('status.allocation.devices.results').at(index).at('adminAccess').forbidden(adminAccessDetail)
+  check.at('status').at('allocation').at('devices').at('results').at(index).at('adminAccess').forbidden(adminAccessDetail)
 }
 
 function isAdminNamespace(namespace: string, { labelsOfNamespace }: RuleContext): boolean {

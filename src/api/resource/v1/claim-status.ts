@@ -47,12 +47,12 @@ const quotedIdentity = { Driver: {}, Pool: {}, Device: {}, ShareID: {} }
 /** `check` stands at the status. */
 export function validateClaimStatus(next: V1ResourceClaim, prev: V1ResourceClaim, check: Check): void {
   const { reservedFor, devices, allocation } = next.status ?? {}
-  boundedSet(reservedFor, maxConsumers, check.at('reservedFor'), { key: ({ uid }) => uid ?? '', judge: validateConsumer })
+  boundedSet(check.at('reservedFor').with(reservedFor), maxConsumers, { key: ({ uid }) => uid ?? '', judge: validateConsumer })
   const allocated = new Set(allocation?.devices?.results?.map(deviceKey))
-  boundedSet(devices, Number.POSITIVE_INFINITY, check.at('devices'), {
+  boundedSet(check.at('devices').with(devices), Number.POSITIVE_INFINITY, {
     key: deviceKey,
     shown: () => quotedIdentity,
-    judge: (device, at) => validateDeviceStatus(device, allocated, at),
+    judge: (at) => validateDeviceStatus(at, allocated),
   })
   if (reservedFor?.length) {
     if (!allocation) check.at('reservedFor').forbidden('may not be specified when `allocated` is not set')
@@ -62,11 +62,12 @@ export function validateClaimStatus(next: V1ResourceClaim, prev: V1ResourceClaim
   }
   if (!allocation) return
   if (prev.status?.allocation) {
-    mustNotChange(allocation, prev.status.allocation, check.at('allocation'), '*resource.AllocationResult')
-  } else validateAllocation(allocation, requestNamesOf(next.spec.devices?.requests), check.at('allocation'))
+    mustNotChange(check.at('allocation').with(allocation), prev.status.allocation, '*resource.AllocationResult')
+  } else validateAllocation(check.at('allocation').with(allocation), requestNamesOf(next.spec.devices?.requests))
 }
 
-function validateConsumer({ resource, name, uid }: V1ResourceClaimConsumerReference, check: Check): void {
+function validateConsumer(check: Check<V1ResourceClaimConsumerReference>): void {
+  const { resource, name, uid } = check.value
   if (!resource) check.at('resource').required()
   if (!name) check.at('name').required()
   if (!uid) check.at('uid').required()
@@ -82,47 +83,52 @@ function hasNewConsumer(
   return next.some((consumer) => !known.has(identity(consumer)))
 }
 
-function validateDeviceStatus(device: V1AllocatedDeviceStatus, allocated: ReadonlySet<string>, check: Check): void {
+function validateDeviceStatus(check: Check<V1AllocatedDeviceStatus>, allocated: ReadonlySet<string>): void {
+  const device = check.value
   validateDriverName(device.driver, check.at('driver'))
-  validatePoolName(device.pool, check.at('pool'))
-  mustBe(dns1123Label, device.device ?? '', check.at('device'))
-  if (device.shareID !== undefined) validateShareId(device.shareID, check.at('shareID'))
-  if (!allocated.has(deviceKey(device))) check.invalid(quotedIdentity, 'must be an allocated device in the claim')
+  validatePoolName(check.at('pool'))
+  mustBe(dns1123Label, check.at('device').or(''))
+  if (device.shareID !== undefined) validateShareId(check.at('shareID').present)
+  if (!allocated.has(deviceKey(device))) check.invalid('must be an allocated device in the claim', quotedIdentity)
   const conditions = device.conditions ?? []
   if (conditions.length > maxConditions) check.at('conditions').tooMany(conditions.length, maxConditions)
-  validateConditions(conditions, check.at('conditions'))
-  if (device.data !== undefined) validateJsonObject(device.data, maxDataBytes, false, check.at('data'))
-  if (device.networkData) validateNetworkData(device.networkData, check.at('networkData'))
+  validateConditions(check.at('conditions').or([]))
+  if (device.data !== undefined) validateJsonObject(check.at('data'), maxDataBytes, false)
+  if (device.networkData) validateNetworkData(check.at('networkData').present)
 }
 
-function validateNetworkData({ interfaceName = '', hardwareAddress = '', ips }: V1NetworkDeviceData, check: Check): void {
+function validateNetworkData(check: Check<V1NetworkDeviceData>): void {
+  const { interfaceName = '', hardwareAddress = '', ips } = check.value
   if (byteLength(interfaceName) > maxInterfaceNameBytes) check.at('interfaceName').tooLong(maxInterfaceNameBytes)
   if (byteLength(hardwareAddress) > maxHardwareAddressBytes) check.at('hardwareAddress').tooLong(maxHardwareAddressBytes)
-  boundedSet(ips, maxIps, check.at('ips'), { key: (ip) => ip, judge: validInterfaceAddress })
+  boundedSet(check.at('ips').with(ips), maxIps, { key: (ip) => ip, judge: validInterfaceAddress })
 }
 
-function validateAllocation({ devices, nodeSelector }: V1AllocationResult, names: RequestNames, check: Check): void {
-  boundedList(devices?.results, maxResults, check.at('devices.results'), (result, at) => validateResult(result, names, at))
+function validateAllocation(check: Check<V1AllocationResult>, names: RequestNames): void {
+  const { devices, nodeSelector } = check.value
+  boundedList(check.at('devices').at('results').with(devices?.results), maxResults, (at) => validateResult(at, names))
   // Both the class and the claim may have configured devices.
-  boundedList(devices?.config, 2 * maxConfigurations, check.at('devices.config'), (config, at) =>
-    validateAllocatedConfiguration(config, names, at),
+  boundedList(check.at('devices').at('config').with(devices?.config), 2 * maxConfigurations, (at) =>
+    validateAllocatedConfiguration(at, names),
   )
-  if (nodeSelector) validateNodeSelector(nodeSelector, check.at('nodeSelector'), false)
+  if (nodeSelector) validateNodeSelector(check.at('nodeSelector').present, false)
 }
 
-function validateResult(result: V1DeviceRequestAllocationResult, names: RequestNames, check: Check): void {
-  validateRequestReference(result.request ?? '', names, check.at('request'))
+function validateResult(check: Check<V1DeviceRequestAllocationResult>, names: RequestNames): void {
+  const result = check.value
+  validateRequestReference(check.at('request').or(''), names)
   validateDriverName(result.driver, check.at('driver'))
-  validatePoolName(result.pool, check.at('pool'))
-  mustBe(dns1123Label, result.device ?? '', check.at('device'))
-  validateBindingConditions(result, check)
-  if (result.shareID !== undefined) validateShareId(result.shareID, check.at('shareID'))
+  validatePoolName(check.at('pool'))
+  mustBe(dns1123Label, check.at('device').or(''))
+  validateBindingConditions(check)
+  if (result.shareID !== undefined) validateShareId(check.at('shareID').present)
 }
 
-function validateAllocatedConfiguration(config: V1DeviceAllocationConfiguration, names: RequestNames, check: Check): void {
+function validateAllocatedConfiguration(check: Check<V1DeviceAllocationConfiguration>, names: RequestNames): void {
+  const config = check.value
   const { source } = config
   if (!source) check.at('source').required()
-  else if (source !== 'FromClaim' && source !== 'FromClass') check.at('source').notSupported(source, ['FromClaim', 'FromClass'])
-  validateRequestReferences(config.requests, names, check.at('requests'))
-  validateDeviceConfiguration(config, false, check)
+  else if (source !== 'FromClaim' && source !== 'FromClass') check.at('source').notSupported(['FromClaim', 'FromClass'])
+  validateRequestReferences(check.at('requests'), names)
+  validateDeviceConfiguration(check, false)
 }

@@ -25,14 +25,14 @@ export const deviceClassResource = defineResource(DeviceClass, {
     deviceClass.spec ??= {}
   },
   prepareForCreate: (deviceClass, context) => dropDisabledFields(deviceClass, undefined, context),
-  validate: ({ spec }, check) => validateSpec(spec, undefined, check.at('spec')),
+  validate: (_object, check) => validateSpec(check.at('spec'), undefined),
   generation: 'spec',
   rejudgesMetadata: false,
   prepareForUpdate: dropDisabledFields,
-  validateUpdate(next, prev, check) {
-    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule }, check.at('metadata'))
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
-    validateSpec(next.spec, prev.spec, check.at('spec'))
+  validateUpdate(_next, prev, check) {
+    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule })
+    validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
+    validateSpec(check.at('spec'), prev.spec)
   },
 
   columns: [nameColumn, ageColumn],
@@ -42,12 +42,13 @@ function dropDisabledFields(next: V1DeviceClass, prev: V1DeviceClass | undefined
   if (!isEnabled('DRAExtendedResource') && prev?.spec.extendedResourceName === undefined) delete next.spec.extendedResourceName
 }
 
-function validateSpec(spec: V1DeviceClassSpec, prev: V1DeviceClassSpec | undefined, check: Check): void {
-  validateDeviceSelectors(spec.selectors, check.at('selectors'))
+function validateSpec(check: Check<V1DeviceClassSpec>, prev: V1DeviceClassSpec | undefined): void {
+  const spec = check.value
+  validateDeviceSelectors(check.at('selectors'))
   const configIsStored = prev !== undefined && semanticEqual(spec.config, prev.config)
-  boundedList(spec.config, maxConfigurations, check.at('config'), (config, at) => validateDeviceConfiguration(config, configIsStored, at))
+  boundedList(check.at('config').with(spec.config), maxConfigurations, (at) => validateDeviceConfiguration(at, configIsStored))
   const { extendedResourceName } = spec
   if (extendedResourceName !== undefined && !isExtendedResource(extendedResourceName)) {
-    check.at('extendedResourceName').invalid(extendedResourceName, 'must be a valid extended resource name')
+    check.at('extendedResourceName').invalid('must be a valid extended resource name')
   }
 }

@@ -7,17 +7,19 @@ import type { V1OpaqueDeviceConfiguration } from '#api/resource/v1/types.gen.ts'
 const maxParameterBytes = 10 * 1024
 
 /** `isStored` lets configuration that is there already be of any size. `check` stands at the configuration. */
-export function validateDeviceConfiguration({ opaque }: { opaque?: V1OpaqueDeviceConfiguration }, isStored: boolean, check: Check): void {
+export function validateDeviceConfiguration(check: Check<{ opaque?: V1OpaqueDeviceConfiguration }>, isStored: boolean): void {
+  const { opaque } = check.value
   if (!opaque) {
     check.at('opaque').required()
     return
   }
-  validateDriverName(opaque.driver, check.at('opaque.driver'))
-  validateJsonObject(opaque.parameters, maxParameterBytes, isStored, check.at('opaque.parameters'))
+  validateDriverName(opaque.driver, check.at('opaque').at('driver'))
+  validateJsonObject(check.at('opaque').at('parameters'), maxParameterBytes, isStored)
 }
 
-export function validateJsonObject(value: unknown, maxBytes: number, isStored: boolean, check: Check): void {
+export function validateJsonObject(check: Check<unknown>, maxBytes: number, isStored: boolean): void {
+  const value = check.value
   if (value === undefined || value === null) check.required()
   else if (!isStored && byteLength(JSON.stringify(value)) > maxBytes) check.tooLong(maxBytes)
-  else if (typeof value !== 'object' || Array.isArray(value)) check.invalid('<value omitted>', 'must be a valid JSON object')
+  else if (typeof value !== 'object' || Array.isArray(value)) check.invalid('must be a valid JSON object', '<value omitted>')
 }

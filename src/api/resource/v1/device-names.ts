@@ -12,37 +12,41 @@ export const maxQualifiedNameBytes = maxDomainBytes + 1 + maxIdBytes
 export const validateDriverName = validateCsiDriverName
 
 /** DNS subdomains, joined by slashes. */
-export function validatePoolName(name: string | undefined, check: Check): void {
+export function validatePoolName(check: Check<string | undefined>): void {
+  const name = check.value
   if (!name) {
     check.required()
     return
   }
   if (byteLength(name) > maxPoolNameBytes) check.tooLong(maxPoolNameBytes)
-  for (const part of name.split('/')) mustBe(dns1123Subdomain, part, check)
+  for (const part of name.split('/')) mustBe(dns1123Subdomain, check.with(part))
 }
 
 /** Of attributes and capacities: a C identifier, alone (then the driver's own) or below a domain. */
-export function validateQualifiedName(name: string, check: Check): void {
+export function validateQualifiedName(check: Check<string>): void {
+  const name = check.value
   const [first = '', second, ...more] = name.split('/')
   if (more.length > 0) return
   if (second === undefined) {
-    validateIdentifier(first, check)
+    validateIdentifier(check.with(first))
     return
   }
-  if (first === '') check.invalid('', 'the domain must not be empty')
+  if (first === '') check.invalid('the domain must not be empty', '')
   else validateDriverName(first, check)
-  if (second === '') check.invalid('', 'the name must not be empty')
-  else validateIdentifier(second, check)
+  if (second === '') check.invalid('the name must not be empty', '')
+  else validateIdentifier(check.with(second))
 }
 
-export function validateFullyQualifiedName(name: string, check: Check): void {
-  validateQualifiedName(name, check)
-  if (!name.includes('/')) check.invalid(name, 'a fully qualified name must be a domain and a name separated by a slash')
+export function validateFullyQualifiedName(check: Check<string>): void {
+  const name = check.value
+  validateQualifiedName(check)
+  if (!name.includes('/')) check.invalid('a fully qualified name must be a domain and a name separated by a slash')
 }
 
-function validateIdentifier(id: string, check: Check): void {
+function validateIdentifier(check: Check<string>): void {
+  const id = check.value
   if (byteLength(id) > maxIdBytes) check.tooLong(maxIdBytes)
-  mustBe(cIdentifier, id, check)
+  mustBe(cIdentifier, check)
 }
 
 /** The requests of a claim by name, each with the names of its alternatives. */
@@ -57,16 +61,17 @@ export function requestNamesOf(
 const noSuchRequest = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 
 /** `request`, or `request/alternative`. */
-export function validateRequestReference(reference: string, names: RequestNames, check: Check): void {
+export function validateRequestReference(check: Check<string>, names: RequestNames): void {
+  const reference = check.value
   const [request = '', alternative, ...more] = reference.split('/')
   if (more.length > 0) {
-    check.invalid(reference, noSuchRequest)
+    check.invalid(noSuchRequest)
     return
   }
-  mustBe(dns1123Label, request, check)
-  if (alternative !== undefined) mustBe(dns1123Label, alternative, check)
+  mustBe(dns1123Label, check.with(request))
+  if (alternative !== undefined) mustBe(dns1123Label, check.with(alternative))
   const alternatives = names.get(request)
-  if (!alternatives || (alternative !== undefined && !alternatives.has(alternative))) check.invalid(reference, noSuchRequest)
+  if (!alternatives || (alternative !== undefined && !alternatives.has(alternative))) check.invalid(noSuchRequest)
 }
 
 const hex = '[0-9a-fA-F]'
@@ -74,13 +79,11 @@ const uuidBody = `${hex}{8}-${hex}{4}-${hex}{4}-${hex}{4}-${hex}{12}`
 const uuidForms = new RegExp(`^(?:(?:urn:uuid:)?${uuidBody}|\\{${uuidBody}\\}|${hex}{32})$`, 'i')
 
 /** Any written form of a UUID is understood, the normal one wanted. */
-export function validateShareId(id: string, check: Check): void {
-  if (!uuidForms.test(id)) check.invalid(id, `error validating uid: ${uuidProblem(id)}`)
+export function validateShareId(check: Check<string>): void {
+  const id = check.value
+  if (!uuidForms.test(id)) check.invalid(`error validating uid: ${uuidProblem(id)}`)
   else if (id.length !== 36 || id !== id.toLowerCase()) {
-    check.invalid(
-      id,
-      'uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal characters',
-    )
+    check.invalid('uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal characters')
   }
 }
 

@@ -18,21 +18,24 @@ function compileSelector(expression: string): SelectorError | undefined {
 }
 
 /** `check` stands at the list. */
-export function validateDeviceSelectors(selectors: readonly V1DeviceSelector[] | undefined, check: Check): void {
-  boundedList(selectors, maxSelectors, check, ({ cel }, at) => {
+export function validateDeviceSelectors(check: Check<readonly V1DeviceSelector[] | undefined>): void {
+  const selectors = check.value
+  boundedList(check.with(selectors), maxSelectors, (at) => {
+    const { cel } = at.value
     if (!cel) at.at('cel').required()
-    else validateExpression(cel.expression ?? '', at.at('cel.expression'))
+    else validateExpression(at.at('cel').at('expression').or(''))
   })
 }
 
-function validateExpression(expression: string, check: Check): void {
+function validateExpression(check: Check<string>): void {
+  const expression = check.value
   if (byteLength(expression) > maxExpressionBytes) {
     check.tooLong(maxExpressionBytes)
     return
   }
   const error = compileSelector(expression)
   if (error?.type === 'required') check.required(error.detail)
-  else if (error?.type === 'invalid') check.invalid(expression, error.detail)
+  else if (error?.type === 'invalid') check.invalid(error.detail)
   else if (error?.type === 'tooCostly') check.forbidden('too complex, exceeds cost limit')
   else if (error) check.internal(error.detail)
 }

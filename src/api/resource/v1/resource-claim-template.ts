@@ -22,21 +22,21 @@ export const resourceClaimTemplateResource = defineResource(ResourceClaimTemplat
   prepareForCreate: (template, context) => dropDisabledClaimFields(template.spec.spec, undefined, context),
   validate(template, check, context) {
     validateAdminAccess(template.spec.spec, template.metadata.namespace ?? '', check, context)
-    validateTemplate(template, check, context)
+    validateTemplate(check, context)
   },
   prepareForUpdate: (next, prev, context) => dropDisabledClaimFields(next.spec.spec, prev.spec.spec, context),
   rejudgesMetadata: false,
-  validateUpdate(next, prev, check, context) {
-    validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
-    validateTemplate(next, check, context)
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
-    mustNotChange(next.spec, prev.spec, check.at('spec'), 'resource.ResourceClaimTemplateSpec')
+  validateUpdate(_next, prev, check, context) {
+    validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })
+    validateTemplate(check, context)
+    validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
+    mustNotChange(check.at('spec'), prev.spec, 'resource.ResourceClaimTemplateSpec')
   },
 
   columns: [nameColumn, ageColumn],
 })
 
-function validateTemplate({ spec }: V1ResourceClaimTemplate, check: Check, context: RuleContext): void {
-  validateTemplateMeta(spec.metadata ?? {}, check.at('spec.metadata'))
-  validateClaimSpec(spec.spec, check.at('spec.spec'), context)
+function validateTemplate(check: Check<V1ResourceClaimTemplate>, context: RuleContext): void {
+  validateTemplateMeta(check.at('spec').at('metadata').or({}))
+  validateClaimSpec(check.at('spec').at('spec'), context)
 }

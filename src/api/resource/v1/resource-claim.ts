@@ -33,17 +33,17 @@ export const resourceClaimResource = defineResource(ResourceClaim, {
   },
   validate({ metadata, spec }, check, context) {
     validateAdminAccess(spec, metadata.namespace ?? '', check, context)
-    validateClaimSpec(spec, check.at('spec'), context)
+    validateClaimSpec(check.at('spec'), context)
   },
   prepareForUpdate(next, prev, context) {
     putBack(next, prev, 'status')
     dropDisabledClaimFields(next.spec, prev.spec, context)
   },
   rejudgesMetadata: false,
-  validateUpdate(next, prev, check) {
-    validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
-    mustNotChange(next.spec, prev.spec, check.at('spec'), 'resource.ResourceClaimSpec')
+  validateUpdate(_next, prev, check) {
+    validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })
+    validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
+    mustNotChange(check.at('spec'), prev.spec, 'resource.ResourceClaimSpec')
   },
 
   subresources: {
@@ -59,7 +59,7 @@ export const resourceClaimResource = defineResource(ResourceClaim, {
       validateUpdate(next, prev, check, context) {
         const results = next.status?.allocation?.devices?.results
         validateGrantedAdminAccess(results, prev.status?.allocation?.devices?.results, next.metadata.namespace ?? '', check, context)
-        validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+        validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
         validateClaimStatus(next, prev, check.at('status'))
       },
     },

@@ -32,7 +32,7 @@ export const resourceSliceResource = defineResource(ResourceSlice, {
     stampDevices(slice, context)
     dropDisabledSliceFields(slice, undefined, context)
   },
-  validate: ({ spec }, check) => validateSpec(spec, undefined, check.at('spec')),
+  validate: (_object, check) => validateSpec(check.at('spec'), undefined),
   warningsOnCreate: driverWarnings,
 
   generation: 'spec',
@@ -40,7 +40,7 @@ export const resourceSliceResource = defineResource(ResourceSlice, {
     stampDevices(next, context)
     dropDisabledSliceFields(next, prev, context)
   },
-  validateUpdate: (next, prev, check) => validateSpec(next.spec, prev.spec, check.at('spec')),
+  validateUpdate: (_next, prev, check) => validateSpec(check.at('spec'), prev.spec),
   warningsOnUpdate: (next) => driverWarnings(next),
 
   fieldSelectors: {
@@ -66,55 +66,62 @@ function driverWarnings({ spec: { driver = '' } }: V1ResourceSlice): string[] {
   return [`spec.driver: driver names should be lowercase; ${quoted(driver)} contains uppercase characters`]
 }
 
-function validateSpec(spec: V1ResourceSliceSpec, prev: V1ResourceSliceSpec | undefined, check: Check): void {
+function validateSpec(check: Check<V1ResourceSliceSpec>, prev: V1ResourceSliceSpec | undefined): void {
+  const spec = check.value
   validateDriverName(spec.driver, check.at('driver'))
-  validatePool(spec.pool ?? {}, check.at('pool'))
+  validatePool(check.at('pool').or({}))
   if (prev) {
-    mustNotChange(spec.pool?.name, prev.pool?.name, check.at('pool.name'))
-    mustNotChange(spec.driver, prev.driver, check.at('driver'))
-    mustNotChange(spec.nodeName, prev.nodeName, check.at('nodeName'))
+    mustNotChange(check.at('pool').at('name'), prev.pool?.name)
+    mustNotChange(check.at('driver'), prev.driver)
+    mustNotChange(check.at('nodeName'), prev.nodeName)
   }
-  validateWhere(spec, check)
-  if (spec.sharedCounters && spec.devices) check.invalid('', 'only one of `sharedCounters` or `devices` is allowed')
-  boundedSet(spec.devices, usesAdvancedFeatures(spec) ? maxAdvancedDevices : maxDevices, check.at('devices'), {
+  validateWhere(check)
+  if (spec.sharedCounters && spec.devices) check.invalid('only one of `sharedCounters` or `devices` is allowed', '')
+  boundedSet(check.at('devices').with(spec.devices), usesAdvancedFeatures(spec) ? maxAdvancedDevices : maxDevices, {
     key: ({ name }) => name ?? '',
-    judge(device, at) {
+    judge(at) {
+      const device = at.value
       const prevDevice = prev?.devices?.find(({ name }) => name === device.name)
-      validateDevice(device, prevDevice, spec.perDeviceNodeSelection === true, at)
+      validateDevice(at, prevDevice, spec.perDeviceNodeSelection === true)
     },
   })
-  boundedSet(spec.sharedCounters, maxCounterSets, check.at('sharedCounters'), { key: ({ name }) => name ?? '', judge: validateCounterSet })
+  boundedSet(check.at('sharedCounters').with(spec.sharedCounters), maxCounterSets, {
+    key: ({ name }) => name ?? '',
+    judge: validateCounterSet,
+  })
 }
 
-function validatePool({ name, generation = 0, resourceSliceCount = 0 }: Partial<V1ResourcePool>, check: Check): void {
-  validatePoolName(name, check.at('name'))
-  if (resourceSliceCount <= 0) check.at('resourceSliceCount').invalid(resourceSliceCount, 'must be greater than zero')
-  if (generation < 0) check.at('generation').invalid(generation, 'must be greater than or equal to zero')
+function validatePool(check: Check<Partial<V1ResourcePool>>): void {
+  const { generation = 0, resourceSliceCount = 0 } = check.value
+  validatePoolName(check.at('name'))
+  if (resourceSliceCount <= 0) check.at('resourceSliceCount').or(0).invalid('must be greater than zero')
+  if (generation < 0) check.at('generation').or(0).invalid('must be greater than or equal to zero')
 }
 
 /** Tells on which nodes the devices can be used, in exactly one of four ways. */
-function validateWhere({ nodeName, nodeSelector, allNodes, perDeviceNodeSelection }: V1ResourceSliceSpec, check: Check): void {
+function validateWhere(check: Check<V1ResourceSliceSpec>): void {
+  const { nodeName, nodeSelector, allNodes, perDeviceNodeSelection } = check.value
   const ways: string[] = []
   if (nodeName) {
     ways.push('`nodeName`')
-    mustBe(dns1123Subdomain, nodeName, check.at('nodeName'))
-  } else if (nodeName === '') check.at('nodeName').invalid('', 'must be either unset or set to a non-empty string')
+    mustBe(dns1123Subdomain, check.at('nodeName').present)
+  } else if (nodeName === '') check.at('nodeName').invalid('must be either unset or set to a non-empty string', '')
   if (nodeSelector) {
     ways.push('`nodeSelector`')
-    validateNodeSelector(nodeSelector, check.at('nodeSelector'), false)
+    validateNodeSelector(check.at('nodeSelector').present, false)
     const terms = nodeSelector.nodeSelectorTerms ?? []
     if (terms.length !== 1) {
       const shown = asInternal('[core.NodeSelectorTerm', nodeSelector.nodeSelectorTerms)
-      check.at('nodeSelector.nodeSelectorTerms').invalid(shown, 'must have exactly one node selector term')
+      check.at('nodeSelector').at('nodeSelectorTerms').invalid('must have exactly one node selector term', shown)
     }
   }
   if (allNodes) ways.push('`allNodes`')
-  else if (allNodes === false) check.at('allNodes').invalid(false, 'must be either unset or set to true')
+  else if (allNodes === false) check.at('allNodes').invalid('must be either unset or set to true', false)
   if (perDeviceNodeSelection) ways.push('`perDeviceNodeSelection`')
-  else if (perDeviceNodeSelection === false) check.at('perDeviceNodeSelection').invalid(false, 'must be either unset or set to true')
+  else if (perDeviceNodeSelection === false) check.at('perDeviceNodeSelection').invalid('must be either unset or set to true', false)
   const detail = 'exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required'
   if (ways.length === 0) check.required(detail)
-  else if (ways.length > 1) check.invalid(`{${ways.join(', ')}}`, `${detail}, but multiple fields are set`)
+  else if (ways.length > 1) check.invalid(`${detail}, but multiple fields are set`, `{${ways.join(', ')}}`)
 }
 
 /** Slices whose devices need more room each may have fewer of them. */
@@ -129,9 +136,10 @@ function usesAdvancedFeatures({ devices }: V1ResourceSliceSpec): boolean {
   )
 }
 
-function validateCounterSet({ name, counters }: V1CounterSet, check: Check): void {
+function validateCounterSet(check: Check<V1CounterSet>): void {
+  const { name, counters } = check.value
   if (!name) check.at('name').required()
-  else mustBe(dns1123Label, name, check.at('name'))
+  else mustBe(dns1123Label, check.at('name'))
   if (Object.keys(counters ?? {}).length === 0) check.at('counters').required()
-  else boundedMap(counters, maxCounters, maxCounterNameBytes, check.at('counters'), { key: mustBeCounterName })
+  else boundedMap(check.at('counters').with(counters), maxCounters, maxCounterNameBytes, { key: mustBeCounterName })
 }

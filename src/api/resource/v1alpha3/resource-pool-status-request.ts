@@ -1,7 +1,6 @@
 import type { Check } from '#api/meta/check.ts'
 import { nameColumn } from '#api/meta/columns.ts'
 import { validateConditions } from '#api/meta/conditions.ts'
-import { each } from '#api/meta/each.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { maximumError, minimumError, resourcePoolName } from '#api/meta/formats.ts'
 import { ageOf } from '#api/meta/human-duration.ts'
@@ -38,10 +37,10 @@ export const resourcePoolStatusRequestResource = defineResource(ResourcePoolStat
   prepareForCreate(request) {
     delete request.status
   },
-  validate: ({ spec }, check) => validateSpec(spec, check.at('spec')),
+  validate: (_object, check) => validateSpec(check.at('spec')),
   prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
   validateUpdate(next, prev, check) {
-    if (!semanticEqual(next.spec, prev.spec)) check.at('spec').invalid(null, 'field is immutable')
+    if (!semanticEqual(next.spec, prev.spec)) check.at('spec').invalid('field is immutable', null)
   },
 
   subresources: {
@@ -53,9 +52,9 @@ export const resourcePoolStatusRequestResource = defineResource(ResourcePoolStat
       },
       validateUpdate({ status }, prev, check) {
         const at = check.at('status')
-        if (prev.status) mustNotChange(status, prev.status, at, '*resource.ResourcePoolStatusRequestStatus')
-        else if (status) validateConditions(status.conditions, at.at('conditions'))
-        if (status && !semanticEqual(status, prev.status)) validateStatus(status, at)
+        if (prev.status) mustNotChange(at, prev.status, '*resource.ResourcePoolStatusRequestStatus')
+        else if (status) validateConditions(at.at('conditions'))
+        if (status && !semanticEqual(status, prev.status)) validateStatus(at.present)
       },
     },
   },
@@ -78,40 +77,44 @@ export const resourcePoolStatusRequestResource = defineResource(ResourcePoolStat
   ],
 })
 
-function validateSpec({ driver, poolName, limit }: V1alpha3ResourcePoolStatusRequestSpec, check: Check): void {
+function validateSpec(check: Check<V1alpha3ResourcePoolStatusRequestSpec>): void {
+  const { driver, poolName, limit } = check.value
   if (!driver) check.at('driver').required()
-  else mustBe(longNameCaseless, driver, check.at('driver'))
-  if (poolName !== undefined) resourcePoolName(poolName, check.at('poolName'))
+  else mustBe(longNameCaseless, check.at('driver'))
+  if (poolName !== undefined) resourcePoolName(check.at('poolName').present)
   if (limit === undefined) check.at('limit').required()
   else {
-    if (limit > maxLimit) check.at('limit').invalid(limit, maximumError(maxLimit))
-    mustBeAtLeast(1, limit, check.at('limit'))
+    if (limit > maxLimit) check.at('limit').invalid(maximumError(maxLimit))
+    mustBeAtLeast(1, check.at('limit'))
   }
 }
 
-function mustBeAtLeast(min: number, value: number | undefined, check: Check): void {
-  if (value !== undefined && value < min) check.invalid(value, minimumError(min))
+function mustBeAtLeast(min: number, check: Check<number | undefined>): void {
+  const value = check.value
+  if (value !== undefined && value < min) check.invalid(minimumError(min))
 }
 
-function validateStatus({ poolCount, pools = [], conditions = [] }: V1alpha3ResourcePoolStatusRequestStatus, check: Check): void {
+function validateStatus(check: Check<V1alpha3ResourcePoolStatusRequestStatus>): void {
+  const { poolCount, pools = [], conditions = [] } = check.value
   if (poolCount === undefined) check.at('poolCount').required()
-  else mustBeAtLeast(0, poolCount, check.at('poolCount'))
+  else mustBeAtLeast(0, check.at('poolCount'))
   if (pools.length > maxPools) check.at('pools').tooMany(pools.length, maxPools)
-  else each(pools, check.at('pools'), validatePool)
+  else check.at('pools').each(validatePool)
   if (conditions.length > maxConditions) check.at('conditions').tooMany(conditions.length, maxConditions)
 }
 
-function validatePool(pool: V1alpha3PoolStatus, check: Check): void {
+function validatePool(check: Check<V1alpha3PoolStatus>): void {
+  const pool = check.value
   if (!pool.driver) check.at('driver').required()
-  else mustBe(longNameCaseless, pool.driver, check.at('driver'))
+  else mustBe(longNameCaseless, check.at('driver'))
   if (!pool.poolName) check.at('poolName').required()
-  else resourcePoolName(pool.poolName, check.at('poolName'))
+  else resourcePoolName(check.at('poolName'))
   if (!pool.generation) check.at('generation').required()
-  else mustBeAtLeast(0, pool.generation, check.at('generation'))
-  mustBeAtLeast(1, pool.resourceSliceCount, check.at('resourceSliceCount'))
+  else mustBeAtLeast(0, check.at('generation'))
+  mustBeAtLeast(1, check.at('resourceSliceCount'))
   for (const count of ['totalDevices', 'allocatedDevices', 'availableDevices', 'unavailableDevices'] as const) {
-    mustBeAtLeast(0, pool[count], check.at(count))
+    mustBeAtLeast(0, check.at(count).with(pool[count]))
   }
-  if (pool.nodeName !== undefined) mustBe(longName, pool.nodeName, check.at('nodeName'))
+  if (pool.nodeName !== undefined) mustBe(longName, check.at('nodeName').present)
   if (byteLength(pool.validationError ?? '') > maxErrorBytes) check.at('validationError').tooLong(maxErrorBytes)
 }

@@ -28,7 +28,7 @@ export const deviceTaintRuleResource = defineResource(DeviceTaintRule, {
     delete rule.status
     stampTaints([rule.spec.taint], now)
   },
-  validate: ({ spec }, check) => validateSpec(spec, undefined, check.at('spec')),
+  validate: (_object, check) => validateSpec(check.at('spec'), undefined),
 
   generation: 'spec',
   prepareForUpdate(next, prev, { now }) {
@@ -38,7 +38,7 @@ export const deviceTaintRuleResource = defineResource(DeviceTaintRule, {
     if (taint.effect !== prev.spec.taint.effect && taint.timeAdded === prev.spec.taint.timeAdded) taint.timeAdded = now
     stampTaints([taint], now)
   },
-  validateUpdate: (next, prev, check) => validateSpec(next.spec, prev.spec, check.at('spec')),
+  validateUpdate: (_next, prev, check) => validateSpec(check.at('spec'), prev.spec),
 
   subresources: {
     status: {
@@ -49,8 +49,8 @@ export const deviceTaintRuleResource = defineResource(DeviceTaintRule, {
       },
       validateUpdate({ status }, _prev, check) {
         const conditions = status?.conditions ?? []
-        validateConditions(conditions, check.at('status.conditions'))
-        if (conditions.length > maxConditions) check.at('status.conditions').tooMany(conditions.length, maxConditions)
+        validateConditions(check.at('status').at('conditions').or([]))
+        if (conditions.length > maxConditions) check.at('status').at('conditions').tooMany(conditions.length, maxConditions)
       },
     },
   },
@@ -70,14 +70,11 @@ export const deviceTaintRuleResource = defineResource(DeviceTaintRule, {
   ],
 })
 
-function validateSpec(
-  { deviceSelector, taint }: V1beta2DeviceTaintRuleSpec,
-  prev: V1beta2DeviceTaintRuleSpec | undefined,
-  check: Check,
-): void {
+function validateSpec(check: Check<V1beta2DeviceTaintRuleSpec>, prev: V1beta2DeviceTaintRuleSpec | undefined): void {
+  const { deviceSelector } = check.value
   const { driver, pool, device } = deviceSelector ?? {}
-  if (driver !== undefined) validateDriverName(driver, check.at('deviceSelector.driver'))
-  if (pool !== undefined) validatePoolName(pool, check.at('deviceSelector.pool'))
-  if (device !== undefined) mustBe(dns1123Label, device, check.at('deviceSelector.device'))
-  validateDeviceTaint(taint, prev?.taint, check.at('taint'))
+  if (driver !== undefined) validateDriverName(driver, check.at('deviceSelector').at('driver'))
+  if (pool !== undefined) validatePoolName(check.at('deviceSelector').at('pool').with(pool))
+  if (device !== undefined) mustBe(dns1123Label, check.at('deviceSelector').at('device').with(device))
+  validateDeviceTaint(check.at('taint'), prev?.taint)
 }

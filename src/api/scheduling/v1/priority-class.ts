@@ -31,17 +31,18 @@ export const priorityClassResource = defineResource(PriorityClass, {
       const problem = systemClassProblem(name, value, globalDefault)
       if (problem !== undefined) {
         check
-          .at('metadata.name')
+          .at('metadata')
+          .at('name')
           .forbidden(`priority class names with '${systemPrefix}' prefix are reserved for system use only. error: ${problem}`)
       }
     } else if (value > highestUserDefinablePriority) {
       check.at('value').forbidden(`maximum allowed value of a user defined priority is ${highestUserDefinablePriority}`)
     }
-    if (preemptionPolicy !== undefined) validatePreemptionPolicy(preemptionPolicy, check.at('preemptionPolicy'))
+    if (preemptionPolicy !== undefined) validatePreemptionPolicy(check.at('preemptionPolicy').present)
   },
   validateUpdate(next, prev, check) {
     if ((next.value ?? 0) !== (prev.value ?? 0)) check.at('value').forbidden('may not be changed in an update.')
-    mustNotChange(next.preemptionPolicy, prev.preemptionPolicy, check.at('preemptionPolicy'))
+    mustNotChange(check.at('preemptionPolicy'), prev.preemptionPolicy)
   },
 
   deletionForbidden: (name) =>
@@ -73,7 +74,8 @@ function systemClassProblem(name: string, value: number, globalDefault: boolean)
   return globalDefault ? `globalDefault of ${name} PriorityClass must be false` : undefined
 }
 
-function validatePreemptionPolicy(policy: string, check: Check): void {
+function validatePreemptionPolicy(check: Check<string>): void {
+  const policy = check.value
   if (policy === '') check.required()
-  else if (policy !== 'PreemptLowerPriority' && policy !== 'Never') check.notSupported(policy, ['PreemptLowerPriority', 'Never'])
+  else if (policy !== 'PreemptLowerPriority' && policy !== 'Never') check.notSupported(['PreemptLowerPriority', 'Never'])
 }

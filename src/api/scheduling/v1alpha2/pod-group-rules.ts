@@ -1,6 +1,5 @@
 /** Rules that pod groups and the templates for them share. */
 import type { Check } from '#api/meta/check.ts'
-import { each } from '#api/meta/each.ts'
 import { maximumError, minimumError } from '#api/meta/formats.ts'
 import { longName, mustBe, qualifiedName, shortName } from '#api/meta/names.ts'
 import { mustBeOneOf } from '#api/meta/union.ts'
@@ -31,50 +30,55 @@ export function dropDisabledGroupFields(next: Group, prev: Group | undefined, { 
 }
 
 export function validateSchedulingPolicy(
-  policy: V1alpha2PodGroupSchedulingPolicy | undefined,
+  check: Check<V1alpha2PodGroupSchedulingPolicy | undefined>,
   prev: V1alpha2PodGroupSchedulingPolicy | undefined,
-  check: Check,
 ): void {
-  mustBeOneOf(policy ?? {}, prev, ['basic', 'gang'], check)
+  const policy = check.value
+  mustBeOneOf(check.with(policy ?? {}), prev, ['basic', 'gang'])
   if (!policy?.gang) return
   const { minCount = 0 } = policy.gang
-  if (minCount === 0) check.at('gang.minCount').required()
-  else if (minCount < 1) check.at('gang.minCount').invalid(minCount, minimumError(1))
+  if (minCount === 0) check.at('gang').at('minCount').required()
+  else if (minCount < 1) check.at('gang').at('minCount').or(0).invalid(minimumError(1))
 }
 
-export function validateSchedulingConstraints({ topology }: V1alpha2PodGroupSchedulingConstraints, check: Check): void {
+export function validateSchedulingConstraints(check: Check<V1alpha2PodGroupSchedulingConstraints>): void {
+  const { topology } = check.value
   const at = check.at('topology')
   if (topology && topology.length > maxTopologyConstraints) at.tooMany(topology.length, maxTopologyConstraints)
   else {
-    each(topology, at, ({ key }, here) => {
+    at.each((here) => {
+      const { key } = here.value
       if (!key) here.at('key').required()
-      else mustBe(qualifiedName, key, here.at('key'))
+      else mustBe(qualifiedName, here.at('key'))
     })
   }
 }
 
-export function validateGroupClaims(claims: readonly V1alpha2PodGroupResourceClaim[] | undefined, check: Check): void {
+export function validateGroupClaims(check: Check<readonly V1alpha2PodGroupResourceClaim[] | undefined>): void {
+  const claims = check.value
   if (!claims) return
   if (claims.length > maxClaims) {
     check.tooMany(claims.length, maxClaims)
     return
   }
   for (const [index, claim] of claims.entries()) {
-    if (claims.findIndex(({ name }) => name === claim.name) < index) check.at(index).duplicate(claim)
+    if (claims.findIndex(({ name }) => name === claim.name) < index) check.at(index).duplicate()
   }
-  each(claims, check, (claim, at) => {
-    mustBeOneOf(claim, undefined, ['resourceClaimName', 'resourceClaimTemplateName'], at)
+  check.each((at) => {
+    const claim = at.value
+    mustBeOneOf(at.with(claim), undefined, ['resourceClaimName', 'resourceClaimTemplateName'])
     if (!claim.name) at.at('name').required()
-    else mustBe(shortName, claim.name, at.at('name'))
-    if (claim.resourceClaimName !== undefined) mustBe(longName, claim.resourceClaimName, at.at('resourceClaimName'))
+    else mustBe(shortName, at.at('name'))
+    if (claim.resourceClaimName !== undefined) mustBe(longName, at.at('resourceClaimName').present)
     if (claim.resourceClaimTemplateName !== undefined) {
-      mustBe(longName, claim.resourceClaimTemplateName, at.at('resourceClaimTemplateName'))
+      mustBe(longName, at.at('resourceClaimTemplateName').present)
     }
   })
 }
 
 /** What comes with preemption of whole workloads. A field that may stay although its gate is off is left alone. */
-export function validatePreemption({ disruptionMode, priorityClassName, priority }: Group, check: Check, { isEnabled }: RuleContext): void {
+export function validatePreemption(check: Check<Group>, { isEnabled }: RuleContext): void {
+  const { disruptionMode, priorityClassName, priority } = check.value
   if (!isEnabled('WorkloadAwarePreemption')) {
     if (disruptionMode !== undefined) check.at('disruptionMode').forbidden('')
     if (priorityClassName) check.at('priorityClassName').forbidden('')
@@ -82,8 +86,8 @@ export function validatePreemption({ disruptionMode, priorityClassName, priority
     return
   }
   if (disruptionMode !== undefined && !disruptionModes.includes(disruptionMode)) {
-    check.at('disruptionMode').notSupported(disruptionMode, disruptionModes)
+    check.at('disruptionMode').notSupported(disruptionModes)
   }
-  if (priorityClassName) mustBe(longName, priorityClassName, check.at('priorityClassName'))
-  if (priority !== undefined && priority > maxPriority) check.at('priority').invalid(priority, maximumError(maxPriority))
+  if (priorityClassName) mustBe(longName, check.at('priorityClassName').present)
+  if (priority !== undefined && priority > maxPriority) check.at('priority').invalid(maximumError(maxPriority))
 }

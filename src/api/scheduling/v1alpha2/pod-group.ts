@@ -1,7 +1,6 @@
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { validateConditions } from '#api/meta/conditions.ts'
-import { each } from '#api/meta/each.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { longName, mustBe, shortName } from '#api/meta/names.ts'
 import { putBack } from '#api/meta/put-back.ts'
@@ -41,11 +40,11 @@ export const podGroupResource = defineResource(PodGroup, {
   },
   validate({ spec }, check, context) {
     const at = check.at('spec')
-    if (spec.podGroupTemplateRef) validateTemplateReference(spec.podGroupTemplateRef, at.at('podGroupTemplateRef'))
-    validateSchedulingPolicy(spec.schedulingPolicy, undefined, at.at('schedulingPolicy'))
-    if (spec.schedulingConstraints) validateSchedulingConstraints(spec.schedulingConstraints, at.at('schedulingConstraints'))
-    validateGroupClaims(spec.resourceClaims, at.at('resourceClaims'))
-    validatePreemption(spec, at, context)
+    if (spec.podGroupTemplateRef) validateTemplateReference(at.at('podGroupTemplateRef').present)
+    validateSchedulingPolicy(at.at('schedulingPolicy'), undefined)
+    if (spec.schedulingConstraints) validateSchedulingConstraints(at.at('schedulingConstraints').present)
+    validateGroupClaims(at.at('resourceClaims'))
+    validatePreemption(at, context)
   },
   prepareForUpdate(next, prev, context) {
     putBack(next, prev, 'status')
@@ -54,7 +53,7 @@ export const podGroupResource = defineResource(PodGroup, {
   // Nothing of the spec may change, so that there is nothing else to judge.
   validateUpdate({ spec }, prev, check) {
     for (const field of immutableFields) {
-      if (!semanticEqual(spec[field], prev.spec[field])) check.at('spec').at(field).invalid(null, 'field is immutable')
+      if (!semanticEqual(spec[field], prev.spec[field])) check.at('spec').at(field).invalid('field is immutable', null)
     }
   },
 
@@ -98,23 +97,25 @@ function statusCell({ status }: V1alpha2PodGroup): string {
   return scheduled.status === 'True' ? 'Scheduled' : 'Unschedulable'
 }
 
-function validateTemplateReference(reference: V1alpha2PodGroupTemplateReference, check: Check): void {
-  mustBeOneOf(reference, undefined, ['workload'], check)
+function validateTemplateReference(check: Check<V1alpha2PodGroupTemplateReference>): void {
+  const reference = check.value
+  mustBeOneOf(check.with(reference), undefined, ['workload'])
   if (!reference.workload) return
   const { workloadName, podGroupTemplateName } = reference.workload
-  if (!workloadName) check.at('workload.workloadName').required()
-  else mustBe(longName, workloadName, check.at('workload.workloadName'))
-  if (!podGroupTemplateName) check.at('workload.podGroupTemplateName').required()
-  else mustBe(shortName, podGroupTemplateName, check.at('workload.podGroupTemplateName'))
+  if (!workloadName) check.at('workload').at('workloadName').required()
+  else mustBe(longName, check.at('workload').at('workloadName').present)
+  if (!podGroupTemplateName) check.at('workload').at('podGroupTemplateName').required()
+  else mustBe(shortName, check.at('workload').at('podGroupTemplateName').present)
 }
 
 function validateStatus({ spec, status }: V1alpha2PodGroup, check: Check): void {
-  validateConditions(status?.conditions, check.at('conditions'))
+  validateConditions(check.at('conditions').with(status?.conditions))
   const statuses = status?.resourceClaimStatuses ?? []
   const at = check.at('resourceClaimStatuses')
-  each(statuses, at, ({ name }, here) => {
+  at.with(statuses).each((here) => {
+    const { name } = here.value
     if (!spec.resourceClaims?.some((claim) => claim.name === name)) {
-      here.at('name').invalid(name ?? '', 'must match the name of an entry in `spec.resourceClaims`')
+      here.at('name').or('').invalid('must match the name of an entry in `spec.resourceClaims`')
     }
   })
   if (statuses.length > maxClaims) {
@@ -124,7 +125,8 @@ function validateStatus({ spec, status }: V1alpha2PodGroup, check: Check): void 
   for (const [index, entry] of statuses.entries()) {
     if (statuses.findIndex(({ name }) => name === entry.name) < index) at.at(index).duplicate(entry)
   }
-  each(statuses, at, ({ resourceClaimName }, here) => {
-    if (resourceClaimName !== undefined) mustBe(longName, resourceClaimName, here.at('resourceClaimName'))
+  at.with(statuses).each((here) => {
+    const { resourceClaimName } = here.value
+    if (resourceClaimName !== undefined) mustBe(longName, here.at('resourceClaimName').present)
   })
 }

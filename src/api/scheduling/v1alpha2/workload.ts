@@ -1,6 +1,5 @@
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { each } from '#api/meta/each.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { longName, mustBe, pathSegmentName, shortName } from '#api/meta/names.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
@@ -31,14 +30,14 @@ export const workloadResource = defineResource(Workload, {
   },
   prepareForCreate: (workload, context) => dropDisabledFields(workload, undefined, context),
   validate({ spec }, check, context) {
-    if (spec.controllerRef) validateController(spec.controllerRef, check.at('spec.controllerRef'))
-    validateTemplates(spec.podGroupTemplates, check.at('spec.podGroupTemplates'), context)
+    if (spec.controllerRef) validateController(check.at('spec').at('controllerRef').present)
+    validateTemplates(check.at('spec').at('podGroupTemplates'), context)
   },
   prepareForUpdate: dropDisabledFields,
   // Nothing of the spec may change, so that there is nothing else to judge.
   validateUpdate({ spec }, prev, check) {
     for (const field of ['controllerRef', 'podGroupTemplates'] as const) {
-      if (!semanticEqual(spec[field], prev.spec[field])) check.at('spec').at(field).invalid(null, 'field is immutable')
+      if (!semanticEqual(spec[field], prev.spec[field])) check.at('spec').at(field).invalid('field is immutable', null)
     }
   },
 
@@ -51,15 +50,17 @@ function dropDisabledFields(next: V1alpha2Workload, prev: V1alpha2Workload | und
   }
 }
 
-function validateController({ apiGroup, kind, name }: V1alpha2TypedLocalObjectReference, check: Check): void {
-  if (apiGroup) mustBe(longName, apiGroup, check.at('apiGroup'))
+function validateController(check: Check<V1alpha2TypedLocalObjectReference>): void {
+  const { apiGroup, kind, name } = check.value
+  if (apiGroup) mustBe(longName, check.at('apiGroup').present)
   if (!kind) check.at('kind').required()
-  else mustBe(pathSegmentName, kind, check.at('kind'))
+  else mustBe(pathSegmentName, check.at('kind'))
   if (!name) check.at('name').required()
-  else mustBe(pathSegmentName, name, check.at('name'))
+  else mustBe(pathSegmentName, check.at('name'))
 }
 
-function validateTemplates(templates: readonly V1alpha2PodGroupTemplate[] | undefined, check: Check, context: RuleContext): void {
+function validateTemplates(check: Check<readonly V1alpha2PodGroupTemplate[] | undefined>, context: RuleContext): void {
+  const templates = check.value
   if (!templates?.length) {
     check.required()
     return
@@ -69,14 +70,15 @@ function validateTemplates(templates: readonly V1alpha2PodGroupTemplate[] | unde
     return
   }
   for (const [index, template] of templates.entries()) {
-    if (templates.findIndex(({ name }) => name === template.name) < index) check.at(index).duplicate(template)
+    if (templates.findIndex(({ name }) => name === template.name) < index) check.at(index).duplicate()
   }
-  each(templates, check, (template, at) => {
+  check.each((at) => {
+    const template = at.value
     if (!template.name) at.at('name').required()
-    else mustBe(shortName, template.name, at.at('name'))
-    validateSchedulingPolicy(template.schedulingPolicy, undefined, at.at('schedulingPolicy'))
-    if (template.schedulingConstraints) validateSchedulingConstraints(template.schedulingConstraints, at.at('schedulingConstraints'))
-    validateGroupClaims(template.resourceClaims, at.at('resourceClaims'))
-    validatePreemption(template, at, context)
+    else mustBe(shortName, at.at('name'))
+    validateSchedulingPolicy(at.at('schedulingPolicy'), undefined)
+    if (template.schedulingConstraints) validateSchedulingConstraints(at.at('schedulingConstraints').present)
+    validateGroupClaims(at.at('resourceClaims'))
+    validatePreemption(at, context)
   })
 }

@@ -68,19 +68,20 @@ export const podPresetResource = defineResource(PodPreset, {
     metadata.generation = 1
   },
   prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
-  validate: ({ spec }, check, context) => validateSpec(spec, check.at('spec'), context),
-  validateUpdate: ({ spec }, _prev, check, context) => validateSpec(spec, check.at('spec'), context),
+  validate: (_object, check, context) => validateSpec(check.at('spec'), context),
+  validateUpdate: (_next, _prev, check, context) => validateSpec(check.at('spec'), context),
 })
 
-function validateSpec(spec: V1alpha1PodPresetSpec, check: Check, context: RuleContext): void {
+function validateSpec(check: Check<V1alpha1PodPresetSpec>, context: RuleContext): void {
+  const spec = check.value
   const { env, envFrom, volumes, volumeMounts } = spec
   const options = podValidationOptions(undefined, undefined, context)
-  validateLabelSelector(spec.selector, check.at('selector'))
+  validateLabelSelector(check.at('selector'))
   if (!env && !envFrom && !volumes && !volumeMounts) {
-    check.at('volumes.env.envFrom.volumeMounts').required('must specify at least one')
+    check.at('volumes').dynamic('env').dynamic('envFrom').dynamic('volumeMounts').required('must specify at least one')
   }
-  const known = validateVolumes(volumes ?? [], undefined, check.at('volumes'), options)
-  validateEnv(env ?? [], check.at('env'), options)
-  validateEnvFrom(envFrom ?? [], check.at('envFrom'))
+  const known = validateVolumes(check.at('volumes').or([]), undefined, options)
+  validateEnv(check.at('env').or([]), options)
+  validateEnvFrom(check.at('envFrom').or([]))
   if (volumeMounts) validateVolumeMounts({ name: '', volumeMounts }, known, check.at('volumeMounts'))
 }

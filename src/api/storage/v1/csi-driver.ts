@@ -1,6 +1,5 @@
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { each } from '#api/meta/each.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { type Column, defineResource, type RuleContext } from '#api/resource.ts'
@@ -31,11 +30,11 @@ export const csiDriverResource = defineResource(CSIDriver, {
   prepareForUpdate(next, prev, context) {
     dropDisabled(next.spec, prev.spec, context)
   },
-  validate: (driver, check, context) => validateSpec(driver.spec, check.at('spec'), context),
+  validate: (_driver, check, context) => validateSpec(check.at('spec'), context),
   validateUpdate(next, prev, check, context) {
-    validateSpec(next.spec, check.at('spec'), context)
-    mustNotChange(next.spec.attachRequired, prev.spec.attachRequired, check.at('spec.attachedRequired'))
-    mustNotChange(next.spec.volumeLifecycleModes, prev.spec.volumeLifecycleModes, check.at('spec.volumeLifecycleModes'))
+    validateSpec(check.at('spec'), context)
+    mustNotChange(check.at('spec').dynamic('attachedRequired').with(next.spec.attachRequired), prev.spec.attachRequired)
+    mustNotChange(check.at('spec').at('volumeLifecycleModes'), prev.spec.volumeLifecycleModes)
   },
   warningsOnCreate: ({ spec }) => (sendsTokensInAttributes(spec) ? [tokenWarning] : []),
   warningsOnUpdate: (next, prev) =>
@@ -94,44 +93,44 @@ function dropDisabled(spec: V1CSIDriverSpec, prev: V1CSIDriverSpec | undefined, 
 const fsGroupPolicies = ['File', 'None', 'ReadWriteOnceWithFSType']
 const lifecycleModes = ['Persistent', 'Ephemeral']
 
-function validateSpec(spec: V1CSIDriverSpec, check: Check, context: RuleContext): void {
+function validateSpec(check: Check<V1CSIDriverSpec>, context: RuleContext): void {
+  const spec = check.value
   // The path is upstream's, although the field is attachRequired.
-  if (spec.attachRequired == null) check.at('attachedRequired').required()
+  if (spec.attachRequired == null) check.dynamic('attachedRequired').required()
   if (spec.podInfoOnMount == null) check.at('podInfoOnMount').required()
   if (spec.storageCapacity == null) check.at('storageCapacity').required()
   if (spec.fsGroupPolicy != null && !fsGroupPolicies.includes(spec.fsGroupPolicy)) {
-    check.at('fsGroupPolicy').notSupported(spec.fsGroupPolicy, fsGroupPolicies)
+    check.at('fsGroupPolicy').notSupported(fsGroupPolicies)
   }
-  validateTokenRequests(spec.tokenRequests, check.at('tokenRequests'))
+  validateTokenRequests(check.at('tokenRequests'))
   for (const mode of spec.volumeLifecycleModes ?? []) {
-    if (!lifecycleModes.includes(mode)) check.at('volumeLifecycleModes').notSupported(mode, lifecycleModes)
+    if (!lifecycleModes.includes(mode)) check.at('volumeLifecycleModes').notSupported(lifecycleModes, mode)
   }
   if (spec.seLinuxMount == null && context.isEnabled(gates.seLinuxMount)) check.at('seLinuxMount').required()
   const period = spec.nodeAllocatableUpdatePeriodSeconds
   if (period != null && period < 10) {
-    check.at('nodeAllocatableUpdatePeriodSeconds').invalid(period, 'must be greater than or equal to 10 seconds')
+    check.at('nodeAllocatableUpdatePeriodSeconds').invalid('must be greater than or equal to 10 seconds')
   }
   if (spec.serviceAccountTokenInSecrets != null && !spec.tokenRequests?.length) {
-    check
-      .at('serviceAccountTokenInSecrets')
-      .invalid(spec.serviceAccountTokenInSecrets, 'serviceAccountTokenInSecrets is set but no tokenRequests are specified')
+    check.at('serviceAccountTokenInSecrets').invalid('serviceAccountTokenInSecrets is set but no tokenRequests are specified')
   }
   if (spec.preventPodSchedulingIfMissing == null && context.isEnabled(gates.preventPodSchedulingIfMissing)) {
     check.at('preventPodSchedulingIfMissing').required()
   }
 }
 
-function validateTokenRequests(requests: readonly V1TokenRequest[] | undefined, check: Check): void {
+function validateTokenRequests(check: Check<readonly V1TokenRequest[] | undefined>): void {
   const audiences = new Set<string>()
-  each(requests, check, ({ audience = '', expirationSeconds }, item) => {
+  check.each((item) => {
+    const { audience = '', expirationSeconds } = item.value
     if (audiences.has(audience)) {
-      item.at('audience').duplicate(audience)
+      item.at('audience').or('').duplicate()
       return
     }
     audiences.add(audience)
     if (expirationSeconds == null) return
     const expiration = item.at('expirationSeconds')
-    if (expirationSeconds < 600) expiration.invalid(expirationSeconds, 'may not specify a duration less than 10 minutes')
-    if (expirationSeconds > 2 ** 32) expiration.invalid(expirationSeconds, 'may not specify a duration larger than 2^32 seconds')
+    if (expirationSeconds < 600) expiration.invalid('may not specify a duration less than 10 minutes')
+    if (expirationSeconds > 2 ** 32) expiration.invalid('may not specify a duration larger than 2^32 seconds')
   })
 }

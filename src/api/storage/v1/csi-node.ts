@@ -1,7 +1,6 @@
 import { validateCsiDriverName } from '#api/core/v1/volume-sources.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { each } from '#api/meta/each.ts'
 import { nonNegative } from '#api/meta/formats.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { byteLength, mustBe, nameIsDns1123Subdomain, qualifiedName } from '#api/meta/names.ts'
@@ -20,9 +19,9 @@ export const csiNodeResource = defineResource(CSINode, {
 
   validate: validateDrivers,
   validateUpdate(next, prev, check, context) {
-    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
+    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain })
     validateDrivers(next, check)
-    validateDriversUpdate(next, prev, check.at('spec.drivers'), context)
+    validateDriversUpdate(check.at('spec').at('drivers').with(next), prev, context)
   },
 
   columns: [
@@ -37,38 +36,44 @@ export const csiNodeResource = defineResource(CSINode, {
   ],
 })
 
-function validateDrivers({ spec }: V1CSINode, check: Check): void {
+function validateDrivers(_object: V1CSINode, check: Check<V1CSINode>): void {
   const names = new Set<string>()
-  each(spec?.drivers, check.at('spec.drivers'), (driver, item) => {
-    validateDriver(driver, names, item)
-    names.add(driver.name ?? '')
-  })
+  check
+    .at('spec')
+    .at('drivers')
+    .each((item) => {
+      const driver = item.value
+      validateDriver(item, names)
+      names.add(driver.name ?? '')
+    })
 }
 
-function validateDriver(driver: V1CSINodeDriver, names: ReadonlySet<string>, check: Check): void {
-  const { name = '', nodeID = '', allocatable, topologyKeys } = driver
+function validateDriver(check: Check<V1CSINodeDriver>, names: ReadonlySet<string>): void {
+  const driver = check.value
+  const { name = '', nodeID = '', topologyKeys } = driver
   validateCsiDriverName(name, check.at('name'))
   if (nodeID === '') check.at('nodeID').required()
-  if (byteLength(nodeID) > maxNodeIdLength) check.at('nodeID').invalid(nodeID, `must be ${maxNodeIdLength} characters or less`)
-  nonNegative(allocatable?.count, check.at('allocatable.count'))
-  if (names.has(name)) check.at('name').duplicate(name)
+  if (byteLength(nodeID) > maxNodeIdLength) check.at('nodeID').or('').invalid(`must be ${maxNodeIdLength} characters or less`)
+  nonNegative(check.at('allocatable').at('count'))
+  if (names.has(name)) check.at('name').or('').duplicate()
   const keys = new Set<string>()
   for (const key of topologyKeys ?? []) {
     if (key === '') check.required()
     if (keys.has(key)) check.duplicate(key)
     keys.add(key)
-    mustBe(qualifiedName, key, check)
+    mustBe(qualifiedName, check.with(key))
   }
 }
 
 /** Drivers come and go, but while one is there only its allocatable count may change. */
-function validateDriversUpdate(next: V1CSINode, prev: V1CSINode, check: Check, context: RuleContext): void {
+function validateDriversUpdate(check: Check<V1CSINode>, prev: V1CSINode, context: RuleContext): void {
+  const next = check.value
   const isCountMutable = context.isEnabled('MutableCSINodeAllocatableCount')
   const judged = ({ allocatable, ...rest }: V1CSINodeDriver) => (isCountMutable || allocatable == null ? rest : { ...rest, allocatable })
   for (const before of prev.spec?.drivers ?? []) {
     for (const driver of next.spec?.drivers ?? []) {
       if (driver.name !== before.name) continue
-      mustNotChange(judged(driver), judged(before), check, 'storage.CSINodeDriver')
+      mustNotChange(check.with(judged(driver)), judged(before), 'storage.CSINodeDriver')
     }
   }
 }

@@ -17,29 +17,30 @@ export const csiStorageCapacityResource = defineResource(CSIStorageCapacity, {
   rejudgesMetadata: false,
   columns: defaultColumns,
 
-  validate: (capacity, check) => validateCapacity(capacity, check, {}),
-  validateUpdate(next, prev, check) {
-    validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
-    validateCapacity(next, check, { allowInvalidValues: hasInvalidTopology(prev) })
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
-    mustNotChange(next.nodeTopology, prev.nodeTopology, check.at('nodeTopology'), '*meta.LabelSelector')
-    mustNotChange(next.storageClassName, prev.storageClassName, check.at('storageClassName'))
+  validate: (_capacity, check) => validateCapacity(check, {}),
+  validateUpdate(_next, prev, check) {
+    validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })
+    validateCapacity(check, { allowInvalidValues: hasInvalidTopology(prev) })
+    validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
+    mustNotChange(check.at('nodeTopology'), prev.nodeTopology, '*meta.LabelSelector')
+    mustNotChange(check.at('storageClassName'), prev.storageClassName)
   },
   warningsOnCreate: topologyWarnings,
   warningsOnUpdate: topologyWarnings,
 })
 
-function validateCapacity(capacity: V1CSIStorageCapacity, check: Check, options: LabelSelectorOptions): void {
-  if (capacity.nodeTopology != null) validateLabelSelector(capacity.nodeTopology, check.at('nodeTopology'), options)
-  mustBe(dns1123Subdomain, capacity.storageClassName ?? '', check.at('storageClassName'))
+function validateCapacity(check: Check<V1CSIStorageCapacity>, options: LabelSelectorOptions): void {
+  const capacity = check.value
+  if (capacity.nodeTopology != null) validateLabelSelector(check.at('nodeTopology'), options)
+  mustBe(dns1123Subdomain, check.at('storageClassName').or(''))
   if (capacity.capacity != null && compareQuantities(capacity.capacity, '0') < 0) {
-    check.at('capacity').invalid(capacity.capacity, mustBeNonNegative)
+    check.at('capacity').invalid(mustBeNonNegative)
   }
 }
 
 function hasInvalidTopology({ nodeTopology }: V1CSIStorageCapacity): boolean {
-  const scratch = new Check()
-  validateLabelSelector(nodeTopology, scratch)
+  const scratch = new Check(nodeTopology)
+  validateLabelSelector(scratch)
   return scratch.failed
 }
 

@@ -5,14 +5,16 @@ import { byteLength, qualifiedName } from '#api/meta/names.ts'
 const maxParameters = 512
 const maxParametersBytes = 256 * 1024
 
-export function validateProvisioner(name: string | undefined, check: Check): void {
+export function validateProvisioner(check: Check<string | undefined>): void {
+  const name = check.value
   if (!name) check.required()
-  else for (const message of qualifiedName(name.toLowerCase())) check.invalid(name.toLowerCase(), message)
+  else for (const message of qualifiedName(name.toLowerCase())) check.invalid(message, name.toLowerCase())
 }
 
 type Parameters = Readonly<Record<string, string>>
 
-export function validateParameters(parameters: Parameters | undefined, check: Check): void {
+export function validateParameters(check: Check<Parameters | undefined>): void {
+  const parameters = check.value
   const entries = Object.entries(parameters ?? {})
   if (entries.length > maxParameters) {
     check.tooLong(maxParameters)
@@ -20,7 +22,7 @@ export function validateParameters(parameters: Parameters | undefined, check: Ch
   }
   let sizeBytes = 0
   for (const [key, value] of entries) {
-    if (key === '') check.invalid(key, 'field can not be empty.')
+    if (key === '') check.invalid('field can not be empty.', key)
     sizeBytes += byteLength(key) + byteLength(value)
   }
   if (sizeBytes > maxParametersBytes) check.tooLong(maxParametersBytes)

@@ -2,7 +2,6 @@ import { deprecatedNodeLabelMessage } from '#api/core/v1/deprecated-node-labels.
 import type { V1TopologySelectorTerm } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { each } from '#api/meta/each.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { mustBe, nameIsDns1123Subdomain, qualifiedName } from '#api/meta/names.ts'
@@ -26,15 +25,15 @@ export const storageClassResource = defineResource(StorageClass, {
   },
   validate: validateStorageClass,
   validateUpdate(next, prev, check) {
-    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
+    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain })
     validateStorageClass(next, check)
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
+    validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
     if (!semanticEqual({ parameters: next.parameters }, { parameters: prev.parameters })) {
-      check.at('parameters').invalid(asInternal('{s', next.parameters), 'field is immutable')
+      check.at('parameters').invalid('field is immutable', asInternal('{s', next.parameters))
     }
-    mustNotChange(next.provisioner, prev.provisioner, check.at('provisioner'))
-    mustNotChange(next.reclaimPolicy, prev.reclaimPolicy, check.at('reclaimPolicy'))
-    mustNotChange(next.volumeBindingMode, prev.volumeBindingMode, check.at('volumeBindingMode'))
+    mustNotChange(check.at('provisioner'), prev.provisioner)
+    mustNotChange(check.at('reclaimPolicy'), prev.reclaimPolicy)
+    mustNotChange(check.at('volumeBindingMode'), prev.volumeBindingMode)
   },
   warningsOnCreate: topologyWarnings,
   warningsOnUpdate: topologyWarnings,
@@ -80,38 +79,43 @@ function isDefaultStorageClass({ annotations }: V1StorageClass['metadata']): boo
 const reclaimPolicies = ['Delete', 'Retain']
 const bindingModes = ['Immediate', 'WaitForFirstConsumer']
 
-function validateStorageClass(storageClass: V1StorageClass, check: Check): void {
-  const { provisioner, parameters, reclaimPolicy, volumeBindingMode, allowedTopologies } = storageClass
-  validateProvisioner(provisioner, check.at('provisioner'))
-  validateParameters(parameters, check.at('parameters'))
-  if (reclaimPolicy && !reclaimPolicies.includes(reclaimPolicy)) check.at('reclaimPolicy').notSupported(reclaimPolicy, reclaimPolicies)
+function validateStorageClass(storageClass: V1StorageClass, check: Check<V1StorageClass>): void {
+  const { reclaimPolicy, volumeBindingMode } = storageClass
+  validateProvisioner(check.at('provisioner'))
+  validateParameters(check.at('parameters'))
+  if (reclaimPolicy && !reclaimPolicies.includes(reclaimPolicy)) check.at('reclaimPolicy').notSupported(reclaimPolicies)
   if (volumeBindingMode == null) check.at('volumeBindingMode').required()
-  else if (!bindingModes.includes(volumeBindingMode)) check.at('volumeBindingMode').notSupported(volumeBindingMode, bindingModes)
-  validateTopologies(allowedTopologies ?? [], check.at('allowedTopologies'))
+  else if (!bindingModes.includes(volumeBindingMode)) check.at('volumeBindingMode').notSupported(bindingModes)
+  validateTopologies(check.at('allowedTopologies').or([]))
 }
 
-function validateTopologies(terms: readonly V1TopologySelectorTerm[], check: Check): void {
+function validateTopologies(check: Check<readonly V1TopologySelectorTerm[]>): void {
+  const terms = check.value
   // Upstream starts with an empty term for each one there is, so that an empty term is a duplicate from the beginning.
   const seen = terms.map(() => '')
-  each(terms, check, (term, item) => {
-    const shape = validateTopologyTerm(term, item.at('matchLabelExpressions'))
+  check.each((item) => {
+    const term = item.value
+    const shape = validateTopologyTerm(item.at('matchLabelExpressions').with(term))
     for (const other of seen) if (other === shape) item.at('matchLabelExpressions').duplicate('')
     seen.push(shape)
   })
 }
 
 /** Returns a text that is the same for terms that mean the same. */
-function validateTopologyTerm({ matchLabelExpressions }: V1TopologySelectorTerm, check: Check): string {
+function validateTopologyTerm(check: Check<V1TopologySelectorTerm>): string {
+  const { matchLabelExpressions } = check.value
   const valuesOf = new Map<string, string[]>()
-  each(matchLabelExpressions, check, ({ key = '', values = [] }, item) => {
+  check.with(matchLabelExpressions).each((item) => {
+    const { key = '', values = [] } = item.value
     if (values.length === 0) item.at('values').required()
     const distinct = new Set<string>()
-    each(values, item.at('values'), (value, place) => {
-      if (distinct.has(value)) place.duplicate(value)
+    item.at('values').each((place) => {
+      const value = place.value
+      if (distinct.has(value)) place.duplicate()
       distinct.add(value)
     })
-    mustBe(qualifiedName, key, item.at('key'))
-    if (valuesOf.has(key)) item.at('key').duplicate(key)
+    mustBe(qualifiedName, item.at('key').or(''))
+    if (valuesOf.has(key)) item.at('key').or('').duplicate()
     valuesOf.set(key, [...distinct].sort())
   })
   return valuesOf.size === 0 ? '' : JSON.stringify([...valuesOf].sort(([one], [other]) => (one < other ? -1 : 1)))

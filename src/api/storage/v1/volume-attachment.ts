@@ -74,45 +74,48 @@ export const volumeAttachmentResource = defineResource(VolumeAttachment, {
   ],
 })
 
-function validateUpdate(next: V1VolumeAttachment, prev: V1VolumeAttachment, check: Check): void {
-  validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
+function validateUpdate(next: V1VolumeAttachment, prev: V1VolumeAttachment, check: Check<V1VolumeAttachment>): void {
+  validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain })
   validateAttachment(next, check)
-  mustNotChange(next.spec, prev.spec, check.at('spec'), 'storage.VolumeAttachmentSpec')
+  mustNotChange(check.at('spec'), prev.spec, 'storage.VolumeAttachmentSpec')
 }
 
-function validateAttachment({ spec, status }: V1VolumeAttachment, check: Check): void {
-  validateCsiDriverName(spec?.attacher, check.at('spec.attacher'))
-  validateSource(spec?.source ?? {}, check.at('spec.source'))
-  mustBe(dns1123Subdomain, spec?.nodeName ?? '', check.at('spec.nodeName'))
-  if (status != null) validateStatus(status, check.at('status'))
+function validateAttachment({ spec, status }: V1VolumeAttachment, check: Check<V1VolumeAttachment>): void {
+  validateCsiDriverName(spec?.attacher, check.at('spec').at('attacher'))
+  validateSource(check.at('spec').at('source').or({}))
+  mustBe(dns1123Subdomain, check.at('spec').at('nodeName').or(''))
+  if (status != null) validateStatus(check.at('status').present)
   const volume = spec?.source?.persistentVolumeName
-  if (volume != null) mustBe(dns1123Subdomain, volume, check.at('spec.source.persistentVolumeName'))
+  if (volume != null) mustBe(dns1123Subdomain, check.at('spec').at('source').at('persistentVolumeName').present)
 }
 
 const exactlyOne = 'must specify exactly one of inlineVolumeSpec and persistentVolumeName'
 
-function validateSource({ inlineVolumeSpec, persistentVolumeName }: V1VolumeAttachmentSource, check: Check): void {
+function validateSource(check: Check<V1VolumeAttachmentSource>): void {
+  const { inlineVolumeSpec, persistentVolumeName } = check.value
   if (inlineVolumeSpec == null && persistentVolumeName == null) check.required(exactlyOne)
   else if (inlineVolumeSpec != null && persistentVolumeName != null) check.forbidden(exactlyOne)
   else if (persistentVolumeName === '') check.at('persistentVolumeName').required('must specify non empty persistentVolumeName')
   else if (inlineVolumeSpec != null) {
-    validateVolumeSpec(inlineVolumeSpec, '', check.at('inlineVolumeSpec'), { isInline: true, allowInvalidLabelValueInNodeAffinity: false })
+    validateVolumeSpec(check.at('inlineVolumeSpec').present, '', { isInline: true, allowInvalidLabelValueInNodeAffinity: false })
   }
 }
 
-function validateStatus({ attachmentMetadata, attachError, detachError }: V1VolumeAttachmentStatus, check: Check): void {
+function validateStatus(check: Check<V1VolumeAttachmentStatus>): void {
+  const { attachmentMetadata } = check.value
   let sizeBytes = 0
   for (const [key, value] of Object.entries(attachmentMetadata ?? {})) sizeBytes += byteLength(key) + byteLength(value)
   if (sizeBytes > maxMetadataBytes) check.at('attachmentMetadata').tooLong(maxMetadataBytes)
-  validateError(attachError, check.at('attachError'))
-  validateError(detachError, check.at('detachError'))
+  validateError(check.at('attachError'))
+  validateError(check.at('detachError'))
 }
 
-function validateError(error: V1VolumeError | undefined, check: Check): void {
+function validateError(check: Check<V1VolumeError | undefined>): void {
+  const error = check.value
   if (error == null) return
   // Upstream names the other limit in this message.
   if (byteLength(error.message ?? '') > maxMessageBytes) check.at('message').tooLong(maxMetadataBytes)
-  if (error.errorCode != null && error.errorCode < 0) check.at('errorCode').invalid(error.errorCode, rangeError(0, 2 ** 31 - 1))
+  if (error.errorCode != null && error.errorCode < 0) check.at('errorCode').invalid(rangeError(0, 2 ** 31 - 1))
 }
 
 function dropErrorCode(next: V1VolumeError | undefined, prev: V1VolumeError | undefined): void {

@@ -18,7 +18,7 @@ export const volumeAttributesClassResource = defineResource(VolumeAttributesClas
   validateUpdate(next, prev, check) {
     if (next.driverName !== prev.driverName) check.at('driverName').forbidden('updates to driverName are forbidden.')
     if (!semanticEqual(next.parameters, prev.parameters)) check.at('parameters').forbidden('updates to parameters are forbidden.')
-    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
+    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain })
     validateClass(next, check)
   },
 
@@ -34,8 +34,8 @@ export const volumeAttributesClassResource = defineResource(VolumeAttributesClas
   ],
 })
 
-function validateClass({ driverName, parameters }: V1VolumeAttributesClass, check: Check): void {
-  validateProvisioner(driverName, check.at('driverName'))
-  validateParameters(parameters, check.at('parameters'))
+function validateClass({ parameters }: V1VolumeAttributesClass, check: Check<V1VolumeAttributesClass>): void {
+  validateProvisioner(check.at('driverName'))
+  validateParameters(check.at('parameters'))
   if (Object.keys(parameters ?? {}).length === 0) check.at('parameters').required('must contain at least one key/value pair')
 }

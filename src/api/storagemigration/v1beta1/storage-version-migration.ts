@@ -23,14 +23,14 @@ export const storageVersionMigrationResource = defineResource(StorageVersionMigr
   prepareForCreate(migration) {
     delete migration.status
   },
-  validate: ({ spec }, check) => validateSpec(spec, check.at('spec')),
+  validate: (_object, check) => validateSpec(check.at('spec')),
   prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
   rejudgesMetadata: false,
-  validateUpdate(next, prev, check) {
-    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
-    validateSpec(next.spec, check.at('spec'))
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
-    mustNotChange(next.spec, prev.spec, check.at('spec'), 'storagemigration.StorageVersionMigrationSpec')
+  validateUpdate(_next, prev, check) {
+    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain })
+    validateSpec(check.at('spec'))
+    validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
+    mustNotChange(check.at('spec'), prev.spec, 'storagemigration.StorageVersionMigrationSpec')
   },
 
   subresources: {
@@ -40,7 +40,7 @@ export const storageVersionMigrationResource = defineResource(StorageVersionMigr
         putBack(next, prev, 'spec')
         resetObjectMetaForStatus(next.metadata, prev.metadata)
       },
-      validateUpdate: (next, prev, check) => validateStatus(next.status ?? {}, prev.status, check.at('status')),
+      validateUpdate: (_next, prev, check) => validateStatus(check.at('status').or({}), prev.status),
     },
   },
 
@@ -61,39 +61,37 @@ function statusCell(status: V1beta1StorageVersionMigrationStatus | undefined): s
   return status?.conditions?.findLast((each) => each.status === 'True' && known.includes(each.type))?.type ?? 'Unknown'
 }
 
-function validateSpec({ resource: target }: V1beta1StorageVersionMigrationSpec, check: Check): void {
+function validateSpec(check: Check<V1beta1StorageVersionMigrationSpec>): void {
+  const { resource: target } = check.value
   const { group = '', resource = '' } = target ?? {}
-  if (resource === '') check.at('resource.resource').required('resource is required to be set')
-  else mustBeAllOf(dns1035Label(resource), resource, check.at('resource.resource'))
-  if (group !== '') mustBeAllOf(dns1123Subdomain(group), group, check.at('resource.group'))
+  if (resource === '') check.at('resource').at('resource').required('resource is required to be set')
+  else mustBeAllOf(dns1035Label(resource), resource, check.at('resource').at('resource'))
+  if (group !== '') mustBeAllOf(dns1123Subdomain(group), group, check.at('resource').at('group'))
 }
 
 function mustBeAllOf(problems: readonly string[], value: string, check: Check): void {
-  if (problems.length > 0) check.invalid(value, problems.join(','))
+  if (problems.length > 0) check.invalid(problems.join(','), value)
 }
 
 function isTrue(status: V1beta1StorageVersionMigrationStatus | undefined, type: string): boolean {
   return status?.conditions?.find((each) => each.type === type)?.status === 'True'
 }
 
-function validateStatus(
-  status: V1beta1StorageVersionMigrationStatus,
-  prev: V1beta1StorageVersionMigrationStatus | undefined,
-  check: Check,
-): void {
+function validateStatus(check: Check<V1beta1StorageVersionMigrationStatus>, prev: V1beta1StorageVersionMigrationStatus | undefined): void {
+  const status = check.value
   const { resourceVersion = '' } = status
   const conditions = check.at('conditions')
   const shown = () => asInternal('[meta.Condition', status.conditions)
   if (resourceVersion !== '' && !/^[1-9][0-9]*$/.test(resourceVersion)) {
-    check.at('resourceVersion').invalid(resourceVersion, `resource version is not well formed: ${resourceVersion}`)
+    check.at('resourceVersion').or('').invalid(`resource version is not well formed: ${resourceVersion}`)
   }
-  validateConditions(status.conditions, conditions)
+  validateConditions(conditions)
   if (prev?.resourceVersion && prev.resourceVersion !== resourceVersion) {
-    check.at('resourceVersion').invalid(resourceVersion, 'field is immutable')
+    check.at('resourceVersion').or('').invalid('field is immutable')
   }
   const succeeded = isTrue(status, 'Succeeded')
   const failed = isTrue(status, 'Failed')
-  if (succeeded && failed) conditions.invalid(shown(), 'Both success and failed conditions cannot be true at the same time')
-  if (isTrue(prev, 'Succeeded') && !succeeded) conditions.invalid(shown(), 'Success condition cannot be set to false once it is true')
-  if (isTrue(prev, 'Failed') && !failed) conditions.invalid(shown(), 'Failed condition cannot be set to false once it is true')
+  if (succeeded && failed) conditions.invalid('Both success and failed conditions cannot be true at the same time', shown())
+  if (isTrue(prev, 'Succeeded') && !succeeded) conditions.invalid('Success condition cannot be set to false once it is true', shown())
+  if (isTrue(prev, 'Failed') && !failed) conditions.invalid('Failed condition cannot be set to false once it is true', shown())
 }

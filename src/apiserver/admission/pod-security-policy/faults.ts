@@ -9,18 +9,18 @@ import { checkVolumes } from '#apiserver/admission/pod-security-policy/volumes.t
 
 export function policyFaults(pod: V1Pod, policy: V1beta1PodSecurityPolicy): FieldError[] {
   const root = new Check()
-  const check = root.at('spec.securityContext')
+  const check = root.at('spec').at('securityContext')
   const { spec } = pod
   const { spec: rules } = policy
   const context = spec.securityContext ?? {}
   checkGroups(context.fsGroup === undefined ? [] : [context.fsGroup], rules.fsGroup, check.at('fsGroup'))
   checkGroups(context.supplementalGroups ?? [], rules.supplementalGroups, check.at('supplementalGroups'))
   checkSeccompOfPod(pod, policy, root)
-  checkSeLinux(context.seLinuxOptions, policy, check.at('seLinuxOptions'))
-  if (spec.hostNetwork && !rules.hostNetwork) check.at('hostNetwork').invalid(true, 'Host network is not allowed to be used')
-  if (spec.hostPID && !rules.hostPID) check.at('hostPID').invalid(true, 'Host PID is not allowed to be used')
-  if (spec.hostIPC && !rules.hostIPC) check.at('hostIPC').invalid(true, 'Host IPC is not allowed to be used')
-  checkSysctls(pod, policy, root.at('pod.spec.securityContext.sysctls'))
+  checkSeLinux(check.at('seLinuxOptions').with(context.seLinuxOptions), policy)
+  if (spec.hostNetwork && !rules.hostNetwork) check.at('hostNetwork').invalid('Host network is not allowed to be used', true)
+  if (spec.hostPID && !rules.hostPID) check.at('hostPID').invalid('Host PID is not allowed to be used', true)
+  if (spec.hostIPC && !rules.hostIPC) check.at('hostIPC').invalid('Host IPC is not allowed to be used', true)
+  checkSysctls(pod, policy, root.at('pod').at('spec').at('securityContext').at('sysctls'))
   checkVolumes(pod, policy, root.at('spec'))
   const allowedRuntimes = rules.runtimeClass?.allowedRuntimeClassNames
   if (
@@ -28,7 +28,7 @@ export function policyFaults(pod: V1Pod, policy: V1beta1PodSecurityPolicy): Fiel
     allowedRuntimes &&
     !allowedRuntimes.some((name) => name === '*' || name === spec.runtimeClassName)
   ) {
-    root.at('spec.runtimeClassName').invalid(spec.runtimeClassName, '')
+    root.at('spec').at('runtimeClassName').invalid('', spec.runtimeClassName)
   }
   eachContainer(spec, (container, list, index) => {
     checkContainer(pod, container, policy, root.at('spec').at(list).at(index), root)
@@ -41,60 +41,73 @@ function checkContainer(pod: V1Pod, container: AnyContainer, policy: V1beta1PodS
   const ofPod = pod.spec.securityContext ?? {}
   const own = container.securityContext ?? {}
   const check = place.at('securityContext')
-  checkUser({ runAsUser: own.runAsUser ?? ofPod.runAsUser, runAsNonRoot: own.runAsNonRoot ?? ofPod.runAsNonRoot }, rules.runAsUser, check)
+  checkUser(
+    check.with({ runAsUser: own.runAsUser ?? ofPod.runAsUser, runAsNonRoot: own.runAsNonRoot ?? ofPod.runAsNonRoot }),
+    rules.runAsUser,
+  )
   const group = own.runAsGroup ?? ofPod.runAsGroup
   if (rules.runAsGroup) checkGroups(group === undefined ? [] : [group], rules.runAsGroup, check)
-  checkSeLinux(own.seLinuxOptions ?? ofPod.seLinuxOptions, policy, check.at('seLinuxOptions'))
+  checkSeLinux(check.at('seLinuxOptions').with(own.seLinuxOptions ?? ofPod.seLinuxOptions), policy)
   checkAppArmor(pod, container, policy, root)
   checkSeccompOfContainer(pod, container, policy, root)
-  if (own.privileged && !rules.privileged) check.at('privileged').invalid(true, 'Privileged containers are not allowed')
+  if (own.privileged && !rules.privileged) check.at('privileged').invalid('Privileged containers are not allowed', true)
   const procMounts = rules.allowedProcMountTypes?.length ? rules.allowedProcMountTypes : ['Default']
   const procMount = own.procMount ?? 'Default'
-  if (!procMounts.includes(procMount)) check.at('procMount').invalid(procMount, 'ProcMountType is not allowed')
+  if (!procMounts.includes(procMount)) check.at('procMount').invalid('ProcMountType is not allowed', procMount)
   checkCapabilities(container, policy, check.at('capabilities'))
   checkHostPorts(container, policy, place)
   if (rules.readOnlyRootFilesystem && own.readOnlyRootFilesystem !== true) {
     const isUnset = own.readOnlyRootFilesystem === undefined
     const why = `ReadOnlyRootFilesystem ${isUnset ? 'may not be nil and ' : ''}must be set to true`
-    check.at('readOnlyRootFilesystem').invalid(own.readOnlyRootFilesystem ?? null, why)
+    check.at('readOnlyRootFilesystem').invalid(why, own.readOnlyRootFilesystem ?? null)
   }
   if (rules.allowPrivilegeEscalation === false && own.allowPrivilegeEscalation !== false) {
     const why = 'Allowing privilege escalation for containers is not allowed'
-    check.at('allowPrivilegeEscalation').invalid(own.allowPrivilegeEscalation ?? null, why)
+    check.at('allowPrivilegeEscalation').invalid(why, own.allowPrivilegeEscalation ?? null)
   }
 }
 
 function checkGroups(groups: readonly number[], { rule, ranges }: V1beta1IdStrategy, check: Check): void {
   if (rule === 'RunAsAny') return
-  if (rule === 'MustRunAs' && groups.length === 0) check.invalid(null, 'unable to validate empty groups against required ranges')
+  if (rule === 'MustRunAs' && groups.length === 0) check.invalid('unable to validate empty groups against required ranges', null)
   for (const group of groups) {
-    if (!isInRanges(group, ranges)) check.invalid(groups, `group ${group} must be in the ranges: ${rangesText(ranges)}`)
+    if (!isInRanges(group, ranges)) check.invalid(`group ${group} must be in the ranges: ${rangesText(ranges)}`, groups)
   }
 }
 
 type User = { runAsUser: number | undefined; runAsNonRoot: boolean | undefined }
 
-function checkUser({ runAsUser, runAsNonRoot }: User, { rule, ranges }: V1beta1IdStrategy, check: Check): void {
+function checkUser(check: Check<User>, { rule, ranges }: V1beta1IdStrategy): void {
+  const { runAsUser, runAsNonRoot } = check.value
   if (rule === 'MustRunAs') {
     if (runAsUser === undefined) check.at('runAsUser').required()
-    else if (!isInRanges(runAsUser, ranges)) check.at('runAsUser').invalid(runAsUser, `must be in the ranges: ${rangesText(ranges)}`)
+    else if (!isInRanges(runAsUser, ranges)) check.at('runAsUser').invalid(`must be in the ranges: ${rangesText(ranges)}`)
   } else if (rule === 'MustRunAsNonRoot') {
     if (runAsNonRoot === undefined && runAsUser === undefined) check.at('runAsNonRoot').required('must be true')
-    else if (runAsNonRoot === false) check.at('runAsNonRoot').invalid(false, 'must be true')
-    else if (runAsUser === 0) check.at('runAsUser').invalid(0, 'running with the root UID is forbidden')
+    else if (runAsNonRoot === false) check.at('runAsNonRoot').invalid('must be true', false)
+    else if (runAsUser === 0) check.at('runAsUser').invalid('running with the root UID is forbidden', 0)
   }
 }
 
-function checkSeLinux(options: V1SELinuxOptions | undefined, { spec }: V1beta1PodSecurityPolicy, check: Check): void {
+function checkSeLinux(check: Check<V1SELinuxOptions | undefined>, { spec }: V1beta1PodSecurityPolicy): void {
+  const options = check.value
   if (spec.seLinux.rule !== 'MustRunAs') return
   if (options === undefined) {
     check.required()
     return
   }
   const wanted = spec.seLinux.seLinuxOptions ?? {}
-  if (!isSameLevel(wanted.level ?? '', options.level ?? '')) check.at('level').invalid(options.level ?? '', `must be ${wanted.level ?? ''}`)
+  if (!isSameLevel(wanted.level ?? '', options.level ?? ''))
+    check
+      .at('level')
+      .or('')
+      .invalid(`must be ${wanted.level ?? ''}`)
   for (const field of ['role', 'type', 'user'] as const) {
-    if ((options[field] ?? '') !== (wanted[field] ?? '')) check.at(field).invalid(options[field] ?? '', `must be ${wanted[field] ?? ''}`)
+    if ((options[field] ?? '') !== (wanted[field] ?? ''))
+      check
+        .at(field)
+        .or('')
+        .invalid(`must be ${wanted[field] ?? ''}`)
   }
 }
 
@@ -133,16 +146,16 @@ function checkCapabilities({ securityContext }: AnyContainer, { spec: rules }: V
   const capabilities = securityContext?.capabilities
   if (capabilities === undefined) {
     if (defaultAddCapabilities.length === 0 && requiredDropCapabilities.length === 0) return
-    check.invalid(null, 'required capabilities are not set on the securityContext')
+    check.invalid('required capabilities are not set on the securityContext', null)
     return
   }
   if (allowedCapabilities.includes('*')) return
   for (const name of capabilities.add ?? []) {
-    if (![...defaultAddCapabilities, ...allowedCapabilities].includes(name)) check.at('add').invalid(name, 'capability may not be added')
+    if (![...defaultAddCapabilities, ...allowedCapabilities].includes(name)) check.at('add').invalid('capability may not be added', name)
   }
   for (const name of requiredDropCapabilities) {
     if (capabilities.drop?.includes(name)) continue
-    check.at('drop').invalid(capabilities.drop ?? null, `${name} is required to be dropped but was not found`)
+    check.at('drop').invalid(`${name} is required to be dropped but was not found`, capabilities.drop ?? null)
   }
 }
 
@@ -150,6 +163,6 @@ function checkHostPorts({ ports = [] }: AnyContainer, { spec: { hostPorts = [] }
   const allowed = hostPorts.map(({ min, max }) => (min === max ? String(min) : `${min}-${max}`)).join(',')
   for (const { hostPort = 0 } of ports) {
     if (hostPort <= 0 || isInRanges(hostPort, hostPorts)) continue
-    check.at('hostPort').invalid(hostPort, `Host port ${hostPort} is not allowed to be used. Allowed ports: [${allowed}]`)
+    check.at('hostPort').invalid(`Host port ${hostPort} is not allowed to be used. Allowed ports: [${allowed}]`, hostPort)
   }
 }

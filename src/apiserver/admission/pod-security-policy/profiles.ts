@@ -33,7 +33,7 @@ export function profileOfAnnotation(text: string): V1SeccompProfile | undefined 
 /** `check` stands at the root. */
 export function checkSeccompOfPod(pod: V1Pod, policy: V1beta1PodSecurityPolicy, check: Check): void {
   const profile = pod.metadata.annotations?.[seccompPodAnnotation] || annotationOfProfile(pod.spec.securityContext?.seccompProfile)
-  checkSeccomp(profile, policy, check.at('pod.metadata.annotations').key(seccompPodAnnotation))
+  checkSeccomp(profile, policy, check.at('pod').at('metadata').at('annotations').key(seccompPodAnnotation))
 }
 
 export function checkSeccompOfContainer(pod: V1Pod, container: AnyContainer, policy: V1beta1PodSecurityPolicy, check: Check): void {
@@ -42,7 +42,7 @@ export function checkSeccompOfContainer(pod: V1Pod, container: AnyContainer, pol
   const profile =
     annotationOfProfile(container.securityContext?.seccompProfile) ||
     (annotations[key] ?? (annotationOfProfile(pod.spec.securityContext?.seccompProfile) || (annotations[seccompPodAnnotation] ?? '')))
-  checkSeccomp(profile, policy, check.at('pod.metadata.annotations').key(key))
+  checkSeccomp(profile, policy, check.at('pod').at('metadata').at('annotations').key(key))
 }
 
 function checkSeccomp(profile: string, { metadata }: V1beta1PodSecurityPolicy, check: Check): void {
@@ -60,7 +60,7 @@ export function checkAppArmor(pod: V1Pod, container: AnyContainer, { metadata }:
   if (text === undefined) return
   const key = appArmorPrefix + container.name
   const profile = pod.metadata.annotations?.[key] ?? ''
-  const place = check.at('pod.metadata.annotations').key(key)
+  const place = check.at('pod').at('metadata').at('annotations').key(key)
   if (profile === '') place.forbidden('AppArmor profile must be set')
   else if (!text.split(',').includes(profile)) place.forbidden(`${profile} is not an allowed profile. Allowed values: ${quoted(text)}`)
 }

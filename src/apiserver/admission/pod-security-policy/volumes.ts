@@ -17,19 +17,19 @@ export function checkVolumes(pod: V1Pod, { spec: rules }: V1beta1PodSecurityPoli
   for (const [index, volume] of (pod.spec.volumes ?? []).entries()) {
     const place = check.at('volumes').at(index)
     const type = types.find(([field]) => volume[field] !== undefined)?.[1] ?? ''
-    if (type === '') place.invalid('', `unknown volume type for volume: ${volume.name}`)
+    if (type === '') place.invalid(`unknown volume type for volume: ${volume.name}`, '')
     else if (!allowed.includes('*') && !allowed.includes(type) && !(allowed.includes('secret') && isTokenOnly(volume.projected))) {
-      place.invalid(type, `${type} volumes are not allowed to be used`)
+      place.invalid(`${type} volumes are not allowed to be used`, type)
     } else if (type === 'hostPath') checkHostPath(pod, volume, rules.allowedHostPaths ?? [], place, check)
     else if (volume.flexVolume && allowedFlexVolumes.length > 0) {
       const { driver } = volume.flexVolume
       if (!allowedFlexVolumes.some((each) => each.driver === driver)) {
-        place.at('driver').invalid(driver, 'Flexvolume driver is not allowed to be used')
+        place.at('driver').invalid('Flexvolume driver is not allowed to be used', driver)
       }
     } else if (volume.csi && allowedCSIDrivers.length > 0) {
       const { driver } = volume.csi
       if (!allowedCSIDrivers.some(({ name }) => name === driver)) {
-        place.at('csi.driver').invalid(driver, 'Inline CSI driver is not allowed to be used')
+        place.at('csi').at('driver').invalid('Inline CSI driver is not allowed to be used', driver)
       }
     }
   }
@@ -42,14 +42,14 @@ function checkHostPath(pod: V1Pod, { name, hostPath }: V1Volume, allowed: Allowe
   const path = hostPath?.path ?? ''
   const matching = allowed.filter(({ pathPrefix = '' }) => isBelow(path, pathPrefix))
   if (matching.length === 0) {
-    place.at('hostPath.pathPrefix').invalid(path, 'is not allowed to be used')
+    place.at('hostPath').at('pathPrefix').invalid('is not allowed to be used', path)
     return
   }
   if (matching.some(({ readOnly }) => !readOnly)) return
   eachContainer(pod.spec, ({ volumeMounts = [] }, list, index) => {
     for (const [mountIndex, mount] of volumeMounts.entries()) {
       if (mount.name !== name || mount.readOnly) continue
-      check.at(list).at(index).at('volumeMounts').at(mountIndex).at('readOnly').invalid(false, 'must be read-only')
+      check.at(list).at(index).at('volumeMounts').at(mountIndex).at('readOnly').invalid('must be read-only', false)
     }
   })
 }

@@ -23,8 +23,8 @@ export function readConfiguration(configuration: unknown): { defaults: Policy; e
   const levelVersion = (mode: Mode): LevelVersion => {
     const [levelText, versionText] = [defaults[mode] || 'privileged', defaults[`${mode}-version`] || 'latest']
     const [level, minor] = [parseLevel(levelText), parseVersion(versionText)]
-    if (level === undefined) check.at(`defaults.${mode}`).invalid(levelText, levelFault)
-    if (minor === undefined) check.at(`defaults.${mode}-version`).invalid(versionText, versionFault)
+    if (level === undefined) check.at(`defaults.${mode}`).invalid(levelFault, levelText)
+    if (minor === undefined) check.at(`defaults.${mode}-version`).invalid(versionFault, versionText)
     return { level: level ?? 'restricted', minor: minor ?? 0 }
   }
   const exempt = (list: keyof Exemptions, faultsOf: (name: string) => string[]): ReadonlySet<string> => {
@@ -32,7 +32,7 @@ export function readConfiguration(configuration: unknown): { defaults: Policy; e
     for (const [index, name] of (exemptions[list] ?? []).entries()) {
       const faults = faultsOf(name)
       const place = check.at(`exemptions.${list}`).at(index)
-      if (faults.length > 0) place.invalid(name, faults.join(', '))
+      if (faults.length > 0) place.invalid(faults.join(', '), name)
       else if (names.has(name)) place.duplicate(name)
       names.add(name)
     }

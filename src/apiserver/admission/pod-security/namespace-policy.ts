@@ -31,13 +31,13 @@ export function policyOf(labels: Labels, defaults: Policy): { policy: Policy; er
     let { level, minor } = defaults[mode]
     if (levelText !== undefined) {
       const parsed = parseLevel(levelText)
-      if (parsed === undefined) check.at('metadata.labels').key(levelLabel).invalid(levelText, levelFault)
+      if (parsed === undefined) check.at('metadata').at('labels').key(levelLabel).invalid(levelFault, levelText)
       else if (mode === 'enforce') isEnforceSet = true
       level = parsed ?? safest(mode)
     }
     if (versionText !== undefined) {
       const parsed = parseVersion(versionText)
-      if (parsed === undefined) check.at('metadata.labels').key(versionLabel).invalid(versionText, versionFault)
+      if (parsed === undefined) check.at('metadata').at('labels').key(versionLabel).invalid(versionFault, versionText)
       minor = parsed ?? latest
     }
     policy[mode] = { level, minor }

@@ -91,8 +91,8 @@ async function askForExtra(
 function flawOfExtra(extra: WantedUser['extra']): string | undefined {
   for (const [key, values] of Object.entries(extra)) {
     if (key === '') return 'impersonating the empty string key in extra is not allowed'
-    const check = new Check('extra.key')
-    domainPrefixedPath(key, check)
+    const check = new Check(undefined, 'extra.key')
+    domainPrefixedPath(check.with(key))
     const [error] = check.errors
     if (error !== undefined) return `impersonating an invalid key in extra is not allowed: ${error.field}: ${error.body}`
     if (key !== key.toLowerCase()) return `impersonating a non-lowercase key in extra is not allowed: ${JSON.stringify(key)}`

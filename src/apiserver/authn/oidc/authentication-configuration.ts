@@ -61,7 +61,7 @@ function anonymousConfiguration(document: ConfigDocument, value: unknown, check:
   )
   const enabled = document.flag(map['enabled'], 'anonymous.enabled', false)
   if (!enabled && paths.length > 0) {
-    check.at('anonymous.conditions').invalid(paths, 'enabled should be set to true when conditions are defined')
+    check.at('anonymous').at('conditions').invalid('enabled should be set to true when conditions are defined', paths)
   }
   return { enabled, paths }
 }
@@ -116,17 +116,21 @@ function jwtConfiguration(
   }
   validateIssuer(configuration, text(issuer, 'audienceMatchPolicy', 'issuer'), check.at('issuer'), ownIssuers)
   if (username.claim === '') {
-    if (username.expression === '') check.at('claimMappings.username').required('claim or expression is required')
+    if (username.expression === '') check.at('claimMappings').at('username').required('claim or expression is required')
   }
   // A prefix that is forgotten lets an issuer name users of others: to have none must be said.
   else if (username.prefix === undefined) {
     check
-      .at('claimMappings.username.prefix')
+      .at('claimMappings')
+      .at('username')
+      .at('prefix')
       .required('prefix is required when claim is set. It can be set to an empty string to disable prefixing')
   }
   if (groups.claim !== '' && groups.prefix === undefined) {
     check
-      .at('claimMappings.groups.prefix')
+      .at('claimMappings')
+      .at('groups')
+      .at('prefix')
       .required('prefix is required when claim is set. It can be set to an empty string to disable prefixing')
   }
   return configuration
@@ -145,12 +149,12 @@ function validateIssuer(
   ownIssuers: readonly string[],
 ): void {
   if (issuer === '') check.at('url').required()
-  else validateUrl(issuer, check.at('url'), ownIssuers)
+  else validateUrl(check.at('url').with(issuer), ownIssuers)
   if (discoveryUrl !== undefined) {
     if (issuer.replace(/\/+$/, '') === discoveryUrl.replace(/\/+$/, '')) {
-      check.at('discoveryURL').invalid(discoveryUrl, 'discoveryURL must be different from URL')
+      check.at('discoveryURL').invalid('discoveryURL must be different from URL', discoveryUrl)
     }
-    validateUrl(discoveryUrl, check.at('discoveryURL'), [])
+    validateUrl(check.at('discoveryURL').with(discoveryUrl), [])
   }
   if (audiences.length === 0) check.at('audiences').required('at least one audiences is required')
   for (const [index, audience] of audiences.entries()) {
@@ -158,23 +162,24 @@ function validateIssuer(
     if (audiences.indexOf(audience) < index) check.at('audiences').at(index).duplicate(audience)
   }
   if (audiences.length > 1 && matchPolicy !== 'MatchAny') {
-    check.at('audienceMatchPolicy').invalid(matchPolicy, 'audienceMatchPolicy must be MatchAny for multiple audiences')
+    check.at('audienceMatchPolicy').invalid('audienceMatchPolicy must be MatchAny for multiple audiences', matchPolicy)
   } else if (matchPolicy !== '' && matchPolicy !== 'MatchAny') {
-    check.at('audienceMatchPolicy').invalid(matchPolicy, 'audienceMatchPolicy must be empty or MatchAny for single audience')
+    check.at('audienceMatchPolicy').invalid('audienceMatchPolicy must be empty or MatchAny for single audience', matchPolicy)
   }
 }
 
-function validateUrl(text: string, check: Check, ownIssuers: readonly string[]): void {
-  if (ownIssuers.includes(text)) check.invalid(text, `URL must not overlap with disallowed issuers: [${ownIssuers.join(' ')}]`)
+function validateUrl(check: Check<string>, ownIssuers: readonly string[]): void {
+  const text = check.value
+  if (ownIssuers.includes(text)) check.invalid(`URL must not overlap with disallowed issuers: [${ownIssuers.join(' ')}]`)
   if (!URL.canParse(text)) {
-    check.invalid(text, 'is not a URL')
+    check.invalid('is not a URL')
     return
   }
   const { protocol, username, password, search, hash } = new URL(text)
-  if (protocol !== 'https:') check.invalid(text, 'URL scheme must be https')
-  if (username !== '' || password !== '') check.invalid(text, 'URL must not contain a username or password')
-  if (search !== '') check.invalid(text, 'URL must not contain a query')
-  if (hash !== '') check.invalid(text, 'URL must not contain a fragment')
+  if (protocol !== 'https:') check.invalid('URL scheme must be https')
+  if (username !== '' || password !== '') check.invalid('URL must not contain a username or password')
+  if (search !== '') check.invalid('URL must not contain a query')
+  if (hash !== '') check.invalid('URL must not contain a fragment')
 }
 
 export type OidcFlags = {

@@ -30,13 +30,13 @@ export type WrittenExpressions = {
 /** Undefined where there are none: then the engine is not even loaded. `check` stands at the issuer. */
 export function readIdentityExpressions(written: WrittenExpressions, check: Check): IdentityExpressions | undefined {
   const mappings = check.at('claimMappings')
-  const claimRules = claimRulesOf(written.claimRules, check.at('claimValidationRules'))
-  const username = mapped(written.username, mappings.at('username'))
-  const groups = mapped(written.groups, mappings.at('groups'))
-  const uid = mapped({ ...written.uid, prefix: undefined }, mappings.at('uid'))
-  const extra = extraOf(written.extra, mappings.at('extra'))
-  const userRules = userRulesOf(written.userRules, check.at('userValidationRules'))
-  if (username !== undefined) mustVerifyMail(username, [...extra, ...claimRules], mappings.at('username.expression'))
+  const claimRules = claimRulesOf(check.at('claimValidationRules').with(written.claimRules))
+  const username = mapped(mappings.at('username').with(written.username))
+  const groups = mapped(mappings.at('groups').with(written.groups))
+  const uid = mapped(mappings.at('uid').with({ ...written.uid, prefix: undefined }))
+  const extra = extraOf(mappings.at('extra').with(written.extra))
+  const userRules = userRulesOf(check.at('userValidationRules').with(written.userRules))
+  if (username !== undefined) mustVerifyMail(username, [...extra, ...claimRules], mappings.at('username').at('expression'))
   if (![username, groups, uid].some(Boolean) && extra.length + claimRules.length + userRules.length === 0) return undefined
   return {
     ...(username === undefined ? {} : { username }),
@@ -48,38 +48,41 @@ export function readIdentityExpressions(written: WrittenExpressions, check: Chec
   }
 }
 
-function compiled(text: string, variable: 'claims' | 'user', use: 'rule' | 'mapping', check: Check): Program | undefined {
+function compiled(check: Check<string>, variable: 'claims' | 'user', use: 'rule' | 'mapping'): Program | undefined {
+  const text = check.value
   const result = identityCel().compileIdentity(text, variable, use)
   if ('program' in result) return result.program
-  check.invalid(text, result.detail)
+  check.invalid(result.detail)
   return undefined
 }
 
-function mapped({ claim, prefix, expression }: Mapping, check: Check): Program | undefined {
+function mapped(check: Check<Mapping>): Program | undefined {
+  const { claim, prefix, expression } = check.value
   if (expression === '') return undefined
   if (claim !== '') {
-    check.invalid('', "claim and expression can't both be set")
+    check.invalid("claim and expression can't both be set", '')
     return undefined
   }
-  if (prefix !== undefined) check.at('prefix').invalid(prefix, 'may not be specified when expression is set')
-  return compiled(expression, 'claims', 'mapping', check.at('expression'))
+  if (prefix !== undefined) check.at('prefix').invalid('may not be specified when expression is set')
+  return compiled(check.at('expression'), 'claims', 'mapping')
 }
 
-function claimRulesOf(rules: readonly ValidationRule[], check: Check): CompiledRule[] {
+function claimRulesOf(check: Check<readonly ValidationRule[]>): CompiledRule[] {
+  const rules = check.value
   const found: CompiledRule[] = []
   for (const [index, { claim, requiredValue, expression, message }] of rules.entries()) {
     const place = check.at(index)
     const earlier = rules.slice(0, index)
-    if (claim !== '' && expression !== '') place.invalid(claim, "claim and expression can't both be set")
+    if (claim !== '' && expression !== '') place.invalid("claim and expression can't both be set", claim)
     else if (claim === '' && expression === '') place.required('claim or expression is required')
     else if (claim !== '') {
-      if (message !== '') place.at('message').invalid(message, 'may not be specified when claim is set')
-      if (earlier.some((other) => other.claim === claim)) place.at('claim').duplicate(claim)
+      if (message !== '') place.at('message').invalid('may not be specified when claim is set')
+      if (earlier.some((other) => other.claim === claim)) place.at('claim').duplicate()
     } else {
-      if (requiredValue !== '') place.at('requiredValue').invalid(requiredValue, 'may not be specified when expression is set')
-      if (earlier.some((other) => other.expression === expression)) place.at('expression').duplicate(expression)
+      if (requiredValue !== '') place.at('requiredValue').invalid('may not be specified when expression is set')
+      if (earlier.some((other) => other.expression === expression)) place.at('expression').duplicate()
       else {
-        const program = compiled(expression, 'claims', 'rule', place.at('expression'))
+        const program = compiled(place.at('expression'), 'claims', 'rule')
         if (program !== undefined) found.push({ program, message })
       }
     }
@@ -87,14 +90,15 @@ function claimRulesOf(rules: readonly ValidationRule[], check: Check): CompiledR
   return found
 }
 
-function userRulesOf(rules: readonly ValidationRule[], check: Check): CompiledRule[] {
+function userRulesOf(check: Check<readonly ValidationRule[]>): CompiledRule[] {
+  const rules = check.value
   const found: CompiledRule[] = []
   for (const [index, { expression, message }] of rules.entries()) {
     const place = check.at(index).at('expression')
     if (expression === '') place.required()
-    else if (rules.slice(0, index).some((other) => other.expression === expression)) place.duplicate(expression)
+    else if (rules.slice(0, index).some((other) => other.expression === expression)) place.duplicate()
     else {
-      const program = compiled(expression, 'user', 'rule', place)
+      const program = compiled(place, 'user', 'rule')
       if (program !== undefined) found.push({ program, message })
     }
   }
@@ -103,18 +107,18 @@ function userRulesOf(rules: readonly ValidationRule[], check: Check): CompiledRu
 
 const kubernetesDomain = /(?:^|\.)(?:kubernetes|k8s)\.io\//
 
-function extraOf(extra: WrittenExpressions['extra'], check: Check): { key: string; program: Program }[] {
+function extraOf(check: Check<WrittenExpressions['extra']>): { key: string; program: Program }[] {
+  const extra = check.value
   const found: { key: string; program: Program }[] = []
   for (const [index, { key, text }] of extra.entries()) {
     const place = check.at(index)
-    domainPrefixedPath(key, place.at('key'))
-    if (key !== key.toLowerCase()) place.at('key').invalid(key, 'must be lowercase')
-    if (kubernetesDomain.test(key))
-      place.at('key').invalid(key, 'k8s.io, kubernetes.io and their subdomains are reserved for Kubernetes use')
-    if (extra.slice(0, index).some((other) => other.key === key)) place.at('key').duplicate(key)
-    else if (text === '') place.at('valueExpression').required()
+    domainPrefixedPath(place.at('key'))
+    if (key !== key.toLowerCase()) place.at('key').invalid('must be lowercase')
+    if (kubernetesDomain.test(key)) place.at('key').invalid('k8s.io, kubernetes.io and their subdomains are reserved for Kubernetes use')
+    if (extra.slice(0, index).some((other) => other.key === key)) place.at('key').duplicate()
+    else if (text === '') place.dynamic('valueExpression').required()
     else {
-      const program = compiled(text, 'claims', 'mapping', place.at('valueExpression'))
+      const program = compiled(place.dynamic('valueExpression').with(text), 'claims', 'mapping')
       if (program !== undefined) found.push({ key, program })
     }
   }
@@ -128,7 +132,7 @@ function mustVerifyMail(username: Program, others: readonly { program: Program }
   if ([username, ...others.map(({ program }) => program)].some((program) => usesClaim(program, 'email_verified'))) return
   const places = 'claimMappings.username.expression or claimMappings.extra[*].valueExpression or claimValidationRules[*].expression'
   check.invalid(
-    username.text,
     `claims.email_verified must be used in ${places} when claims.email is used in claimMappings.username.expression`,
+    username.text,
   )
 }

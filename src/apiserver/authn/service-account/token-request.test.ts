@@ -34,7 +34,7 @@ const options = {
   lookups,
 }
 const requests = new TokenRequests(options)
-const valid = (_: V1TokenRequest, check: Check) => assert.equal(check.failed, false)
+const valid = (_request: V1TokenRequest, check: Check<V1TokenRequest>) => assert.equal(check.failed, false)
 
 function answer(
   spec: V1TokenRequest['spec'],

@@ -73,7 +73,7 @@ export class TokenRequests {
       metadata: { ...metadata, name, namespace, uid, creationTimestamp: formatTime(this.#options.clock.now()) },
       spec: { ...spec, audiences, boundObjectRef: spec.boundObjectRef ?? null },
     }
-    const check = new Check()
+    const check = new Check(request)
     validate(request, check)
     if (check.failed) throw invalid({ group, kind }, '', check.errors)
     return request
@@ -152,7 +152,7 @@ export class TokenRequests {
 function mustMatch(field: string, given: string | undefined, expected: string, message: string, name: string): void {
   if (!given || given === expected) return
   const check = new Check()
-  check.at(field).invalid(given, message)
+  check.at(field).invalid(message, given)
   throw invalid({ group, kind }, name, check.errors)
 }
 

@@ -37,7 +37,7 @@ export function objectPermissionHooks(sources: PermissionSources): [string, Regi
     {
       async afterRules(next, prev, context) {
         if (context.skipsAdmission) return
-        const check = new Check()
+        const check = new Check(next)
         await judge(next, prev, context, check, sources)
         if (check.failed) throw invalid(context.kind, next.metadata?.name ?? '', check.errors)
       },

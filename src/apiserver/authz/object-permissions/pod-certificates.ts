@@ -12,5 +12,8 @@ export const judgeCertificateSigning: ObjectJudge = async (next, prev, { user, s
   if (sameJson(status ?? {}, (next as PodCertificateRequest).status ?? {})) return
   const { signerName = '' } = spec ?? {}
   if (await mayActForSigner(authorizer, user, 'sign', signerName)) return
-  check.at('spec.signerName').forbidden(`User ${quoted(user.name)} is not permitted to "sign" for signer ${quoted(signerName)}`)
+  check
+    .at('spec')
+    .at('signerName')
+    .forbidden(`User ${quoted(user.name)} is not permitted to "sign" for signer ${quoted(signerName)}`)
 }

@@ -31,7 +31,7 @@ async function judgeBinding(
   const refusal = await refusalOf(authorizer, { ...attributesOf(context), verb, subresource: 'binding', namespace: '', name: '' })
   if (refusal === undefined) return
   const needed = `resource="resourceclaims/binding", verb="${verb}" permission`
-  check.at('status.allocation').forbidden(`changing status.allocation or status.reservedFor requires ${needed}: ${refusal}`)
+  check.at('status').at('allocation').forbidden(`changing status.allocation or status.reservedFor requires ${needed}: ${refusal}`)
 }
 
 async function judgeDevices(
@@ -52,7 +52,7 @@ async function judgeDevices(
     }
     if (refusal === undefined) continue
     const needed = `resource="resourceclaims/driver", verb="[${verbs.join(' ')}]" permission`
-    check.at('status.devices').forbidden(`changing status.devices requires ${needed}: ${refusal}`)
+    check.at('status').at('devices').forbidden(`changing status.devices requires ${needed}: ${refusal}`)
   }
 }
 

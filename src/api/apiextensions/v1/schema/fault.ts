@@ -6,8 +6,8 @@ export type Fault = { field: string; message: string; report(check: Check): void
 export const invalidFault = (field: string, value: unknown, message: string): Fault => ({
   field,
   message,
-  report: (check) => check.invalid(value ?? '', message),
+  report: (check) => check.invalid(message, value ?? ''),
 })
 
 /** A fault that upstream reports at the object as a whole. */
-export const unplacedFault = (message: string): Fault => ({ field: '', message, report: (check) => check.invalid('', message) })
+export const unplacedFault = (message: string): Fault => ({ field: '', message, report: (check) => check.invalid(message, '') })

@@ -8,8 +8,8 @@ import { Check } from '#api/meta/check.ts'
 type Schema = V1JSONSchemaProps
 
 function errorsOf(schema: Schema, isUnchanged = false): string[] {
-  const check = new Check()
-  validateRules(schema, check, { expressions: new Set(), isUnchanged })
+  const check = new Check(schema)
+  validateRules(check, { expressions: new Set(), isUnchanged })
   return check.errors.map(fieldErrorText)
 }
 const rules = (...texts: string[]) => ({ 'x-kubernetes-validations': texts.map((rule) => ({ rule })) })

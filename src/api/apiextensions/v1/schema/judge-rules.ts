@@ -23,9 +23,10 @@ type Place = {
 }
 
 /** `check` stands at the root schema. */
-export function judgeRules(schema: Schema, check: Check, { isUnchanged }: StoredRules): void {
+export function judgeRules(check: Check<Schema>, { isUnchanged }: StoredRules): void {
+  const schema = check.value
   const costs = new Costs(isUnchanged)
-  judge(schema, check, { type: schemaType(schema, true), cardinality: 1, uncorrelatable: undefined }, costs)
+  judge(check, { type: schemaType(schema, true), cardinality: 1, uncorrelatable: undefined }, costs)
   costs.reportTotal(check)
 }
 
@@ -63,22 +64,27 @@ function tooMuch(what: string, cost: number, limit: number): string {
 }
 
 /** What is inside first, as upstream has it. */
-function judge(schema: Schema, check: Check, place: Place, costs: Costs): void {
+function judge(check: Check<Schema>, place: Place, costs: Costs): void {
+  const schema = check.value
   const { type, uncorrelatable } = place
   const inside = { cardinality: cardinalityInside(schema, place.cardinality), uncorrelatable }
   const { additionalProperties } = schema
   if (isSchema(additionalProperties))
-    judge(additionalProperties, check.at('additionalProperties'), { ...inside, type: known(type?.element, additionalProperties) }, costs)
+    judge(
+      check.at('additionalProperties').with(additionalProperties),
+      { ...inside, type: known(type?.element, additionalProperties) },
+      costs,
+    )
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const escaped = escapedName(name)
     const field = escaped === undefined ? undefined : type?.fields?.get(escaped)
-    judge(property, check.at('properties').key(name), { ...inside, type: known(field, property) }, costs)
+    judge(check.at('properties').key(name).with(property), { ...inside, type: known(field, property) }, costs)
   }
   const items = itemSchema(schema)
   if (items !== undefined) {
     const isCorrelatable = schema['x-kubernetes-list-type'] === 'map'
     const around = isCorrelatable ? uncorrelatable : (uncorrelatable ?? check)
-    judge(items, check.at('items'), { ...inside, type: known(type?.element, items), uncorrelatable: around }, costs)
+    judge(check.at('items').with(items), { ...inside, type: known(type?.element, items), uncorrelatable: around }, costs)
   }
   const rules = schema['x-kubernetes-validations'] ?? []
   if (rules.length === 0) return
@@ -89,7 +95,7 @@ function judge(schema: Schema, check: Check, place: Place, costs: Costs): void {
     )
     return
   }
-  for (const [index, rule] of rules.entries()) judgeRule(rule, own.at(index), { ...place, type }, costs)
+  for (const at of own.items()) judgeRule(at, { ...place, type }, costs)
 }
 
 const known = (type: SchemaType | undefined, schema: Schema): SchemaType | undefined =>
@@ -104,17 +110,17 @@ function cardinalityInside(schema: Schema, cardinality: number | undefined): num
 }
 
 function judgeRule(
-  rule: V1ValidationRule,
-  check: Check,
+  check: Check<V1ValidationRule>,
   { type, cardinality, uncorrelatable }: Place & { type: SchemaType },
   costs: Costs,
 ): void {
+  const rule = check.value
   const { error, maxCost, messageError, message, messageMaxCost, usesOldSelf } = compileRule(rule, type)
   const cost = maxCost * (cardinality ?? maxCardinality(type))
   costs.report(check.at('rule'), 'estimated rule cost', cost)
   costs.add(check.at('rule'), cost)
-  if (error !== undefined) check.at('rule').invalid(internal(rule), error)
-  if (messageError !== undefined) check.at('messageExpression').invalid(internal(rule), messageError)
+  if (error !== undefined) check.at('rule').invalid(error, internal(rule))
+  if (messageError !== undefined) check.at('messageExpression').invalid(messageError, internal(rule))
   else if (message !== undefined) {
     costs.report(check.at('messageExpression'), 'estimated messageExpression cost', messageMaxCost)
     costs.add(check.at('messageExpression'), messageMaxCost)
@@ -122,10 +128,10 @@ function judgeRule(
   if (usesOldSelf) {
     if (uncorrelatable !== undefined) {
       const where = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${uncorrelatable.path}`
-      check.at('rule').invalid(rule.rule, where)
+      check.at('rule').invalid(where)
     }
   } else if (rule.optionalOldSelf !== undefined && error === undefined)
-    check.at('optionalOldSelf').invalid(rule.optionalOldSelf, 'may not be set if oldSelf is not used in rule')
+    check.at('optionalOldSelf').invalid('may not be set if oldSelf is not used in rule')
 }
 
 /** Upstream quotes the whole rule, under the names it has inside. */

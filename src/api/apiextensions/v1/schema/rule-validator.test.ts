@@ -156,6 +156,6 @@ test('a default must obey the rules it stands under', () => {
     a: { ...ruled(number, { rule: 'self > 0', message: 'must be positive' }), default: 0 },
     b: { ...ruled(number, 'self > 0'), default: 1 },
   })
-  validateDefaults(schema, check, { mustBePruned: true })
+  validateDefaults(check.with(schema), { mustBePruned: true })
   assert.deepEqual(check.errors.map(fieldErrorText), ['properties[a].default: Invalid value: 0: must be positive'])
 })

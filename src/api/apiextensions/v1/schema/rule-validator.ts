@@ -97,7 +97,7 @@ export class RuleValidator {
     const self = schemaValue(value, this.#schema, this.#isResource)
     const oldSelf = old === undefined ? undefined : schemaValue(old, this.#schema, this.#isResource)
     for (const { written, compiled } of this.#rules) {
-      if (compiled.error !== undefined) check.invalid(this.#schema.type ?? '', `rule compile error: ${compiled.error}`)
+      if (compiled.error !== undefined) check.invalid(`rule compile error: ${compiled.error}`, this.#schema.type ?? '')
       if (compiled.program === undefined || (compiled.usesOldSelf && oldSelf === undefined && !written.optionalOldSelf)) continue
       const variables = { self, oldSelf: written.optionalOldSelf ? new Optional(oldSelf) : oldSelf }
       const holds = this.#holds(compiled.program, written, variables, check, budget)
@@ -116,18 +116,18 @@ export class RuleValidator {
     } catch (error) {
       const message = (error as Error).message
       if (error instanceof BudgetSpent) {
-        check.invalid(type, 'validation failed due to running out of cost budget, no further validation rules will be run')
+        check.invalid('validation failed due to running out of cost budget, no further validation rules will be run', type)
         throw error
       }
       if (error instanceof CostExceeded) {
         const why = 'no further validation rules will be run due to call cost exceeds limit for rule'
-        check.invalid(type, `'${message}': ${why}: ${shownRule(rule)}`)
+        check.invalid(`'${message}': ${why}: ${shownRule(rule)}`, type)
         throw new BudgetSpent()
       }
       if (!(error instanceof CelError)) throw error
       const why = 'call arguments did not match a supported operator, function or macro signature for rule'
-      if (message.startsWith('no such overload')) check.invalid(type, `'${message}': ${why}: ${shownRule(rule)}`)
-      else check.invalid(type, `${message} evaluating rule: ${shownRule(rule)}`)
+      if (message.startsWith('no such overload')) check.invalid(`'${message}': ${why}: ${shownRule(rule)}`, type)
+      else check.invalid(`${message} evaluating rule: ${shownRule(rule)}`, type)
       return true
     }
   }
@@ -155,12 +155,12 @@ export class RuleValidator {
     const isWhole = this.#schema.type === 'object' || this.#schema.type === 'array'
     const shown = isWhole ? omittedValue : value
     // A warning is worded like the error it stands for.
-    const aside = isRatcheted ? new Check(check.path) : check
+    const aside = isRatcheted ? new Check(undefined, check.path) : check
     const place = fieldPath ? placeOf(fieldPath, this.#schema, aside) : aside
     if (reason === 'FieldValueForbidden') place.forbidden(message)
     else if (reason === 'FieldValueRequired') place.required(message)
     else if (reason === 'FieldValueDuplicate') place.duplicate(isWhole ? undefined : value)
-    else place.invalid(shown, message)
+    else place.invalid(message, shown)
     if (isRatcheted) for (const error of aside.errors) warn?.(fieldErrorText(error))
   }
 }

@@ -12,9 +12,10 @@ type Schema = V1JSONSchemaProps
 type Level = 'root' | 'item' | 'field'
 
 /** Reports, sorted, what keeps the schema from being structural. */
-export function validateStructural(schema: Schema, check: Check): void {
-  const found = new Scratch(check.path)
-  validateInvariants(schema, 'root', found)
+export function validateStructural(check: Check<Schema>): void {
+  const schema = check.value
+  const found = new Scratch(schema, check.path)
+  validateInvariants(found, 'root')
   validateCompleteness(schema, schema, found, found)
   check.errors.push(...found.errors.sort((one, other) => (text(one) < text(other) ? -1 : 1)))
 }
@@ -58,7 +59,8 @@ const emptyType = {
   field: 'must not be empty for specified object fields',
 }
 
-function validateInvariants(schema: Schema, level: Level, check: Check): void {
+function validateInvariants(check: Check<Schema>, level: Level): void {
+  const schema = check.value
   const { type = '', properties = {}, additionalProperties } = schema
   const isEmbedded = schema['x-kubernetes-embedded-resource'] === true
   const isIntOrString = schema['x-kubernetes-int-or-string'] === true
@@ -66,26 +68,26 @@ function validateInvariants(schema: Schema, level: Level, check: Check): void {
   const items = itemSchema(schema)
 
   if (type === 'array' && items === undefined) check.at('items').required('must be specified')
-  if (items !== undefined) validateInvariants(items, 'item', check.at('items'))
-  for (const [name, property] of Object.entries(properties)) validateInvariants(property, 'field', check.at('properties').key(name))
+  if (items !== undefined) validateInvariants(check.at('items').with(items), 'item')
+  for (const [name, property] of Object.entries(properties)) validateInvariants(check.at('properties').key(name).with(property), 'field')
   if (additionalProperties != null) {
     if (level === 'root') check.at('additionalProperties').forbidden('must not be used at the root')
-    if (isSchema(additionalProperties)) validateInvariants(additionalProperties, 'field', check.at('additionalProperties'))
+    if (isSchema(additionalProperties)) validateInvariants(check.at('additionalProperties').with(additionalProperties), 'field')
   }
   if (isIntOrString && preservesUnknown) {
-    check.at('x-kubernetes-preserve-unknown-fields').invalid(true, 'must be false if x-kubernetes-int-or-string is true')
+    check.at('x-kubernetes-preserve-unknown-fields').invalid('must be false if x-kubernetes-int-or-string is true', true)
   }
   if (isIntOrString && isEmbedded) {
-    check.at('x-kubernetes-embedded-resource').invalid(true, 'must be false if x-kubernetes-int-or-string is true')
+    check.at('x-kubernetes-embedded-resource').invalid('must be false if x-kubernetes-int-or-string is true', true)
   }
   const [firstAllOf] = schema.allOf ?? []
-  validateJunctors(schema, check, { anyOf: isIntOrStringChoice(schema.anyOf), firstAllOf: isIntOrStringChoice(firstAllOf?.anyOf) })
-  validateType(schema, level, check, { isEmbedded, hasFreeType: isIntOrString || preservesUnknown })
+  validateJunctors(check, { anyOf: isIntOrStringChoice(schema.anyOf), firstAllOf: isIntOrStringChoice(firstAllOf?.anyOf) })
+  validateType(check, level, { isEmbedded, hasFreeType: isIntOrString || preservesUnknown })
   if (isEmbedded && additionalProperties != null) {
     check.at('additionalProperties').forbidden('must not be used if x-kubernetes-embedded-resource is set')
   }
-  if (level === 'root' && type !== '' && type !== 'object') check.at('type').invalid(type, 'must be object at the root')
-  validateMeta(schema, level, check)
+  if (level === 'root' && type !== '' && type !== 'object') check.at('type').or('').invalid('must be object at the root')
+  validateMeta(check, level)
   if (isEmbedded && !preservesUnknown && Object.keys(properties).length === 0) {
     check
       .at('properties')
@@ -93,34 +95,29 @@ function validateInvariants(schema: Schema, level: Level, check: Check): void {
   }
 }
 
-function validateType({ type = '' }: Schema, level: Level, check: Check, is: { isEmbedded: boolean; hasFreeType: boolean }): void {
+function validateType(check: Check<Schema>, level: Level, is: { isEmbedded: boolean; hasFreeType: boolean }): void {
+  const { type = '' } = check.value
   if (is.isEmbedded && type !== 'object') {
     const message = 'must be object if x-kubernetes-embedded-resource is true'
     if (type === '') check.at('type').required(message)
-    else check.at('type').invalid(type, message)
+    else check.at('type').or('').invalid(message)
   } else if (type === '' && !is.hasFreeType) check.at('type').required(emptyType[level])
 }
 
 /** The fields every resource has are known; a schema may do no more than narrow down the name. */
-function validateMeta(schema: Schema, level: Level, check: Check): void {
+function validateMeta(check: Check<Schema>, level: Level): void {
+  const schema = check.value
   const isResource = level === 'root' || schema['x-kubernetes-embedded-resource'] === true
   const properties = check.at('properties')
   for (const name of ['kind', 'apiVersion']) {
     const property = schema.properties?.[name]
     if (isResource && property !== undefined && property.type !== 'string') {
-      properties
-        .key(name)
-        .at('type')
-        .invalid(property.type ?? '', 'must be string')
+      properties.key(name).at('type').or('').invalid('must be string')
     }
   }
   const metadata = schema.properties?.['metadata']
   if (metadata === undefined) return
-  if (isResource && metadata.type !== 'object')
-    properties
-      .key('metadata')
-      .at('type')
-      .invalid(metadata.type ?? '', 'must be object')
+  if (isResource && metadata.type !== 'object') properties.key('metadata').at('type').or('').invalid('must be object')
   if (level === 'root' && !onlyNarrowsName(metadata)) {
     properties.key('metadata').forbidden('must not specify anything other than name and generateName, but metadata is implicitly specified')
   }
@@ -145,23 +142,25 @@ function isIntOrStringChoice(schemas: readonly Schema[] | undefined): boolean {
 
 type Skips = { anyOf?: boolean; firstAllOf?: boolean }
 
-function validateJunctors(schema: Schema, check: Check, skip: Skips = {}): void {
+function validateJunctors(check: Check<Schema>, skip: Skips = {}): void {
+  const schema = check.value
   const nested = (field: 'anyOf' | 'allOf' | 'oneOf', skipFor: (index: number) => Skips = () => ({})) => {
-    for (const [index, each] of (schema[field] ?? []).entries()) validateNested(each, check.at(field).at(index), skipFor(index))
+    for (const [index, each] of (schema[field] ?? []).entries()) validateNested(check.at(field).at(index).with(each), skipFor(index))
   }
   if (!skip.anyOf) nested('anyOf')
   nested('allOf', (index) => ({ anyOf: index === 0 && skip.firstAllOf === true }))
   nested('oneOf')
-  if (schema.not != null) validateNested(schema.not, check.at('not'))
-  if (schema.pattern) validatePattern(schema.pattern, check.at('pattern'))
+  if (schema.not != null) validateNested(check.at('not').present)
+  if (schema.pattern) validatePattern(check.at('pattern').present)
 }
 
-function validatePattern(pattern: string, check: Check): void {
+function validatePattern(check: Check<string>): void {
+  const pattern = check.value
   try {
     goPattern(pattern)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    check.invalid(pattern, `must be a valid regular expression, but isn't: ${reason}`)
+    check.invalid(`must be a valid regular expression, but isn't: ${reason}`)
   }
 }
 
@@ -180,11 +179,12 @@ const mustBeEmpty: [keyof Schema, string][] = [
 ]
 
 /** Inside a junctor only conditions on values may stand. */
-function validateNested(schema: Schema, check: Check, skip: Skips = {}): void {
-  validateJunctors(schema, check, skip)
+function validateNested(check: Check<Schema>, skip: Skips = {}): void {
+  const schema = check.value
+  validateJunctors(check, skip)
   const items = itemSchema(schema)
-  if (items !== undefined) validateNested(items, check.at('items'))
-  for (const [name, property] of Object.entries(schema.properties ?? {})) validateNested(property, check.at('properties').key(name))
+  if (items !== undefined) validateNested(check.at('items').with(items))
+  for (const [name, property] of Object.entries(schema.properties ?? {})) validateNested(check.at('properties').key(name).with(property))
   if (schema.type) check.at('type').forbidden('must be empty to be structural')
   if (schema.additionalProperties) check.at('additionalProperties').forbidden('must be undefined to be structural')
   for (const [field, message] of mustBeEmpty) if (!isZero(schema[field])) check.at(field).forbidden(message)
@@ -195,10 +195,10 @@ function validateNested(schema: Schema, check: Check, skip: Skips = {}): void {
 
 /** What a junctor of the root speaks of must be declared outside of junctors as well. */
 function validateCompleteness(condition: Schema, schema: Schema, place: Check, conditionPlace: Check): void {
-  const visit = (nested: Schema, path: Check) => validateNestedCompleteness(nested, schema, place, path)
-  if (condition.not != null) visit(condition.not, conditionPlace.at('not'))
+  const visit = (path: Check<Schema>) => validateNestedCompleteness(path.value, schema, place, path)
+  if (condition.not != null) visit(conditionPlace.at('not').with(condition.not))
   for (const field of ['allOf', 'anyOf', 'oneOf'] as const) {
-    for (const [index, nested] of (condition[field] ?? []).entries()) visit(nested, conditionPlace.at(field).at(index))
+    for (const [index, nested] of (condition[field] ?? []).entries()) visit(conditionPlace.at(field).at(index).with(nested))
   }
 }
 

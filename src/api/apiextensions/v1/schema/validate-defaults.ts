@@ -8,23 +8,25 @@ import { itemSchema } from '#api/apiextensions/v1/schema/walk.ts'
 import type { V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 
-export function validateDefaults(schema: V1JSONSchemaProps, check: Check, { mustBePruned }: { mustBePruned: boolean }): void {
+export function validateDefaults(check: Check<V1JSONSchemaProps>, { mustBePruned }: { mustBePruned: boolean }): void {
+  const schema = check.value
   if (schema.default != null) {
     const place = check.at('default')
-    if (mustBePruned && hasUnknownFields(schema)) place.invalid(schema.default, 'must not have unknown fields')
+    if (mustBePruned && hasUnknownFields(schema)) place.invalid('must not have unknown fields')
     const before = check.errors.length
-    validateValue(schema.default, schema, place)
-    if (check.errors.length === before && hasRules(schema)) judgeByRules(schema, place)
+    validateValue(place, schema)
+    if (check.errors.length === before && hasRules(schema)) judgeByRules(place.with(schema))
   }
   const items = itemSchema(schema)
-  if (items !== undefined) validateDefaults(items, check.at('items'), { mustBePruned })
+  if (items !== undefined) validateDefaults(check.at('items').with(items), { mustBePruned })
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    validateDefaults(property, check.at('properties').key(name), { mustBePruned })
+    validateDefaults(check.at('properties').key(name).with(property), { mustBePruned })
   }
 }
 
 /** As a new value, and as one that replaces itself. */
-function judgeByRules(schema: V1JSONSchemaProps, check: Check): void {
+function judgeByRules(check: Check<V1JSONSchemaProps>): void {
+  const schema = check.value
   const load = createRequire(import.meta.url)
   const { RuleValidator } = load(
     '#api/apiextensions/v1/schema/rule-validator.ts',

@@ -19,9 +19,10 @@ export const hasRules = (schema: V1JSONSchemaProps): boolean =>
  * Reports rules that do not compile, have another type than bool, or cost too much; `check` stands at the root schema.
  * The schema is structural and sound. What judges them is loaded with the first rule.
  */
-export function validateRules(schema: V1JSONSchemaProps, check: Check, stored: StoredRules): void {
+export function validateRules(check: Check<V1JSONSchemaProps>, stored: StoredRules): void {
+  const schema = check.value
   if (!hasRules(schema)) return
   const load = createRequire(import.meta.url)
   const { judgeRules } = load('#api/apiextensions/v1/schema/judge-rules.ts') as typeof import('#api/apiextensions/v1/schema/judge-rules.ts')
-  judgeRules(schema, check, stored)
+  judgeRules(check, stored)
 }

@@ -4,7 +4,6 @@ import { unsupportedField } from '#api/apiextensions/v1/schema/structural.ts'
 import { isSchema, itemSchema } from '#api/apiextensions/v1/schema/walk.ts'
 import type { V1JSONSchemaProps, V1ValidationRule } from '#api/apiextensions/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
-import { each } from '#api/meta/each.ts'
 
 type Schema = V1JSONSchemaProps
 
@@ -22,55 +21,57 @@ type Surroundings = {
 
 export const openApiTypes = ['array', 'boolean', 'integer', 'number', 'object', 'string']
 
-export function validateOpenApiSchema(schema: Schema, check: Check, rules: SchemaRules): void {
-  validateSchema(schema, check, { rules, isRoot: true, noDefaults: undefined, isInsideMeta: false })
+export function validateOpenApiSchema(check: Check<Schema>, rules: SchemaRules): void {
+  validateSchema(check, { rules, isRoot: true, noDefaults: undefined, isInsideMeta: false })
 }
 
 const metaFields = ['metadata', 'kind', 'apiVersion']
 
-function validateSchema(schema: Schema, check: Check, around: Surroundings): void {
+function validateSchema(check: Check<Schema>, around: Surroundings): void {
+  const schema = check.value
   const inside = { ...around, isRoot: false }
-  validateSupport(schema, check, around)
+  validateSupport(check, around)
   if (schema.uniqueItems) {
     check.at('uniqueItems').forbidden('uniqueItems cannot be set to true since the runtime complexity becomes quadratic')
   }
-  validateAdditionalProperties(schema, check, inside)
+  validateAdditionalProperties(check, inside)
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const isMeta = (around.isRoot || schema['x-kubernetes-embedded-resource'] === true) && metaFields.includes(name)
-    validateSchema(property, check.at('properties').key(name), {
+    validateSchema(check.at('properties').key(name).with(property), {
       ...inside,
       isInsideMeta: inside.isInsideMeta || isMeta,
       noDefaults: isMeta && around.isRoot ? `in top-level ${name}` : inside.noDefaults,
     })
   }
-  if (schema.not != null) validateSchema(schema.not, check.at('not'), inside)
+  if (schema.not != null) validateSchema(check.at('not').present, inside)
   for (const field of ['allOf', 'oneOf', 'anyOf'] as const) {
-    each(schema[field], check.at(field), (nested, item) => validateSchema(nested, item, inside))
+    check.at(field).each((item) => validateSchema(item, inside))
   }
   for (const [name, definition] of Object.entries(schema.definitions ?? {})) {
-    validateSchema(definition, check.at('definitions').key(name), inside)
+    validateSchema(check.at('definitions').key(name).with(definition), inside)
   }
   const items = itemSchema(schema)
-  if (items !== undefined) validateSchema(items, check.at('items'), inside)
-  if (Array.isArray(schema.items)) each(schema.items, check.at('items'), (item, place) => validateSchema(item, place, inside))
+  if (items !== undefined) validateSchema(check.at('items').with(items), inside)
+  if (Array.isArray(schema.items)) check.at('items').each((place) => validateSchema(place, inside))
   for (const [name, dependency] of Object.entries(schema.dependencies ?? {})) {
-    if (isSchema(dependency)) validateSchema(dependency, check.at('dependencies').key(name), inside)
+    if (isSchema(dependency)) validateSchema(check.at('dependencies').key(name).with(dependency), inside)
   }
   if (schema['x-kubernetes-preserve-unknown-fields'] === false) {
-    check.at('x-kubernetes-preserve-unknown-fields').invalid(false, 'must be true or undefined')
+    check.at('x-kubernetes-preserve-unknown-fields').invalid('must be true or undefined', false)
   }
-  validateMapType(schema, check)
-  validateListType(schema, check, around.rules)
-  each(schema['x-kubernetes-validations'], check.at('x-kubernetes-validations'), (rule, item) => validateRule(rule, schema, item))
+  validateMapType(check)
+  validateListType(check, around.rules)
+  check.at('x-kubernetes-validations').each((item) => validateRule(item, schema))
 }
 
 /** What of OpenAPI there is no support for. */
-function validateSupport(schema: Schema, check: Check, { rules, noDefaults, isInsideMeta }: Surroundings): void {
+function validateSupport(check: Check<Schema>, { rules, noDefaults, isInsideMeta }: Surroundings): void {
+  const schema = check.value
   const { type } = schema
-  const unsupported = (field: string, isUsed: boolean) => {
+  const unsupported = (field: keyof Schema & string, isUsed: boolean) => {
     if (isUsed) check.at(field).forbidden(`${field} is not supported`)
   }
-  if (rules.validTypes && type && !openApiTypes.includes(type)) check.at('type').notSupported(type, openApiTypes)
+  if (rules.validTypes && type && !openApiTypes.includes(type)) check.at('type').notSupported(openApiTypes)
   if (schema.default != null && noDefaults !== undefined) check.at('default').forbidden(`must not be set ${noDefaults}`)
   unsupported('id', !!schema.id)
   unsupported('additionalItems', schema.additionalItems != null)
@@ -87,7 +88,8 @@ function validateSupport(schema: Schema, check: Check, { rules, noDefaults, isIn
   }
 }
 
-function validateAdditionalProperties({ additionalProperties, properties }: Schema, check: Check, inside: Surroundings): void {
+function validateAdditionalProperties(check: Check<Schema>, inside: Surroundings): void {
+  const { additionalProperties, properties } = check.value
   if (additionalProperties == null) return
   const place = check.at('additionalProperties')
   if (Object.keys(properties ?? {}).length > 0 && additionalProperties !== true) {
@@ -95,39 +97,42 @@ function validateAdditionalProperties({ additionalProperties, properties }: Sche
   }
   if (!isSchema(additionalProperties)) return
   const noDefaults = inside.isInsideMeta ? 'inside additionalProperties applying to object metadata' : inside.noDefaults
-  validateSchema(additionalProperties, place, { ...inside, noDefaults })
+  validateSchema(place.with(additionalProperties), { ...inside, noDefaults })
 }
 
-function validateMapType(schema: Schema, check: Check): void {
+function validateMapType(check: Check<Schema>): void {
+  const schema = check.value
   const mapType = schema['x-kubernetes-map-type']
   if (mapType == null) return
-  validateHasType(schema, 'object', 'x-kubernetes-map-type', check)
-  if (mapType !== 'atomic' && mapType !== 'granular') check.at('x-kubernetes-map-type').notSupported(mapType, ['atomic', 'granular'])
+  validateHasType(check, 'object', 'x-kubernetes-map-type')
+  if (mapType !== 'atomic' && mapType !== 'granular') check.at('x-kubernetes-map-type').notSupported(['atomic', 'granular'])
 }
 
-function validateHasType({ type }: Schema, wanted: string, because: string, check: Check): void {
+function validateHasType(check: Check<Schema>, wanted: string, because: string): void {
+  const { type } = check.value
   const message = `must be ${wanted} if ${because} is specified`
   if (!type) check.at('type').required(message)
-  else if (type !== wanted) check.at('type').invalid(type, message)
+  else if (type !== wanted) check.at('type').invalid(message)
 }
 
 const listTypes = ['atomic', 'set', 'map']
 
-function validateListType(schema: Schema, check: Check, rules: SchemaRules): void {
+function validateListType(check: Check<Schema>, rules: SchemaRules): void {
+  const schema = check.value
   const listType = schema['x-kubernetes-list-type']
   const keys = schema['x-kubernetes-list-map-keys'] ?? []
   const place = check.at('x-kubernetes-list-type')
   if (listType != null) {
-    if (schema.type !== 'array') validateHasType(schema, 'array', 'x-kubernetes-list-type', check)
+    if (schema.type !== 'array') validateHasType(check, 'array', 'x-kubernetes-list-type')
     else if (rules.atomicSets) validateSetItems(schema, check.at('items'))
-    if (!listTypes.includes(listType)) place.notSupported(listType, listTypes)
+    if (!listTypes.includes(listType)) place.notSupported(listTypes)
   }
   if (keys.length > 0 && listType !== 'map') {
     const message = 'must be map if x-kubernetes-list-map-keys is non-empty'
     if (listType == null) place.required(message)
-    else place.invalid(listType, message)
+    else place.invalid(message)
   }
-  if (listType === 'map') validateMapList(schema, keys, check)
+  if (listType === 'map') validateMapList(check, keys)
   if (rules.sureListKeys) validateListKeys(schema, check.at('items'))
 }
 
@@ -138,7 +143,7 @@ function validateSetItems(schema: Schema, check: Check): void {
   const field = items.type === 'array' ? 'x-kubernetes-list-type' : 'x-kubernetes-map-type'
   // Upstream shows the list type in both cases.
   const shown = items['x-kubernetes-list-type']
-  check.at(field).invalid(shown, 'must be atomic as item of a list with x-kubernetes-list-type=set')
+  check.at(field).invalid('must be atomic as item of a list with x-kubernetes-list-type=set', shown)
 }
 
 /** A set whose items would be merged: such a schema may be stored from before it was refused. */
@@ -149,31 +154,36 @@ export function hasMergedItems(schema: Schema): boolean {
   return items.type === 'object' && items['x-kubernetes-map-type'] !== 'atomic'
 }
 
-function validateMapList(schema: Schema, keys: readonly string[], check: Check): void {
+function validateMapList(check: Check<Schema>, keys: readonly string[]): void {
+  const schema = check.value
   if (keys.length === 0) check.at('x-kubernetes-list-map-keys').required('must not be empty if x-kubernetes-list-type is map')
   if (schema.items == null) check.at('items').required('must have a schema if x-kubernetes-list-type is map')
   const items = itemSchema(schema)
   if (items === undefined) {
-    if (schema.items != null) check.at('items').invalid(schema.items, 'must only have a single schema if x-kubernetes-list-type is map')
+    if (schema.items != null) check.at('items').invalid('must only have a single schema if x-kubernetes-list-type is map')
     return
   }
   if (items.type !== 'object') {
-    check.at('items.type').invalid(items.type ?? '', "must be object if parent array's x-kubernetes-list-type is map")
+    check
+      .at('items')
+      .dynamic('type')
+      .invalid("must be object if parent array's x-kubernetes-list-type is map", items.type ?? '')
     return
   }
   const seen = new Set<string>()
   for (const key of keys) {
     const property = items.properties?.[key]
     const place = check.at('x-kubernetes-list-map-keys')
-    if (property === undefined) place.invalid(keys, 'entries must all be names of item properties')
+    if (property === undefined) place.invalid('entries must all be names of item properties', keys)
     else if (property.type === 'array' || property.type === 'object') {
       check
-        .at('items.properties')
+        .at('items')
+        .dynamic('properties')
         .key(key)
-        .at('type')
-        .invalid(items.type, "must be a scalar type if parent array's x-kubernetes-list-type is map")
+        .dynamic('type')
+        .invalid("must be a scalar type if parent array's x-kubernetes-list-type is map", items.type)
     }
-    if (seen.has(key)) place.invalid(keys, 'must not contain duplicate entries')
+    if (seen.has(key)) place.invalid('must not contain duplicate entries', keys)
     seen.add(key)
   }
 }
@@ -190,10 +200,12 @@ export function validateListKeys(schema: Schema, check: Check): void {
     if (property === undefined) continue
     const place = check.at('properties').key(key)
     if (!items.required?.includes(key) && property.default == null) {
-      place.at('default').required('this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property')
+      place
+        .dynamic('default')
+        .required('this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property')
     }
     if (property.nullable) {
-      place.at('nullable').forbidden('this property is in x-kubernetes-list-map-keys, so it cannot be nullable')
+      place.dynamic('nullable').forbidden('this property is in x-kubernetes-list-map-keys, so it cannot be nullable')
     }
   }
 }
@@ -202,22 +214,23 @@ const reasons = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvali
 const lineBreak = /[\n\r]/
 
 /** Everything about a rule but its expression. */
-function validateRule(rule: V1ValidationRule, schema: Schema, check: Check): void {
+function validateRule(check: Check<V1ValidationRule>, schema: Schema): void {
+  const rule = check.value
   const { rule: text = '', message = '', messageExpression = '', reason, fieldPath = '' } = rule
   if (text.trim() === '') check.at('rule').required('rule is not specified')
-  else if (message !== '' && message.trim() === '') check.at('message').invalid(message, 'must be non-empty if specified')
-  else if (lineBreak.test(message.trim())) check.at('message').invalid(message, 'must not contain line breaks')
+  else if (message !== '' && message.trim() === '') check.at('message').or('').invalid('must be non-empty if specified')
+  else if (lineBreak.test(message.trim())) check.at('message').or('').invalid('must not contain line breaks')
   else if (lineBreak.test(text.trim()) && message.trim() === '') {
     check.at('message').required('message must be specified if rule contains line breaks')
   }
   if (messageExpression !== '' && messageExpression.trim() === '') {
     check.at('messageExpression').required('messageExpression must be non-empty if specified')
   }
-  if (reason != null && !reasons.includes(reason)) check.at('reason').notSupported(reason, reasons)
+  if (reason != null && !reasons.includes(reason)) check.at('reason').notSupported(reasons)
   if (fieldPath === '') return
-  if (fieldPath.trim() === '') check.at('fieldPath').invalid(fieldPath, 'must be non-empty if specified')
-  if (lineBreak.test(fieldPath)) check.at('fieldPath').invalid(fieldPath, 'must not contain line breaks')
-  if (!leadsSomewhere(fieldPath, schema)) check.at('fieldPath').invalid(fieldPath, 'must be a valid path')
+  if (fieldPath.trim() === '') check.at('fieldPath').or('').invalid('must be non-empty if specified')
+  if (lineBreak.test(fieldPath)) check.at('fieldPath').or('').invalid('must not contain line breaks')
+  if (!leadsSomewhere(fieldPath, schema)) check.at('fieldPath').or('').invalid('must be a valid path')
 }
 
 function leadsSomewhere(path: string, schema: Schema): boolean {

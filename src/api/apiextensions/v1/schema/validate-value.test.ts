@@ -7,8 +7,8 @@ import type { V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
 import { Check } from '#api/meta/check.ts'
 
 function faults(value: unknown, schema: V1JSONSchemaProps): string[] {
-  const check = new Check()
-  validateValue(value, schema, check)
+  const check = new Check(value)
+  validateValue(check, schema)
   return check.errors.map(({ field, body }) => `${field}: ${body}`)
 }
 

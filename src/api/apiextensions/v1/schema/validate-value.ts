@@ -21,9 +21,9 @@ const uncorrelated = Symbol('uncorrelated')
  * Reports what is wrong with the value; `check` stands at it. With `old`, which the value replaces, what was there before and
  * did not change may stay wrong.
  */
-export function validateValue(value: unknown, schema: Schema, check: Check, given?: { readonly old: unknown }): void {
-  const { faults } = judgePart(value, schema, '', given === undefined ? uncorrelated : given.old)
-  for (const { field, report } of faults) report(field === '' ? check : check.at(field.replace(/^\./, '')))
+export function validateValue(check: Check<unknown>, schema: Schema, given?: { readonly old: unknown }): void {
+  const { faults } = judgePart(check.value, schema, '', given === undefined ? uncorrelated : given.old)
+  for (const { field, report } of faults) report(field === '' ? check : check.dynamic(field.replace(/^\./, '')))
 }
 
 /** A value that has a place of its own, and may have been there before. */
@@ -81,7 +81,7 @@ function typeFaults(value: unknown, schema: Schema, path: string): Fault[] {
   const type = typeOf(value)
   const wrongType = (expected: string): Fault[] => {
     const message = `${path} in body must be of type ${expected}: ${quoted(type)}`
-    return [{ field: path, message, report: (check) => check.typeInvalid(type, message) }]
+    return [{ field: path, message, report: (check) => check.typeInvalid(message, type) }]
   }
   if (types.length === 0) return []
   if (value === null) return schema.nullable ? [] : wrongType(types.join(','))
@@ -113,7 +113,7 @@ function formatFaults(text: string, { format, type }: Schema, path: string): Fau
   const accepts = stringFormat(format)
   if (accepts === undefined || accepts(text)) return []
   const message = `${path} in body must be of type ${format}: ${quoted(text)}`
-  return [{ field: path, message, report: (check) => check.typeInvalid(text, message) }]
+  return [{ field: path, message, report: (check) => check.typeInvalid(message, text) }]
 }
 
 function listFaults(list: readonly unknown[], schema: Schema, path: string, old: unknown): Fault[] {
@@ -139,7 +139,7 @@ function enumFaults(value: unknown, schema: Schema, path: string): Fault[] {
   if (allowed.length === 0 || enumKeys(allowed).has(sortedJson(value))) return []
   const shown = allowed.map((each) => (typeof each === 'string' ? each : JSON.stringify(each)))
   const message = `${path} in body should be one of [${shown.join(' ')}]`
-  return [{ field: path, message, report: (check) => check.notSupported(value, shown) }]
+  return [{ field: path, message, report: (check) => check.notSupported(shown, value) }]
 }
 
 /** The texts of the values, by which they are found in one step however many there are. */

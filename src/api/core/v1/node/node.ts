@@ -39,10 +39,10 @@ export const nodeResource = defineResource(Node, {
   // Metadata is judged in between, hence not before.
   rejudgesMetadata: false,
   validateUpdate(next, prev, check) {
-    validateObjectMeta(next.metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
+    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain })
     validateNode(next, check)
-    validateObjectMetaUpdate(next.metadata, prev.metadata, check.at('metadata'))
-    validateNodeUpdate(next, prev, check)
+    validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
+    validateNodeUpdate(check, prev)
   },
   warningsOnUpdate: nodeWarnings,
 
@@ -56,8 +56,8 @@ export const nodeResource = defineResource(Node, {
         putBack(next, prev, 'spec')
         if (prev.status?.config === undefined) delete next.status?.config
       },
-      validateUpdate(next, prev, check) {
-        validateNodeUpdate(next, prev, check)
+      validateUpdate(_next, prev, check) {
+        validateNodeUpdate(check, prev)
       },
     },
   },

@@ -10,42 +10,46 @@ import { cidrForLegacyField, isIpv4, parseCidr } from '#api/meta/ip.ts'
 import { dns1123Label, dns1123Subdomain, labelValue, mustBe, qualifiedName } from '#api/meta/names.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 
-export function validateNode(node: V1Node, check: Check): void {
-  const { metadata, spec, status } = node
-  validateAnnotations(metadata.annotations, check.at('metadata.annotations'))
+export function validateNode(node: V1Node, check: Check<V1Node>): void {
+  const { spec, status } = node
+  validateAnnotations(check.at('metadata').at('annotations'))
   // Upstream looks for the taints in the wrong place.
-  if (spec.taints) validateTaints(spec.taints, check.at('metadata.taints'))
+  if (spec.taints) validateTaints(check.at('metadata').dynamic('taints').with(spec.taints))
   validateResources(node, check)
   const swap = status?.nodeInfo?.swap?.capacity
-  if (swap !== undefined && swap <= 0) check.at('metadata.nodeSwapStatus.capacity').invalid(swap, 'must be greater than zero')
-  validateDeclaredFeatures(status?.declaredFeatures ?? [], check.at('status.declaredFeatures'))
-  validatePodCidrs(spec.podCIDRs ?? [], check.at('spec.podCIDRs'))
+  if (swap !== undefined && swap <= 0)
+    check.at('metadata').dynamic('nodeSwapStatus').dynamic('capacity').invalid('must be greater than zero', swap)
+  validateDeclaredFeatures(check.at('status').at('declaredFeatures').or([]))
+  validatePodCidrs(check.at('spec').at('podCIDRs').or([]))
 }
 
 /** Metadata was judged before, and after, as upstream has it. */
-export function validateNodeUpdate(next: V1Node, prev: V1Node, check: Check): void {
-  const { metadata, spec, status } = next
-  validateAnnotations(metadata.annotations, check.at('metadata.annotations'))
+export function validateNodeUpdate(check: Check<V1Node>, prev: V1Node): void {
+  const next = check.value
+  const { spec, status } = next
+  validateAnnotations(check.at('metadata').at('annotations'))
   validateResources(next, check)
-  validateDeclaredFeatures(status?.declaredFeatures ?? [], check.at('status.declaredFeatures'))
+  validateDeclaredFeatures(check.at('status').at('declaredFeatures').or([]))
   const seen = new Set<string>()
-  for (const [index, { type = '', address = '' }] of (status?.addresses ?? []).entries()) {
+  for (const at of check.at('status').at('addresses').items()) {
+    const { type = '', address = '' } = at.value
     const key = `${type}/${address}`
-    if (seen.has(key)) check.at('status.addresses').at(index).duplicate({ Type: type, Address: address })
+    if (seen.has(key)) at.duplicate({ Type: type, Address: address })
     seen.add(key)
   }
-  validatePodCidrsKept(spec.podCIDRs ?? [], prev.spec.podCIDRs ?? [], check.at('spec.podCIDRs'))
+  validatePodCidrsKept(check.at('spec').at('podCIDRs').or([]), prev.spec.podCIDRs ?? [])
   if (prev.spec.providerID && prev.spec.providerID !== spec.providerID) {
-    check.at('spec.providerID').forbidden('node updates may not change providerID except from "" to valid')
+    check.at('spec').at('providerID').forbidden('node updates may not change providerID except from "" to valid')
   }
-  if (spec.configSource) validateConfigSource(spec.configSource, false, check.at('spec.configSource'))
-  if (status?.config) validateConfigStatus(status.config, check.at('status.config'))
-  if (spec.taints) validateTaints(spec.taints, check.at('metadata.taints'))
-  if ((spec.externalID ?? '') !== (prev.spec.externalID ?? '')) check.at('spec.externalID').forbidden('may not be updated')
+  if (spec.configSource) validateConfigSource(check.at('spec').at('configSource').present, false)
+  if (status?.config) validateConfigStatus(check.at('status').at('config').present)
+  if (spec.taints) validateTaints(check.at('metadata').dynamic('taints').with(spec.taints))
+  if ((spec.externalID ?? '') !== (prev.spec.externalID ?? '')) check.at('spec').at('externalID').forbidden('may not be updated')
 }
 
-function validatePodCidrs(cidrs: readonly string[], check: Check): void {
-  for (const [index, cidr] of cidrs.entries()) cidrForLegacyField(cidr, check.at(index))
+function validatePodCidrs(check: Check<readonly string[]>): void {
+  const cidrs = check.value
+  for (const at of check.items()) cidrForLegacyField(at)
   if (cidrs.length < 2) return
   const parsed = cidrs.map(parseCidr)
   const wrong = parsed.indexOf(undefined)
@@ -54,10 +58,11 @@ function validatePodCidrs(cidrs: readonly string[], check: Check): void {
     check.internal(`invalid PodCIDRs. failed to check with dual stack with error:${error}`)
   }
   const isDualStack = wrong < 0 && new Set(parsed.map((cidr) => cidr !== undefined && isIpv4(cidr.ip))).size === 2
-  if (!isDualStack || cidrs.length > 2) check.invalid(cidrs, 'may specify no more than one CIDR for each IP family')
+  if (!isDualStack || cidrs.length > 2) check.invalid('may specify no more than one CIDR for each IP family')
 }
 
-function validatePodCidrsKept(next: readonly string[], prev: readonly string[], check: Check): void {
+function validatePodCidrsKept(check: Check<readonly string[]>, prev: readonly string[]): void {
+  const next = check.value
   const message = 'node updates may not change podCIDR except from "" to valid'
   if (prev.length === 0) return
   if (prev.length !== next.length) check.forbidden(message)
@@ -66,23 +71,30 @@ function validatePodCidrsKept(next: readonly string[], prev: readonly string[], 
 
 function validateResources({ status }: V1Node, check: Check): void {
   const validate = (list: ResourceList | undefined, field: string) => {
-    for (const name in list) validateResourceQuantity(name, list[name] ?? '0', check.at(field).at(name))
+    for (const name in list)
+      validateResourceQuantity(
+        name,
+        check
+          .at(field)
+          .at(name)
+          .with(list[name] ?? '0'),
+      )
   }
   validate(status?.capacity, 'status.capacity')
   validate(status?.allocatable, 'status.allocatable')
 }
 
 /** `check` stands at the list. */
-function validateTaints(taints: readonly V1Taint[], check: Check): void {
+function validateTaints(check: Check<readonly V1Taint[]>): void {
   const seen = new Set<string>()
-  for (const [index, taint] of taints.entries()) {
+  for (const at of check.items()) {
+    const taint = at.value
     const { key = '', value = '', effect = '' } = taint
-    const at = check.at(index)
-    mustBe(qualifiedName, key, at.at('key'))
+    mustBe(qualifiedName, at.at('key').or(''))
     const messages = labelValue(value)
-    if (messages.length > 0) at.at('value').invalid(value, messages.join(';'))
+    if (messages.length > 0) at.at('value').or('').invalid(messages.join(';'))
     if (effect === '') at.at('effect').required()
-    else validateTaintEffect(effect, at.at('effect'))
+    else validateTaintEffect(at.at('effect').or(''))
     const pair = `${effect}/${key}`
     if (seen.has(pair)) duplicateBecause(asInternal('core.Taint', taint), 'taints must be unique by key and effect pair', at)
     seen.add(pair)
@@ -92,61 +104,64 @@ function validateTaints(taints: readonly V1Taint[], check: Check): void {
 const featureName = /^[A-Z][a-zA-Z0-9]*(\/[a-zA-Z][a-zA-Z0-9]*)*$/
 const featureMaxLength = 253
 
-function validateDeclaredFeatures(features: readonly string[], check: Check): void {
+function validateDeclaredFeatures(check: Check<readonly string[]>): void {
+  const features = check.value
   for (const [index, feature] of features.entries()) {
     const invalid = `invalid feature name ${quoted(feature)}`
-    if (feature.length > featureMaxLength)
-      check.at(index).invalid(feature, `${invalid}: must be no more than ${featureMaxLength} characters`)
+    if (feature.length > featureMaxLength) check.at(index).invalid(`${invalid}: must be no more than ${featureMaxLength} characters`)
     else if (!featureName.test(feature)) {
       check
         .at(index)
         .invalid(
-          feature,
           `${invalid}: must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes`,
         )
     }
     const next = features[index + 1]
     if (next === feature) check.at(index + 1).duplicate(next)
-    else if (next !== undefined && feature > next) check.at(index + 1).invalid(next, 'list must be sorted alphabetically')
+    else if (next !== undefined && feature > next) check.at(index + 1).invalid('list must be sorted alphabetically', next)
   }
 }
 
-function validateConfigStatus(status: V1NodeConfigStatus, check: Check): void {
+function validateConfigStatus(check: Check<V1NodeConfigStatus>): void {
+  const status = check.value
   for (const field of ['assigned', 'active', 'lastKnownGood'] as const) {
     const source = status[field]
-    if (source) validateConfigSource(source, true, check.at(field))
+    if (source) validateConfigSource(check.at(field).with(source), true)
   }
 }
 
-function validateConfigSource(source: V1NodeConfigSource, inStatus: boolean, check: Check): void {
-  if (source.configMap) validateConfigMapSource(source.configMap, inStatus, check.at('configMap'))
-  else check.invalid(asInternal('core.NodeConfigSource', source), 'exactly one reference subfield must be non-nil')
+function validateConfigSource(check: Check<V1NodeConfigSource>, inStatus: boolean): void {
+  const source = check.value
+  if (source.configMap) validateConfigMapSource(check.at('configMap').present, inStatus)
+  else check.invalid('exactly one reference subfield must be non-nil', asInternal('core.NodeConfigSource', source))
 }
 
 /** A spec names a config map, a status the very version of it. */
-function validateConfigMapSource(source: V1ConfigMapNodeConfigSource, inStatus: boolean, check: Check): void {
+function validateConfigMapSource(check: Check<V1ConfigMapNodeConfigSource>, inStatus: boolean): void {
+  const source = check.value
   for (const field of ['uid', 'resourceVersion'] as const) {
     if (inStatus && !source[field]) check.at(field).required()
     if (!inStatus && source[field]) check.at(field).forbidden(`${field} must not be set in spec`)
   }
   const { namespace = '', name = '', kubeletConfigKey = '' } = source
   if (namespace === '') check.at('namespace').required()
-  else mustBe(dns1123Label, namespace, check.at('namespace'))
+  else mustBe(dns1123Label, check.at('namespace').or(''))
   if (name === '') check.at('name').required()
-  else mustBe(dns1123Subdomain, name, check.at('name'))
+  else mustBe(dns1123Subdomain, check.at('name').or(''))
   if (kubeletConfigKey === '') check.at('kubeletConfigKey').required()
-  else mustBe(configMapKey, kubeletConfigKey, check.at('kubeletConfigKey'))
+  else mustBe(configMapKey, check.at('kubeletConfigKey').or(''))
 }
 
 const taintsAnnotation = 'scheduler.alpha.kubernetes.io/taints'
 const avoidPodsAnnotation = 'scheduler.alpha.kubernetes.io/preferAvoidPods'
 
-function validateAnnotations(annotations: { [key: string]: string } | undefined, check: Check): void {
+function validateAnnotations(check: Check<{ [key: string]: string } | undefined>): void {
+  const annotations = check.value
   const taints = annotations?.[taintsAnnotation]
   if (taints) {
     const error = jsonSyntaxError(Buffer.from(taints))
-    if (error !== undefined) check.invalid(taintsAnnotation, error)
-    else validateTaints(itemsOf<V1Taint>(JSON.parse(taints)), check.at(taintsAnnotation))
+    if (error !== undefined) check.invalid(error, taintsAnnotation)
+    else validateTaints(check.at(taintsAnnotation).with(itemsOf<V1Taint>(JSON.parse(taints))))
   }
   const avoided = annotations?.[avoidPodsAnnotation]
   if (avoided) validateAvoidedPods(avoided, check)
@@ -157,7 +172,7 @@ type AvoidedPod = { podSignature?: { podController?: { controller?: boolean } } 
 function validateAvoidedPods(text: string, check: Check): void {
   const error = jsonSyntaxError(Buffer.from(text))
   if (error !== undefined) {
-    check.at('AvoidPods').invalid(avoidPodsAnnotation, error)
+    check.at('AvoidPods').invalid(error, avoidPodsAnnotation)
     return
   }
   const { preferAvoidPods } = { ...(JSON.parse(text) as { preferAvoidPods?: unknown }) }
@@ -165,7 +180,7 @@ function validateAvoidedPods(text: string, check: Check): void {
     const at = check.at(avoidPodsAnnotation).at(index).at('PodSignature')
     const controller = podSignature?.podController
     if (controller === undefined) at.required()
-    else if (!controller.controller) at.at('PodController.Controller').invalid(false, 'must point to a controller')
+    else if (!controller.controller) at.at('PodController').at('Controller').invalid('must point to a controller', false)
   }
 }
 

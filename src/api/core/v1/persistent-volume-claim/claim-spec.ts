@@ -20,8 +20,8 @@ export type ClaimSpecOptions = {
 export const optionsForNewClaim: ClaimSpecOptions = { allowInvalidLabelValueInSelector: false, allowInvalidApiGroup: false }
 
 function hasInvalidSelector(selector: V1LabelSelector | undefined): boolean {
-  const check = new Check()
-  validateLabelSelector(selector, check)
+  const check = new Check(selector)
+  validateLabelSelector(check)
   return check.failed
 }
 
@@ -33,13 +33,9 @@ export function optionsForStoredClaim(prev: V1PersistentVolumeClaimSpec | undefi
 }
 
 /** `check` stands at the template. */
-export function validateClaimTemplate(
-  template: V1PersistentVolumeClaimTemplate,
-  check: Check,
-  options: ClaimSpecOptions = optionsForNewClaim,
-): void {
-  validateTemplateMeta(template.metadata ?? {}, check.at('metadata'))
-  validateClaimSpec(template.spec ?? {}, check.at('spec'), options)
+export function validateClaimTemplate(check: Check<V1PersistentVolumeClaimTemplate>, options: ClaimSpecOptions = optionsForNewClaim): void {
+  validateTemplateMeta(check.at('metadata').or({}))
+  validateClaimSpec(check.at('spec').or({}), options)
 }
 
 const identityFields = [
@@ -48,12 +44,13 @@ const identityFields = [
 ] as const
 
 /** Templates have labels and annotations; the rest belongs to what is made from them. `check` stands at the metadata. */
-export function validateTemplateMeta(meta: V1ObjectMeta, check: Check): void {
-  validateAnnotations(meta.annotations, check.at('annotations'))
-  validateLabels(meta.labels, check.at('labels'))
+export function validateTemplateMeta(check: Check<V1ObjectMeta>): void {
+  const meta = check.value
+  validateAnnotations(check.at('annotations'))
+  validateLabels(check.at('labels'))
   for (const field of identityFields) {
     const shown = field === 'uid' ? 'uID' : field
-    if (meta[field]) check.at(shown).forbidden('cannot be set')
+    if (meta[field]) check.dynamic(shown).forbidden('cannot be set')
   }
 }
 
@@ -62,7 +59,7 @@ export const volumeModes = ['Block', 'Filesystem']
 
 /** `check` stands at the owner of the list. */
 export function validateAccessModes(modes: readonly string[], check: Check): void {
-  for (const mode of modes) if (!accessModes.includes(mode)) check.at('accessModes').notSupported(mode, accessModes)
+  for (const mode of modes) if (!accessModes.includes(mode)) check.at('accessModes').notSupported(accessModes, mode)
   const others = modes.filter((mode) => mode !== 'ReadWriteOncePod' && accessModes.includes(mode))
   if (modes.includes('ReadWriteOncePod') && others.length > 0) {
     check.at('accessModes').forbidden('may not use ReadWriteOncePod with other access modes')
@@ -70,41 +67,44 @@ export function validateAccessModes(modes: readonly string[], check: Check): voi
 }
 
 /** `check` stands at the spec. */
-export function validateClaimSpec(spec: V1PersistentVolumeClaimSpec, check: Check, options: ClaimSpecOptions): void {
+export function validateClaimSpec(check: Check<V1PersistentVolumeClaimSpec>, options: ClaimSpecOptions): void {
+  const spec = check.value
   const { accessModes: modes = [], selector, storageClassName, volumeMode, volumeAttributesClassName } = spec
   if (modes.length === 0) check.at('accessModes').required('at least 1 access mode is required')
   if (selector) {
-    validateLabelSelector(selector, check.at('selector'), { allowInvalidValues: options.allowInvalidLabelValueInSelector })
+    validateLabelSelector(check.at('selector'), { allowInvalidValues: options.allowInvalidLabelValueInSelector })
   }
   validateAccessModes(modes, check)
-  validateSize(spec.resources?.requests?.['storage'], check.at('resources').key('storage'))
-  if (storageClassName) mustBe(dns1123Subdomain, storageClassName, check.at('storageClassName'))
-  if (volumeMode !== undefined && !volumeModes.includes(volumeMode)) check.at('volumeMode').notSupported(volumeMode, volumeModes)
-  validateDataSources(spec, check, options)
-  if (volumeAttributesClassName) mustBe(dns1123Subdomain, volumeAttributesClassName, check.at('volumeAttributesClassName'))
+  validateSize(check.at('resources').key('storage').with(spec.resources?.requests?.['storage']))
+  if (storageClassName) mustBe(dns1123Subdomain, check.at('storageClassName').present)
+  if (volumeMode !== undefined && !volumeModes.includes(volumeMode)) check.at('volumeMode').notSupported(volumeModes)
+  validateDataSources(check, options)
+  if (volumeAttributesClassName) mustBe(dns1123Subdomain, check.at('volumeAttributesClassName').present)
 }
 
-function validateSize(size: string | undefined, check: Check): void {
+function validateSize(check: Check<string | undefined>): void {
+  const size = check.value
   if (size === undefined) {
     check.required()
     return
   }
   const before = check.errors.length
-  validatePositiveQuantity(size, check)
-  if (check.errors.length === before) validateResourceQuantity('storage', size, check)
+  validatePositiveQuantity(check.present)
+  if (check.errors.length === before) validateResourceQuantity('storage', check.present)
 }
 
-function validateDataSources(spec: V1PersistentVolumeClaimSpec, check: Check, options: ClaimSpecOptions): void {
+function validateDataSources(check: Check<V1PersistentVolumeClaimSpec>, options: ClaimSpecOptions): void {
+  const spec = check.value
   const { dataSource, dataSourceRef } = spec
-  if (dataSource) validateSource(dataSource, check.at('dataSource'), options)
+  if (dataSource) validateSource(check.at('dataSource').present, options)
   if (dataSourceRef) {
-    validateSource(dataSourceRef, check.at('dataSourceRef'), options)
-    if (dataSourceRef.namespace) mustBe(dns1123Label, dataSourceRef.namespace, check.at('dataSourceRef.namespace'))
+    validateSource(check.at('dataSourceRef').present, options)
+    if (dataSourceRef.namespace) mustBe(dns1123Label, check.at('dataSourceRef').at('namespace').present)
   }
   if (!dataSource || !dataSourceRef) return
   // Upstream gives the path as the value, and paths have nothing to show.
-  if (dataSourceRef.namespace) check.invalid({}, 'may not be specified when dataSourceRef.namespace is specified')
-  else if (!isSameSource(dataSource, dataSourceRef)) check.invalid({}, 'must match dataSourceRef')
+  if (dataSourceRef.namespace) check.invalid('may not be specified when dataSourceRef.namespace is specified', {})
+  else if (!isSameSource(dataSource, dataSourceRef)) check.invalid('must match dataSourceRef', {})
 }
 
 function isSameSource(one: V1TypedLocalObjectReference, other: V1TypedObjectReference): boolean {
@@ -115,13 +115,14 @@ function isSameSource(one: V1TypedLocalObjectReference, other: V1TypedObjectRefe
   )
 }
 
-function validateSource(source: V1TypedLocalObjectReference, check: Check, options: ClaimSpecOptions): void {
+function validateSource(check: Check<V1TypedLocalObjectReference>, options: ClaimSpecOptions): void {
+  const source = check.value
   const { kind = '', name = '' } = source
   const apiGroup = source.apiGroup ?? ''
   if (name === '') check.at('name').required()
   if (kind === '') check.at('kind').required()
   if (apiGroup === '' && kind !== 'PersistentVolumeClaim') {
-    check.invalid(kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")
+    check.invalid("must be 'PersistentVolumeClaim' when referencing the default apiGroup", kind)
   }
-  if (apiGroup !== '' && !options.allowInvalidApiGroup) mustBe(dns1123Subdomain, apiGroup, check.at('apiGroup'))
+  if (apiGroup !== '' && !options.allowInvalidApiGroup) mustBe(dns1123Subdomain, check.at('apiGroup').or(''))
 }

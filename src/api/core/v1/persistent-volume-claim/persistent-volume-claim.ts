@@ -37,7 +37,7 @@ export const persistentVolumeClaimResource = defineResource(PersistentVolumeClai
     keepKnownDataSources(claim.spec, undefined)
     mirrorDataSources(claim.spec)
   },
-  validate: ({ spec }, check) => validateClaimSpec(spec, check.at('spec'), optionsForNewClaim),
+  validate: (_object, check) => validateClaimSpec(check.at('spec'), optionsForNewClaim),
   warningsOnCreate: claimWarnings,
 
   prepareForUpdate(next, prev, context) {
@@ -46,10 +46,10 @@ export const persistentVolumeClaimResource = defineResource(PersistentVolumeClai
     keepKnownDataSources(next.spec, prev.spec)
     mirrorDataSources(next.spec)
   },
-  validateUpdate(next, prev, check) {
-    validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
-    validateClaimSpec(next.spec, check.at('spec'), optionsForStoredClaim(prev.spec))
-    validateClaimUpdate(next, prev, check)
+  validateUpdate(_next, prev, check) {
+    validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })
+    validateClaimSpec(check.at('spec'), optionsForStoredClaim(prev.spec))
+    validateClaimUpdate(check, prev)
   },
   warningsOnUpdate: claimWarnings,
 
@@ -105,8 +105,8 @@ export const persistentVolumeClaimResource = defineResource(PersistentVolumeClai
     status: {
       resetFields: ['spec'],
       prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
-      validateUpdate(next, _prev, check) {
-        validateClaimStatusUpdate(next, check)
+      validateUpdate(_next, _prev, check) {
+        validateClaimStatusUpdate(check)
       },
     },
   },

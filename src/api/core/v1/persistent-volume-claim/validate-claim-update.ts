@@ -13,13 +13,14 @@ import { parseQuantity } from '#api/meta/quantity.ts'
 
 const immutableSpec = 'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims'
 
-export function validateClaimUpdate(next: V1PersistentVolumeClaim, prev: V1PersistentVolumeClaim, check: Check): void {
+export function validateClaimUpdate(check: Check<V1PersistentVolumeClaim>, prev: V1PersistentVolumeClaim): void {
+  const next = check.value
   const munged: V1PersistentVolumeClaimSpec = { ...next.spec }
   const old: V1PersistentVolumeClaimSpec = { ...prev.spec }
   mirrorDataSources(old)
   // The binder fills in the volume.
   if (!old.volumeName && munged.volumeName) old.volumeName = munged.volumeName
-  allowNamingTheClass(munged, next, prev, check)
+  allowNamingTheClass(munged, check, prev)
   if (next.status?.phase === 'Bound') {
     takeOverStorage(munged, prev.spec)
     if (old.volumeAttributesClassName === undefined) delete munged.volumeAttributesClassName
@@ -28,18 +29,18 @@ export function validateClaimUpdate(next: V1PersistentVolumeClaim, prev: V1Persi
   if (!semanticEqual(munged, old)) {
     check.at('spec').forbidden(`${immutableSpec}\n${internalDiff('core.PersistentVolumeClaimSpec', old, munged)}`)
   }
-  validateSizes(next, prev, check.at('spec.resources.requests.storage'))
-  mustNotChange(next.spec.volumeMode, prev.spec.volumeMode, check.at('volumeMode'))
-  validateAttributesClass(next, prev, check.at('spec.volumeAttributesClassName'))
+  validateSizes(next, prev, check.at('spec').at('resources').at('requests').at('storage'))
+  mustNotChange(check.dynamic('volumeMode').with(next.spec.volumeMode), prev.spec.volumeMode)
+  validateAttributesClass(next, prev, check.at('spec').at('volumeAttributesClassName'))
 }
 
 /** A class that was an annotation may become the field, and a claim without one may be given one late. */
 function allowNamingTheClass(
   munged: V1PersistentVolumeClaimSpec,
-  next: V1PersistentVolumeClaim,
+  check: Check<V1PersistentVolumeClaim>,
   prev: V1PersistentVolumeClaim,
-  check: Check,
 ): void {
+  const next = check.value
   const annotated = prev.metadata.annotations?.[storageClassAnnotation]
   const annotation = next.metadata.annotations?.[storageClassAnnotation]
   const [name, oldName] = [next.spec.storageClassName, prev.spec.storageClassName]
@@ -49,7 +50,7 @@ function allowNamingTheClass(
     return
   }
   if ((annotation ?? '') !== (annotated ?? '')) {
-    check.at(`metadata.annotations.${storageClassAnnotation}`).invalid(annotation ?? '', 'field is immutable')
+    check.dynamic(`metadata.annotations.${storageClassAnnotation}`).invalid('field is immutable', annotation ?? '')
   }
   if (isNamed && (annotated === undefined || name === annotated)) delete munged.storageClassName
 }
@@ -85,22 +86,23 @@ const resizeStatuses = [
   'NodeResizePending',
 ].sort()
 
-export function validateClaimStatusUpdate(next: V1PersistentVolumeClaim, check: Check): void {
-  if (!next.metadata.resourceVersion) check.at('resourceVersion').required()
-  if (!next.spec.accessModes?.length) check.at('Spec.accessModes').required()
+export function validateClaimStatusUpdate(check: Check<V1PersistentVolumeClaim>): void {
+  const next = check.value
+  if (!next.metadata.resourceVersion) check.dynamic('resourceVersion').required()
+  if (!next.spec.accessModes?.length) check.dynamic('Spec').dynamic('accessModes').required()
   const { capacity = {}, allocatedResources = {}, allocatedResourceStatuses = {} } = next.status ?? {}
-  for (const [name, quantity] of Object.entries(capacity)) validateNotBelowZero(quantity, check.at('status.capacity').key(name))
-  const atStatuses = check.at('status.allocatedResourceStatuses')
+  for (const [name, quantity] of Object.entries(capacity)) validateNotBelowZero(check.at('status').at('capacity').key(name).with(quantity))
+  const atStatuses = check.at('status').at('allocatedResourceStatuses')
   for (const [name, status] of Object.entries(allocatedResourceStatuses)) {
-    validateClaimResourceName(name, atStatuses)
-    if (!resizeStatuses.includes(status)) atStatuses.notSupported(name, resizeStatuses)
+    validateClaimResourceName(atStatuses.with(name))
+    if (!resizeStatuses.includes(status)) atStatuses.notSupported(resizeStatuses, name)
   }
-  const atResources = check.at('status.allocatedResources')
+  const atResources = check.at('status').at('allocatedResources')
   for (const [name, quantity] of Object.entries(allocatedResources)) {
-    if (!validateClaimResourceName(name, atResources)) continue
+    if (!validateClaimResourceName(atResources.with(name))) continue
     const at = atResources.key(name)
     const before = at.errors.length
-    validateNotBelowZero(quantity, at)
-    if (at.errors.length === before) validateResourceQuantity('storage', quantity, at)
+    validateNotBelowZero(at.with(quantity))
+    if (at.errors.length === before) validateResourceQuantity('storage', at.with(quantity))
   }
 }

@@ -13,7 +13,7 @@ import { roundUpToMillis } from '#api/core/v1/quantities.ts'
 import type { V1PersistentVolume, V1PersistentVolumeSpec } from '#api/core/v1/types.gen.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
-import { validateObjectMeta } from '#api/meta/object-meta.ts'
+import { type ObjectMetaRules, validateObjectMeta } from '#api/meta/object-meta.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { canonicalQuantity } from '#api/meta/quantity.ts'
 import { defineResource } from '#api/resource.ts'
@@ -33,18 +33,18 @@ export const persistentVolumeResource = defineResource(PersistentVolume, {
   prepareForCreate(volume, { now }) {
     volume.status = { phase: 'Pending', lastPhaseTransitionTime: now }
   },
-  validate: (volume, check) => validatePersistentVolume(volume, check, volumeOptions()),
+  validate: (_volume, check) => validatePersistentVolume(check, volumeOptions()),
   warningsOnCreate: volumeWarnings,
 
   prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
   rejudgesMetadata: false,
-  validateUpdate(next, prev, check, context) {
+  validateUpdate(_next, prev, check, context) {
     const options = volumeOptions(prev)
-    validateMetaAgain(next, check)
-    validatePersistentVolume(next, check, options)
-    validateMetaAgain(next, check)
-    validatePersistentVolume(next, check, { ...options, skipsMountOptions: true })
-    validatePersistentVolumeUpdate(next, prev, check, context)
+    validateObjectMeta(check.at('metadata'), metaRules)
+    validatePersistentVolume(check, options)
+    validateObjectMeta(check.at('metadata'), metaRules)
+    validatePersistentVolume(check, { ...options, skipsMountOptions: true })
+    validatePersistentVolumeUpdate(check, prev, context)
   },
   warningsOnUpdate: volumeWarnings,
 
@@ -121,14 +121,13 @@ export const persistentVolumeResource = defineResource(PersistentVolume, {
         } else if (time === undefined || time === oldTime) next.status.lastPhaseTransitionTime = now
       },
       validateUpdate(next, _prev, check) {
-        if (!next.metadata.resourceVersion) check.at('resourceVersion').required()
+        if (!next.metadata.resourceVersion) check.dynamic('resourceVersion').required()
       },
     },
   },
 })
 
-const validateMetaAgain = ({ metadata }: V1PersistentVolume, check: Parameters<typeof validateObjectMeta>[2]): void =>
-  validateObjectMeta(metadata, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
+const metaRules: ObjectMetaRules = { scope: 'Cluster', nameRule: nameIsDns1123Subdomain }
 
 function defaultVolumeSpec(spec: V1PersistentVolumeSpec): void {
   spec.persistentVolumeReclaimPolicy ||= 'Retain'

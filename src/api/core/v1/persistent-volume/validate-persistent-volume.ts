@@ -28,11 +28,12 @@ export const volumeOptions = (prev?: V1PersistentVolume): VolumeSpecOptions => (
   allowInvalidLabelValueInNodeAffinity: hasInvalidValueInTerms(prev?.spec.nodeAffinity?.required?.nodeSelectorTerms),
 })
 
-export function validatePersistentVolume({ metadata, spec }: V1PersistentVolume, check: Check, options: VolumeSpecOptions): void {
-  validateVolumeSpec(spec, metadata.name ?? '', check.at('spec'), options)
+export function validatePersistentVolume(check: Check<V1PersistentVolume>, options: VolumeSpecOptions): void {
+  const { metadata, spec } = check.value
+  validateVolumeSpec(check.at('spec'), metadata.name ?? '', options)
   const hasMountOptions = metadata.annotations?.[mountOptionsAnnotation] !== undefined
   if (!hasMountOptions || options.skipsMountOptions || mountable.some((source) => spec[source])) return
-  check.at(`metadata.annotations.${mountOptionsAnnotation}`).forbidden('may not specify mount options for this volume type')
+  check.dynamic(`metadata.annotations.${mountOptionsAnnotation}`).forbidden('may not specify mount options for this volume type')
 }
 
 const mountable = [
@@ -44,7 +45,8 @@ const reclaimPolicies = ['Delete', 'Recycle', 'Retain']
 const notInline = 'may not be specified in the context of inline volumes'
 
 /** `check` stands at the spec. */
-export function validateVolumeSpec(spec: V1PersistentVolumeSpec, name: string, check: Check, options: VolumeSpecOptions): void {
+export function validateVolumeSpec(check: Check<V1PersistentVolumeSpec>, name: string, options: VolumeSpecOptions): void {
+  const spec = check.value
   const { isInline = false } = options
   if (isInline) {
     if (spec.claimRef) check.at('claimRef').forbidden(notInline)
@@ -54,25 +56,25 @@ export function validateVolumeSpec(spec: V1PersistentVolumeSpec, name: string, c
   if (!spec.accessModes?.length) check.at('accessModes').required()
   validateAccessModes(spec.accessModes ?? [], check)
   if (!isInline) validateCapacity(spec, check.at('capacity'))
-  validateReclaimPolicy(spec.persistentVolumeReclaimPolicy ?? '', isInline, check.at('persistentVolumeReclaimPolicy'))
+  validateReclaimPolicy(check.at('persistentVolumeReclaimPolicy').or(''), isInline)
   if (spec.nodeAffinity) {
     if (isInline) check.at('nodeAffinity').forbidden(notInline)
-    else validateNodeAffinity(spec.nodeAffinity, check.at('nodeAffinity'), options)
+    else validateNodeAffinity(check.at('nodeAffinity').present, options)
   }
-  validateSources(spec, name, check, isInline)
+  validateSources(check, name, isInline)
   const isRoot = spec.hostPath && /^\/+(?:\.?\/+)*\.?$/.test(spec.hostPath.path ?? '')
   if (isRoot && spec.persistentVolumeReclaimPolicy === 'Recycle') {
     check.at('persistentVolumeReclaimPolicy').forbidden("may not be 'recycle' for a hostPath mount of '/'")
   }
   if (spec.storageClassName) {
     if (isInline) check.at('storageClassName').forbidden(notInline)
-    else mustBe(dns1123Subdomain, spec.storageClassName, check.at('storageClassName'))
+    else mustBe(dns1123Subdomain, check.at('storageClassName').present)
   }
-  validateVolumeMode(spec.volumeMode, isInline, check.at('volumeMode'))
+  validateVolumeMode(check.at('volumeMode'), isInline)
   const className = spec.volumeAttributesClassName
   if (className === undefined) return
   if (className === '') check.at('volumeAttributesClassName').required('an empty string is disallowed')
-  else mustBe(dns1123Subdomain, className, check.at('volumeAttributesClassName'))
+  else mustBe(dns1123Subdomain, check.at('volumeAttributesClassName').present)
   if (!spec.csi) check.at('csi').required('has to be specified when using volumeAttributesClassName')
 }
 
@@ -80,54 +82,54 @@ function validateCapacity({ capacity = {} }: V1PersistentVolumeSpec, check: Chec
   const names = Object.keys(capacity)
   if (names.length === 0) check.required()
   if (capacity['storage'] === undefined || names.length > 1) {
-    check.notSupported(names.length === 0 ? null : asInternal('{q', capacity), ['storage'])
+    check.notSupported(['storage'], names.length === 0 ? null : asInternal('{q', capacity))
   }
   for (const name of names) {
-    validateNotBelowZero(capacity[name] ?? '0', check.key(name))
-    validatePositiveQuantity(capacity[name] ?? '0', check.key(name))
+    validateNotBelowZero(check.key(name).with(capacity[name] ?? '0'))
+    validatePositiveQuantity(check.key(name).with(capacity[name] ?? '0'))
   }
 }
 
-function validateReclaimPolicy(policy: string, isInline: boolean, check: Check): void {
+function validateReclaimPolicy(check: Check<string>, isInline: boolean): void {
+  const policy = check.value
   if (policy === '') return
   if (isInline) {
     if (policy !== 'Retain') check.forbidden('may only be Retain in the context of inline volumes')
-  } else if (!reclaimPolicies.includes(policy)) check.notSupported(policy, reclaimPolicies)
+  } else if (!reclaimPolicies.includes(policy)) check.notSupported(reclaimPolicies)
 }
 
-function validateVolumeMode(mode: string | undefined, isInline: boolean, check: Check): void {
+function validateVolumeMode(check: Check<string | undefined>, isInline: boolean): void {
+  const mode = check.value
   if (mode === undefined) return
   if (isInline) {
     if (mode !== 'Filesystem') check.forbidden('may not specify volumeMode other than Filesystem in the context of inline volumes')
-  } else if (!volumeModes.includes(mode)) check.notSupported(mode, volumeModes)
+  } else if (!volumeModes.includes(mode)) check.notSupported(volumeModes)
 }
 
-function validateNodeAffinity({ required }: V1VolumeNodeAffinity, check: Check, options: VolumeSpecOptions): void {
-  if (required) validateNodeSelector(required, check.at('required'), options.allowInvalidLabelValueInNodeAffinity)
+function validateNodeAffinity(check: Check<V1VolumeNodeAffinity>, options: VolumeSpecOptions): void {
+  const { required } = check.value
+  if (required) validateNodeSelector(check.at('required').present, options.allowInvalidLabelValueInNodeAffinity)
   else check.at('required').required('must specify required node constraints')
 }
 
-function validateSources(spec: V1PersistentVolumeSpec, name: string, check: Check, isInline: boolean): void {
+function validateSources(check: Check<V1PersistentVolumeSpec>, name: string, isInline: boolean): void {
+  const spec = check.value
   let sources = 0
   for (const { field, at, conflictAt, mayBeSecond, validate } of volumeSourceRules) {
     if (spec[field] === undefined) continue
     if (sources > 0 && !mayBeSecond) {
-      check.at(conflictAt ?? field).forbidden(onlyOneVolumeType)
+      check.dynamic(conflictAt ?? field).forbidden(onlyOneVolumeType)
       continue
     }
     sources++
-    validate(spec, check.at(at ?? field), name)
+    validate(spec, check.dynamic(at ?? field), name)
     if (field === 'local' && (isInline || !spec.nodeAffinity)) check.at('nodeAffinity').required('Local volume requires node affinity')
   }
   if (sources === 0) check.required('must specify a volume type')
 }
 
-export function validatePersistentVolumeUpdate(
-  next: V1PersistentVolume,
-  prev: V1PersistentVolume,
-  check: Check,
-  context: RuleContext,
-): void {
+export function validatePersistentVolumeUpdate(check: Check<V1PersistentVolume>, prev: V1PersistentVolume, context: RuleContext): void {
+  const next = check.value
   const [now, then] = [sourceOf(next.spec), sourceOf(prev.spec)]
   // The one part of a source that may come later.
   if (then.csi && !then.csi.controllerExpandSecretRef && now.csi?.controllerExpandSecretRef) {
@@ -136,13 +138,13 @@ export function validatePersistentVolumeUpdate(
   }
   if (!semanticEqual(now, then)) {
     const diff = internalDiff('core.PersistentVolumeSource', then, now)
-    check.at('spec.persistentvolumesource').forbidden(`spec.persistentvolumesource is immutable after creation\n${diff}`)
+    check.at('spec').dynamic('persistentvolumesource').forbidden(`spec.persistentvolumesource is immutable after creation\n${diff}`)
   }
-  mustNotChange(next.spec.volumeMode, prev.spec.volumeMode, check.at('volumeMode'))
-  if (prev.spec.nodeAffinity && !context.isEnabled('MutablePVNodeAffinity')) validateNodeAffinityUpdate(next.spec, prev.spec, check)
+  mustNotChange(check.dynamic('volumeMode').with(next.spec.volumeMode), prev.spec.volumeMode)
+  if (prev.spec.nodeAffinity && !context.isEnabled('MutablePVNodeAffinity')) validateNodeAffinityUpdate(check.with(next.spec), prev.spec)
   const [className, oldClassName] = [next.spec.volumeAttributesClassName, prev.spec.volumeAttributesClassName]
   if (oldClassName !== undefined && className === undefined) {
-    check.at('spec.volumeAttributesClassName').forbidden('update from non-nil value to nil is forbidden')
+    check.at('spec').at('volumeAttributesClassName').forbidden('update from non-nil value to nil is forbidden')
   }
 }
 
@@ -160,10 +162,11 @@ const successors: Record<string, string> = {
   'beta.kubernetes.io/instance-type': 'node.kubernetes.io/instance-type',
 }
 
-function validateNodeAffinityUpdate(next: V1PersistentVolumeSpec, prev: V1PersistentVolumeSpec, check: Check): void {
+function validateNodeAffinityUpdate(check: Check<V1PersistentVolumeSpec>, prev: V1PersistentVolumeSpec): void {
+  const next = check.value
   if (semanticEqual(next.nodeAffinity, withNewLabels(prev.nodeAffinity, next.nodeAffinity))) return
   const message = 'field is immutable, except for updating from beta label to GA'
-  check.at('nodeAffinity').invalid(asInternal('*core.VolumeNodeAffinity', next.nodeAffinity), message)
+  check.at('nodeAffinity').invalid(message, asInternal('*core.VolumeNodeAffinity', next.nodeAffinity))
 }
 
 /** The old affinity, under the new names of labels where the new one uses them. */

@@ -35,89 +35,90 @@ type SourceRule = {
 }
 
 export const volumeSourceRules: readonly SourceRule[] = [
-  { field: 'hostPath', validate: ({ hostPath }, check) => hostPath && validateHostPath(hostPath, check) },
+  { field: 'hostPath', validate: ({ hostPath }, check) => hostPath && validateHostPath(check.with(hostPath)) },
   {
     field: 'gcePersistentDisk',
     at: 'persistentDisk',
-    validate: ({ gcePersistentDisk }, check) => gcePersistentDisk && validateGcePersistentDisk(gcePersistentDisk, check),
+    validate: ({ gcePersistentDisk }, check) => gcePersistentDisk && validateGcePersistentDisk(check.with(gcePersistentDisk)),
   },
   {
     field: 'awsElasticBlockStore',
-    validate: ({ awsElasticBlockStore }, check) => awsElasticBlockStore && validateAwsElasticBlockStore(awsElasticBlockStore, check),
+    validate: ({ awsElasticBlockStore }, check) => awsElasticBlockStore && validateAwsElasticBlockStore(check.with(awsElasticBlockStore)),
   },
-  { field: 'glusterfs', validate: ({ glusterfs }, check) => glusterfs && validateGlusterfs(glusterfs, check) },
-  { field: 'flocker', validate: ({ flocker }, check) => flocker && validateFlocker(flocker, check) },
-  { field: 'nfs', validate: ({ nfs }, check) => nfs && validateNfs(nfs, check) },
-  { field: 'rbd', validate: ({ rbd }, check) => rbd && requireFields(rbd, ['monitors', 'image'], check) },
-  { field: 'quobyte', validate: ({ quobyte }, check) => quobyte && validateQuobyte(quobyte, check) },
-  { field: 'cephfs', conflictAt: 'cephFS', validate: ({ cephfs }, check) => cephfs && requireFields(cephfs, ['monitors'], check) },
+  { field: 'glusterfs', validate: ({ glusterfs }, check) => glusterfs && validateGlusterfs(check.with(glusterfs)) },
+  { field: 'flocker', validate: ({ flocker }, check) => flocker && validateFlocker(check.with(flocker)) },
+  { field: 'nfs', validate: ({ nfs }, check) => nfs && validateNfs(check.with(nfs)) },
+  { field: 'rbd', validate: ({ rbd }, check) => rbd && requireFields(check.with(rbd), ['monitors', 'image']) },
+  { field: 'quobyte', validate: ({ quobyte }, check) => quobyte && validateQuobyte(check.with(quobyte)) },
+  { field: 'cephfs', conflictAt: 'cephFS', validate: ({ cephfs }, check) => cephfs && requireFields(check.with(cephfs), ['monitors']) },
   { field: 'iscsi', validate: validateIscsi },
   {
     field: 'cinder',
     validate({ cinder }, check) {
-      if (!cinder?.volumeID) check.at('volumeID').required()
-      if (cinder?.secretRef) requireFields(cinder.secretRef, ['name', 'namespace'], check.at('secretRef'))
+      if (!cinder?.volumeID) check.dynamic('volumeID').required()
+      if (cinder?.secretRef) requireFields(check.dynamic('secretRef').with(cinder.secretRef), ['name', 'namespace'])
     },
   },
-  { field: 'fc', validate: ({ fc }, check) => fc && validateFc(fc, check) },
-  { field: 'flexVolume', mayBeSecond: true, validate: ({ flexVolume }, check) => flexVolume && validateFlexVolume(flexVolume, check) },
+  { field: 'fc', validate: ({ fc }, check) => fc && validateFc(check.with(fc)) },
+  { field: 'flexVolume', mayBeSecond: true, validate: ({ flexVolume }, check) => flexVolume && validateFlexVolume(check.with(flexVolume)) },
   {
     field: 'azureFile',
     validate({ azureFile }, check) {
-      if (azureFile) requireFields(azureFile, ['secretName', 'shareName'], check)
-      if (azureFile?.secretNamespace === '') check.at('secretNamespace').required()
+      if (azureFile) requireFields(check.with(azureFile), ['secretName', 'shareName'])
+      if (azureFile?.secretNamespace === '') check.dynamic('secretNamespace').required()
     },
   },
   {
     field: 'vsphereVolume',
-    validate: ({ vsphereVolume }, check) => vsphereVolume && requireFields(vsphereVolume, ['volumePath'], check),
+    validate: ({ vsphereVolume }, check) => vsphereVolume && requireFields(check.with(vsphereVolume), ['volumePath']),
   },
   {
     field: 'photonPersistentDisk',
-    validate: ({ photonPersistentDisk }, check) => photonPersistentDisk && requireFields(photonPersistentDisk, ['pdID'], check),
+    validate: ({ photonPersistentDisk }, check) => photonPersistentDisk && requireFields(check.with(photonPersistentDisk), ['pdID']),
   },
   {
     field: 'portworxVolume',
-    validate: ({ portworxVolume }, check) => portworxVolume && requireFields(portworxVolume, ['volumeID'], check),
+    validate: ({ portworxVolume }, check) => portworxVolume && requireFields(check.with(portworxVolume), ['volumeID']),
   },
-  { field: 'azureDisk', validate: ({ azureDisk }, check) => azureDisk && validateAzureDisk(azureDisk, check) },
+  { field: 'azureDisk', validate: ({ azureDisk }, check) => azureDisk && validateAzureDisk(check.with(azureDisk)) },
   {
     field: 'scaleIO',
-    validate: ({ scaleIO }, check) => scaleIO && requireFields(scaleIO, ['gateway', 'system', 'volumeName'], check),
+    validate: ({ scaleIO }, check) => scaleIO && requireFields(check.with(scaleIO), ['gateway', 'system', 'volumeName']),
   },
   {
     field: 'local',
     validate({ local }, check) {
-      if (local?.path) validateNoBacksteps(local.path, check.at('path'))
-      else check.at('path').required()
+      if (local?.path) validateNoBacksteps(check.dynamic('path').with(local.path))
+      else check.dynamic('path').required()
     },
   },
   {
     field: 'storageos',
     validate({ storageos }, check) {
       if (!storageos) return
-      validateStorageOs(storageos, check)
-      if (storageos.secretRef && !storageos.secretRef.namespace) check.at('secretRef.namespace').required()
+      validateStorageOs(check.with(storageos))
+      if (storageos.secretRef && !storageos.secretRef.namespace) check.dynamic('secretRef').dynamic('namespace').required()
     },
   },
   { field: 'csi', validate: validateCsi },
 ]
 
-function validateGlusterfs(glusterfs: V1GlusterfsPersistentVolumeSource, check: Check): void {
-  requireFields(glusterfs, ['endpoints', 'path'], check)
+function validateGlusterfs(check: Check<V1GlusterfsPersistentVolumeSource>): void {
+  const glusterfs = check.value
+  requireFields(check.with(glusterfs), ['endpoints', 'path'])
   const namespace = glusterfs.endpointsNamespace
   const at = check.at('endpointsNamespace')
-  if (namespace === '') at.invalid('', 'if the endpointnamespace is set, it must be a valid namespace name')
-  else if (namespace !== undefined) mustBe(dns1123Label, namespace, at)
+  if (namespace === '') at.invalid('if the endpointnamespace is set, it must be a valid namespace name', '')
+  else if (namespace !== undefined) mustBe(dns1123Label, at.present)
 }
 
 function validateIscsi({ iscsi }: V1PersistentVolumeSpec, check: Check, name: string): void {
   if (!iscsi) return
   if (!iscsi.targetPortal) check.at('targetPortal').required()
-  if (isIscsiNameTooLong(name, iscsi)) check.at('targetportal').invalid(iscsi.targetPortal ?? '', iscsiNameTooLong)
-  validateIscsiTarget(iscsi, 'must be valid format', check)
-  if (iscsi.secretRef && !iscsi.secretRef.name) check.at('secretRef.name').required()
-  if (iscsi.initiatorName !== undefined) validateIscsiName(iscsi.initiatorName, 'must be valid format', check.at('initiatorname'))
+  if (isIscsiNameTooLong(name, iscsi)) check.at('targetportal').invalid(iscsiNameTooLong, iscsi.targetPortal ?? '')
+  validateIscsiTarget(check.with(iscsi), 'must be valid format')
+  if (iscsi.secretRef && !iscsi.secretRef.name) check.at('secretRef').at('name').required()
+  if (iscsi.initiatorName !== undefined) validateIscsiName(check.at('initiatorname').with(iscsi.initiatorName), 'must be valid format')
 }
 
 const secrets = ['controllerPublishSecretRef', 'controllerExpandSecretRef', 'nodePublishSecretRef', 'nodeExpandSecretRef'] as const
@@ -127,13 +128,14 @@ function validateCsi({ csi }: V1PersistentVolumeSpec, check: Check): void {
   if (!csi?.volumeHandle) check.at('volumeHandle').required()
   for (const field of secrets) {
     const secret = csi?.[field]
-    if (secret) validateSecretReference(secret, check.at(field))
+    if (secret) validateSecretReference(check.at(field).with(secret))
   }
 }
 
-function validateSecretReference({ name, namespace }: V1SecretReference, check: Check): void {
+function validateSecretReference(check: Check<V1SecretReference>): void {
+  const { name, namespace } = check.value
   if (!name) check.at('name').required()
-  else mustBe(dns1123Subdomain, name, check.at('name'))
+  else mustBe(dns1123Subdomain, check.at('name').present)
   if (!namespace) check.at('namespace').required()
-  else mustBe(dns1123Label, namespace, check.at('namespace'))
+  else mustBe(dns1123Label, check.at('namespace').present)
 }

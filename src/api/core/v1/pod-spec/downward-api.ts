@@ -27,7 +27,8 @@ export const volumeFieldPaths: readonly string[] = [
 const knownFieldPaths = new Set([...envFieldPaths, ...volumeFieldPaths, 'spec.restartPolicy', 'spec.schedulerName', 'status.phase'])
 
 /** `check` stands at the fieldRef; `allowed` is sorted. */
-export function validateFieldRef(ref: V1ObjectFieldSelector, allowed: readonly string[], check: Check): void {
+export function validateFieldRef(check: Check<V1ObjectFieldSelector>, allowed: readonly string[]): void {
+  const ref = check.value
   if (!ref.apiVersion) {
     check.at('apiVersion').required()
     return
@@ -38,17 +39,17 @@ export function validateFieldRef(ref: V1ObjectFieldSelector, allowed: readonly s
   }
   const conversion = conversionError(ref.apiVersion, ref.fieldPath)
   if (conversion !== undefined) {
-    check.at('fieldPath').invalid(ref.fieldPath, `error converting fieldPath: ${conversion}`)
+    check.at('fieldPath').invalid(`error converting fieldPath: ${conversion}`)
     return
   }
   const path = ref.fieldPath === 'spec.host' ? 'spec.nodeName' : ref.fieldPath
   const subscripted = splitSubscript(path)
   if (subscripted === undefined) {
-    if (!allowed.includes(path)) check.at('fieldPath').notSupported(path, allowed)
+    if (!allowed.includes(path)) check.at('fieldPath').notSupported(allowed, path)
   } else if (subscripted.path === 'metadata.annotations') {
-    mustBe(qualifiedName, subscripted.subscript.toLowerCase(), check)
+    mustBe(qualifiedName, check.with(subscripted.subscript.toLowerCase()))
   } else {
-    mustBe(qualifiedName, subscripted.subscript, check)
+    mustBe(qualifiedName, check.with(subscripted.subscript))
   }
 }
 
@@ -81,11 +82,12 @@ const resourcePaths: readonly string[] = [
 const isHugePagesPath = (path: string): boolean => path.startsWith('requests.hugepages-') || path.startsWith('limits.hugepages-')
 
 /** `check` stands at the resourceFieldRef; a volume has no container of its own, so it must name one. */
-export function validateResourceFieldRef(ref: V1ResourceFieldSelector, inVolume: boolean, check: Check): void {
+export function validateResourceFieldRef(check: Check<V1ResourceFieldSelector>, inVolume: boolean): void {
+  const ref = check.value
   const resource = ref.resource ?? ''
   if (inVolume && !ref.containerName) check.at('containerName').required()
   else if (resource === '') check.at('resource').required()
-  else if (!resourcePaths.includes(resource) && !isHugePagesPath(resource)) check.at('resource').notSupported(resource, resourcePaths)
+  else if (!resourcePaths.includes(resource) && !isHugePagesPath(resource)) check.at('resource').or('').notSupported(resourcePaths)
   if (ref.divisor !== undefined) validateDivisor(resource, ref.divisor, check)
 }
 
@@ -101,5 +103,5 @@ function validateDivisor(resource: string, divisor: string, check: Check): void 
   if (allowed.includes(quantity.toString())) return
   const shown = name === 'cpu' ? '1m and 1' : byteDivisors.join(', ')
   const kind = isHugePages ? 'hugepages' : name === 'ephemeral-storage' ? 'local ephemeral storage' : name
-  check.at('divisor').invalid(resource, `only divisor's values ${shown} are supported with the ${kind} resource`)
+  check.at('divisor').invalid(`only divisor's values ${shown} are supported with the ${kind} resource`, resource)
 }

@@ -4,28 +4,30 @@ import type { Check } from '#api/meta/check.ts'
 import { dns1123Subdomain, labelValue, mustBe, qualifiedName } from '#api/meta/names.ts'
 
 /** `allowInvalidValues` is for selectors that were stored with values that are refused today, and for mere preferences. */
-export function validateNodeSelector(selector: V1NodeSelector, check: Check, allowInvalidValues: boolean): void {
+export function validateNodeSelector(check: Check<V1NodeSelector>, allowInvalidValues: boolean): void {
+  const selector = check.value
   const terms = selector.nodeSelectorTerms ?? []
   if (terms.length === 0) {
     check.at('nodeSelectorTerms').required('must have at least one node selector term')
     return
   }
-  for (const [index, term] of terms.entries()) {
-    validateNodeSelectorTerm(term, check.at('nodeSelectorTerms').at(index), allowInvalidValues)
+  for (const at of check.at('nodeSelectorTerms').items()) {
+    validateNodeSelectorTerm(at, allowInvalidValues)
   }
 }
 
-export function validateNodeSelectorTerm(term: V1NodeSelectorTerm, check: Check, allowInvalidValues: boolean): void {
-  for (const [index, requirement] of (term.matchExpressions ?? []).entries()) {
-    validateLabelRequirement(requirement, check.at('matchExpressions').at(index), allowInvalidValues)
+export function validateNodeSelectorTerm(check: Check<V1NodeSelectorTerm>, allowInvalidValues: boolean): void {
+  for (const at of check.at('matchExpressions').items()) {
+    validateLabelRequirement(at, allowInvalidValues)
   }
-  for (const [index, requirement] of (term.matchFields ?? []).entries()) {
-    validateFieldRequirement(requirement, check.at('matchFields').at(index))
+  for (const at of check.at('matchFields').items()) {
+    validateFieldRequirement(at)
   }
 }
 
-function validateLabelRequirement(requirement: V1NodeSelectorRequirement, check: Check, allowInvalidValues: boolean): void {
-  const { key = '', operator = '', values = [] } = requirement
+function validateLabelRequirement(check: Check<V1NodeSelectorRequirement>, allowInvalidValues: boolean): void {
+  const requirement = check.value
+  const { operator = '', values = [] } = requirement
   switch (operator) {
     case 'In':
     case 'NotIn':
@@ -40,23 +42,24 @@ function validateLabelRequirement(requirement: V1NodeSelectorRequirement, check:
       if (values.length !== 1) check.at('values').required("must be specified single value when `operator` is 'Lt' or 'Gt'")
       break
     default:
-      check.at('operator').invalid(operator, 'not a valid selector operator')
+      check.at('operator').or('').invalid('not a valid selector operator')
   }
-  mustBe(qualifiedName, key, check.at('key'))
+  mustBe(qualifiedName, check.at('key').or(''))
   if (allowInvalidValues) return
-  for (const [index, value] of values.entries()) mustBe(labelValue, value, check.at('values').at(index))
+  for (const at of check.at('values').items()) mustBe(labelValue, at)
 }
 
-function validateFieldRequirement({ key = '', operator = '', values = [] }: V1NodeSelectorRequirement, check: Check): void {
-  if (operator !== 'In' && operator !== 'NotIn') check.at('operator').invalid(operator, 'not a valid selector operator')
+function validateFieldRequirement(check: Check<V1NodeSelectorRequirement>): void {
+  const { key = '', operator = '', values = [] } = check.value
+  if (operator !== 'In' && operator !== 'NotIn') check.at('operator').or('').invalid('not a valid selector operator')
   else if (values.length !== 1) {
     check.at('values').required("must be only one value when `operator` is 'In' or 'NotIn' for node field selector")
   }
   if (key !== 'metadata.name') {
-    check.at('key').invalid(key, 'not a valid field selector key')
+    check.at('key').or('').invalid('not a valid field selector key')
     return
   }
-  for (const [index, value] of values.entries()) mustBe(dns1123Subdomain, value, check.at('values').at(index))
+  for (const at of check.at('values').items()) mustBe(dns1123Subdomain, at)
 }
 
 export function hasInvalidValueInTerms(terms: readonly V1NodeSelectorTerm[] | undefined): boolean {

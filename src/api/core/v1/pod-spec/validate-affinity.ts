@@ -11,29 +11,32 @@ const required = 'requiredDuringSchedulingIgnoredDuringExecution'
 const preferred = 'preferredDuringSchedulingIgnoredDuringExecution'
 
 /** `check` stands at the affinity. */
-export function validateAffinity(affinity: V1Affinity, check: Check, options: PodValidationOptions): void {
-  if (affinity.nodeAffinity) validateNodeAffinity(affinity.nodeAffinity, check.at('nodeAffinity'), options)
+export function validateAffinity(check: Check<V1Affinity>, options: PodValidationOptions): void {
+  const affinity = check.value
+  if (affinity.nodeAffinity) validateNodeAffinity(check.at('nodeAffinity').present, options)
   const allowInvalidValues = options.allowInvalidLabelValueInSelector
-  if (affinity.podAffinity) validatePodAffinity(affinity.podAffinity, check.at('podAffinity'), allowInvalidValues)
-  if (affinity.podAntiAffinity) validatePodAffinity(affinity.podAntiAffinity, check.at('podAntiAffinity'), allowInvalidValues)
+  if (affinity.podAffinity) validatePodAffinity(check.at('podAffinity').present, allowInvalidValues)
+  if (affinity.podAntiAffinity) validatePodAffinity(check.at('podAntiAffinity').present, allowInvalidValues)
 }
 
-function validateNodeAffinity(affinity: V1NodeAffinity, check: Check, options: PodValidationOptions): void {
+function validateNodeAffinity(check: Check<V1NodeAffinity>, options: PodValidationOptions): void {
+  const affinity = check.value
   const must = affinity.requiredDuringSchedulingIgnoredDuringExecution
-  if (must) validateNodeSelector(must, check.at(required), options.allowInvalidLabelValueInNodeAffinity)
+  if (must) validateNodeSelector(check.at(required).with(must), options.allowInvalidLabelValueInNodeAffinity)
   for (const [index, { weight = 0, preference }] of (affinity.preferredDuringSchedulingIgnoredDuringExecution ?? []).entries()) {
     const at = check.at(preferred).at(index)
     validateWeight(weight, at)
-    if (preference) validateNodeSelectorTerm(preference, at.at('preference'), true)
+    if (preference) validateNodeSelectorTerm(at.at('preference').with(preference), true)
   }
 }
 
 function validateWeight(weight: number, check: Check): void {
-  if (weight <= 0 || weight > 100) check.at('weight').invalid(weight, 'must be in the range 1-100')
+  if (weight <= 0 || weight > 100) check.at('weight').invalid('must be in the range 1-100', weight)
 }
 
 /** Anti-affinity has the same shape and the same rules. */
-function validatePodAffinity(affinity: V1PodAffinity, check: Check, allowInvalidValues: boolean): void {
+function validatePodAffinity(check: Check<V1PodAffinity>, allowInvalidValues: boolean): void {
+  const affinity = check.value
   for (const [index, term] of (affinity.requiredDuringSchedulingIgnoredDuringExecution ?? []).entries()) {
     validatePodAffinityTerm(term, check.at(required).at(index), allowInvalidValues)
   }
@@ -45,26 +48,26 @@ function validatePodAffinity(affinity: V1PodAffinity, check: Check, allowInvalid
 }
 
 function validatePodAffinityTerm(term: V1PodAffinityTerm, check: Check, allowInvalidValues: boolean): void {
-  validateTermSelectors(term, check, allowInvalidValues)
-  for (const name of term.namespaces ?? []) mustBe(dns1123Label, name, check.at('namespace'))
+  validateTermSelectors(check.with(term), allowInvalidValues)
+  for (const name of term.namespaces ?? []) mustBe(dns1123Label, check.at('namespace').with(name))
   validateLabelKeys(term.matchLabelKeys ?? [], term.mismatchLabelKeys ?? [], term.labelSelector, check)
   const topologyKey = term.topologyKey ?? ''
   if (topologyKey === '') check.at('topologyKey').required('can not be empty')
-  mustBe(qualifiedName, topologyKey, check.at('topologyKey'))
+  mustBe(qualifiedName, check.at('topologyKey').with(topologyKey))
 }
 
-function validateTermSelectors(term: V1PodAffinityTerm, check: Check, allowInvalidValues: boolean): void {
-  validateLabelSelector(term.labelSelector, check.at('labelSelector'), { allowInvalidValues })
-  validateLabelSelector(term.namespaceSelector, check.at('namespaceSelector'), { allowInvalidValues })
+function validateTermSelectors(check: Check<V1PodAffinityTerm>, allowInvalidValues: boolean): void {
+  validateLabelSelector(check.at('labelSelector'), { allowInvalidValues })
+  validateLabelSelector(check.at('namespaceSelector'), { allowInvalidValues })
 }
 
 /** Whether an update must let such values pass, because the stored spec already has them. */
 export function hasInvalidTermSelector(affinity: V1Affinity | undefined): boolean {
   const check = new Check()
   for (const each of [affinity?.podAffinity, affinity?.podAntiAffinity]) {
-    for (const term of each?.requiredDuringSchedulingIgnoredDuringExecution ?? []) validateTermSelectors(term, check, false)
+    for (const term of each?.requiredDuringSchedulingIgnoredDuringExecution ?? []) validateTermSelectors(check.with(term), false)
     for (const { podAffinityTerm } of each?.preferredDuringSchedulingIgnoredDuringExecution ?? []) {
-      if (podAffinityTerm) validateTermSelectors(podAffinityTerm, check, false)
+      if (podAffinityTerm) validateTermSelectors(check.with(podAffinityTerm), false)
     }
   }
   return check.failed

@@ -18,28 +18,29 @@ const localhostPrefix = 'localhost/'
 
 type Annotations = { readonly [key: string]: string } | undefined
 
-export function validatePodAnnotations(annotations: Annotations, spec: V1PodSpec, check: Check, options: PodValidationOptions): void {
+export function validatePodAnnotations(check: Check<Annotations>, spec: V1PodSpec, options: PodValidationOptions): void {
+  const annotations = check.value
   if (annotations === undefined) return
   const mirrorOf = annotations[mirrorPodAnnotation]
   if (mirrorOf !== undefined && !spec.nodeName) {
-    check.key(mirrorPodAnnotation).invalid(mirrorOf, 'must set spec.nodeName if mirror pod annotation is set')
+    check.key(mirrorPodAnnotation).invalid('must set spec.nodeName if mirror pod annotation is set')
   }
   if (annotations[tolerationsAnnotation]) validateTolerationsAnnotation(annotations[tolerationsAnnotation], check, options)
   if (!options.allowInvalidPodDeletionCost && !isDeletionCost(annotations)) {
-    check.key(deletionCostAnnotation).invalid(annotations[deletionCostAnnotation], 'must be a 32bit integer')
+    check.key(deletionCostAnnotation).invalid('must be a 32bit integer')
   }
-  validateSeccompAnnotations(annotations, check)
-  validateAppArmorAnnotations(annotations, spec, check)
+  validateSeccompAnnotations(check.present)
+  validateAppArmorAnnotations(check.present, spec)
 }
 
 /** On update: some annotations are read once, when the pod starts. */
 export function validatePodAnnotationsUpdate(
-  next: Annotations,
+  check: Check<Annotations>,
   prev: Annotations,
   spec: V1PodSpec,
-  check: Check,
   options: PodValidationOptions,
 ): void {
+  const next = check.value
   for (const [key, value] of Object.entries(prev ?? {})) {
     if (next?.[key] === value) continue
     if (key.startsWith(appArmorContainerPrefix)) check.key(key).forbidden('may not remove or update AppArmor annotations')
@@ -50,7 +51,7 @@ export function validatePodAnnotationsUpdate(
     if (key.startsWith(appArmorContainerPrefix)) check.key(key).forbidden('may not add AppArmor annotations')
     if (key === mirrorPodAnnotation) check.key(key).forbidden('may not add mirror pod annotation')
   }
-  validatePodAnnotations(next, spec, check, options)
+  validatePodAnnotations(check, spec, options)
 }
 
 /** Absent, or a number of 32 bits that does not start with a plus or a zero too many. */
@@ -63,11 +64,11 @@ export function isDeletionCost(annotations: Annotations): boolean {
 function validateTolerationsAnnotation(text: string, check: Check, options: PodValidationOptions): void {
   const error = jsonSyntaxError(Buffer.from(text))
   if (error !== undefined) {
-    check.invalid(tolerationsAnnotation, error)
+    check.invalid(error, tolerationsAnnotation)
     return
   }
   const parsed: unknown = JSON.parse(text)
-  if (Array.isArray(parsed)) validateTolerations(parsed.map(withLoweredKeys), check.at(tolerationsAnnotation), options)
+  if (Array.isArray(parsed)) validateTolerations(check.at(tolerationsAnnotation).with(parsed.map(withLoweredKeys)), options)
 }
 
 /** The keys were written by many hands: `Key`, `key`. */
@@ -76,28 +77,34 @@ function withLoweredKeys(toleration: unknown): V1Toleration {
   return Object.fromEntries(entries.map(([key, value]) => [`${key.charAt(0).toLowerCase()}${key.slice(1)}`, value])) as V1Toleration
 }
 
-function validateSeccompAnnotations(annotations: NonNullable<Annotations>, check: Check): void {
+function validateSeccompAnnotations(check: Check<NonNullable<Annotations>>): void {
+  const annotations = check.value
   const ofPod = annotations[seccompPodAnnotation]
-  if (ofPod !== undefined) validateSeccompName(ofPod, check.at(seccompPodAnnotation))
+  if (ofPod !== undefined) validateSeccompName(check.at(seccompPodAnnotation))
   for (const key in annotations) {
-    if (key.startsWith(seccompContainerPrefix)) validateSeccompName(annotations[key] ?? '', check.at(key))
+    if (key.startsWith(seccompContainerPrefix)) validateSeccompName(check.at(key).or(''))
   }
 }
 
-export function validateSeccompName(name: string, check: Check): void {
+export function validateSeccompName(check: Check<string>): void {
+  const name = check.value
   if (name === 'runtime/default' || name === 'docker/default' || name === 'unconfined') return
-  if (name.startsWith(localhostPrefix)) validateDescendingPath(name.slice(localhostPrefix.length), check)
-  else check.invalid(name, 'must be a valid seccomp profile')
+  if (name.startsWith(localhostPrefix)) validateDescendingPath(check.with(name.slice(localhostPrefix.length)))
+  else check.invalid('must be a valid seccomp profile')
 }
 
-function validateAppArmorAnnotations(annotations: NonNullable<Annotations>, spec: V1PodSpec, check: Check): void {
+function validateAppArmorAnnotations(check: Check<NonNullable<Annotations>>, spec: V1PodSpec): void {
+  const annotations = check.value
   for (const key in annotations) {
     if (!key.startsWith(appArmorContainerPrefix)) continue
     const container = key.slice(appArmorContainerPrefix.length)
-    if (!someContainer(spec, ({ name }) => name === container)) check.key(key).invalid(container, 'container not found')
+    if (!someContainer(spec, ({ name }) => name === container)) check.key(key).invalid('container not found', container)
     const profile = annotations[key] ?? ''
     if (profile === '' || profile === 'runtime/default' || profile === 'unconfined' || profile.startsWith(localhostPrefix)) continue
-    check.key(key).invalid(profile, `invalid AppArmor profile name: ${quoted(profile)}`)
+    check
+      .key(key)
+      .or('')
+      .invalid(`invalid AppArmor profile name: ${quoted(profile)}`)
   }
 }
 
@@ -110,32 +117,29 @@ export function appArmorProfileOf(annotation: string): V1AppArmorProfile | undef
 }
 
 /** Annotations and fields that tell the same must tell the same. `check` stands at the spec. */
-export function validateProfilesMatch(annotations: Annotations, spec: V1PodSpec, check: Check): void {
+export function validateProfilesMatch(annotations: Annotations, check: Check<V1PodSpec>): void {
+  const spec = check.value
   if (annotations === undefined) return
   const ofPod = spec.securityContext?.seccompProfile
   const seccompOfPod = annotations[seccompPodAnnotation]
-  if (ofPod && seccompOfPod !== undefined) validateMatch('seccomp', seccompOfPod, ofPod, check.at('securityContext.seccompProfile'))
+  if (ofPod && seccompOfPod !== undefined) validateMatch('seccomp', seccompOfPod, check.at('securityContext').at('seccompProfile').present)
   eachContainer(spec, (container, list, index) => {
     const profile = container.securityContext?.seccompProfile
     const annotation = annotations[seccompContainerPrefix + container.name]
     if (!profile || annotation === undefined) return
-    validateMatch('seccomp', annotation, profile, checkAtContainer(check, list, index).at('securityContext.seccompProfile'))
+    validateMatch('seccomp', annotation, checkAtContainer(check, list, index).at('securityContext').at('seccompProfile').with(profile))
   })
   if (spec.os?.name === 'windows') return
   eachContainer(spec, (container, list, index) => {
     const profile = container.securityContext?.appArmorProfile ?? spec.securityContext?.appArmorProfile
     const annotation = annotations[appArmorContainerPrefix + container.name]
     if (!profile || annotation === undefined) return
-    validateMatch('apparmor', annotation, profile, checkAtContainer(check, list, index).at('securityContext.appArmorProfile'))
+    validateMatch('apparmor', annotation, checkAtContainer(check, list, index).at('securityContext').at('appArmorProfile').with(profile))
   })
 }
 
-function validateMatch(
-  kind: 'seccomp' | 'apparmor',
-  annotation: string,
-  profile: V1SeccompProfile | V1AppArmorProfile,
-  check: Check,
-): void {
+function validateMatch(kind: 'seccomp' | 'apparmor', annotation: string, check: Check<V1SeccompProfile | V1AppArmorProfile>): void {
+  const profile = check.value
   const isSameType =
     profile.type === 'Unconfined'
       ? annotation === 'unconfined'

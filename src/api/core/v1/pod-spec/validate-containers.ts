@@ -22,7 +22,8 @@ export type PodSurroundings = {
 }
 
 /** `check` stands at the list. */
-export function validateContainers(containers: readonly V1Container[], pod: PodSurroundings, check: Check): void {
+export function validateContainers(check: Check<readonly V1Container[]>, pod: PodSurroundings): void {
+  const containers = check.value
   if (containers.length === 0) {
     check.required()
     return
@@ -31,57 +32,56 @@ export function validateContainers(containers: readonly V1Container[], pod: PodS
   for (let index = 0; index < containers.length; index++) {
     const container = containers[index] as V1Container
     const at = check.at(index)
-    validateContainer(container, pod, at)
-    if (names.has(container.name)) at.at('name').duplicate(container.name)
+    validateContainer(at, pod)
+    if (names.has(container.name)) at.at('name').duplicate()
     else names.add(container.name)
-    validateHooks(container, pod, at)
-    if (pod.options.allowContainerRestartRules) validateRestartPolicy(container, at, pod.options)
+    validateHooks(at, pod)
+    if (pod.options.allowContainerRestartRules) validateRestartPolicy(at, pod.options)
     else if (container.restartPolicy !== undefined) at.at('restartPolicy').forbidden('may not be set for non-init containers')
   }
-  validateHostPorts(containers, check)
+  validateHostPorts(check)
 }
 
-function validateHooks(container: V1Container, { spec }: PodSurroundings, check: Check): void {
-  if (container.lifecycle) validateLifecycle(container.lifecycle, spec, check.at('lifecycle'))
+function validateHooks(check: Check<V1Container>, { spec }: PodSurroundings): void {
+  const container = check.value
+  if (container.lifecycle) validateLifecycle(check.at('lifecycle').present, spec)
   const graceSeconds = spec.terminationGracePeriodSeconds
   const { livenessProbe, readinessProbe, startupProbe } = container
-  if (livenessProbe) validateProbe('livenessProbe', livenessProbe, graceSeconds, check.at('livenessProbe'))
-  if (readinessProbe) validateProbe('readinessProbe', readinessProbe, graceSeconds, check.at('readinessProbe'))
-  if (startupProbe) validateProbe('startupProbe', startupProbe, graceSeconds, check.at('startupProbe'))
+  if (livenessProbe) validateProbe('livenessProbe', check.at('livenessProbe').present, graceSeconds)
+  if (readinessProbe) validateProbe('readinessProbe', check.at('readinessProbe').present, graceSeconds)
+  if (startupProbe) validateProbe('startupProbe', check.at('startupProbe').present, graceSeconds)
 }
 
 const hooks = ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const
 
 /** `check` stands at the list. */
-export function validateInitContainers(containers: readonly V1Container[], pod: PodSurroundings, check: Check): void {
+export function validateInitContainers(check: Check<readonly V1Container[]>, pod: PodSurroundings): void {
+  const containers = check.value
   const names = new Set((pod.spec.containers ?? []).map(({ name }) => name))
   for (let index = 0; index < containers.length; index++) {
     const container = containers[index] as V1Container
     const at = check.at(index)
-    validateContainer(container, pod, at)
-    validateInitRestartPolicy(container, at, pod.options)
-    if (names.has(container.name)) at.at('name').duplicate(container.name)
+    validateContainer(at, pod)
+    validateInitRestartPolicy(at, pod.options)
+    if (names.has(container.name)) at.at('name').duplicate()
     else if (container.name) names.add(container.name)
     // Init containers run one after another, so each may have the same ports again. The index is upstream's.
-    validateHostPorts([container], check)
-    if (isSidecar(container)) validateHooks(container, pod, at)
+    validateHostPorts(check.with([container]))
+    if (isSidecar(container)) validateHooks(at, pod)
     else {
       for (const hook of hooks) {
         if (container[hook]) at.at(hook).forbidden('may not be set for init containers without restartPolicy=Always')
       }
-      if (!pod.options.allowRestartingInitContainerResize) validateResizesInPlace(container, at)
+      if (!pod.options.allowRestartingInitContainerResize) validateResizesInPlace(at)
     }
   }
 }
 
-function validateResizesInPlace(container: V1Container, check: Check): void {
+function validateResizesInPlace(check: Check<V1Container>): void {
+  const container = check.value
   for (const [index, { restartPolicy }] of (container.resizePolicy ?? []).entries()) {
     if (restartPolicy !== 'RestartContainer') continue
-    check
-      .at('resizePolicy')
-      .at(index)
-      .at('restartPolicy')
-      .invalid(restartPolicy, "must not be set to 'RestartContainer' for non-sidecar initContainers")
+    check.at('resizePolicy').at(index).at('restartPolicy').invalid("must not be set to 'RestartContainer' for non-sidecar initContainers")
   }
 }
 
@@ -100,8 +100,8 @@ export function validateEphemeralContainers(pod: PodSurroundings, check: Check):
   const names = new Set(others)
   for (const [index, container] of containers.entries()) {
     const at = check.at(index)
-    validateContainer(container, pod, at)
-    validateImageOfPod(container, at)
+    validateContainer(at.with(container), pod)
+    validateImageOfPod(at.with(container))
     if (names.has(container.name)) at.at('name').duplicate(container.name)
     else names.add(container.name)
     const target = container.targetContainerName
@@ -121,54 +121,57 @@ export function validateEphemeralContainers(pod: PodSurroundings, check: Check):
 const isEmptyResources = (field: string, value: unknown): boolean =>
   field === 'resources' && typeof value === 'object' && value !== null && Object.values(value).every((each) => each === undefined)
 
-function validateContainer(container: AnyContainer, pod: PodSurroundings, check: Check): void {
+function validateContainer(check: Check<AnyContainer>, pod: PodSurroundings): void {
+  const container = check.value
   if (!container.name) check.at('name').required()
-  else for (const message of dns1123Label(container.name)) check.at('name').invalid(container.name, message)
+  else for (const message of dns1123Label(container.name)) check.at('name').invalid(message)
   if (!container.image) check.at('image').required()
   validateTerminationMessagePolicy(container.terminationMessagePolicy, check)
-  if (container.ports?.length) validateContainerPorts(container.ports, check.at('ports'))
-  if (container.env?.length) validateEnv(container.env, check.at('env'), pod.options)
-  if (container.envFrom?.length) validateEnvFrom(container.envFrom, check.at('envFrom'))
+  if (container.ports?.length) validateContainerPorts(check.at('ports').present)
+  if (container.env?.length) validateEnv(check.at('env').present, pod.options)
+  if (container.envFrom?.length) validateEnvFrom(check.at('envFrom').present)
   if (container.volumeMounts?.length) validateVolumeMounts(container, pod.volumes, check.at('volumeMounts'))
   if (container.volumeDevices?.length) validateVolumeDevices(container, pod.volumes, check.at('volumeDevices'))
   validatePullPolicy(container.imagePullPolicy, check, 'imagePullPolicy')
-  if (container.resources) validateContainerResources(container.resources, pod.claimNames, check.at('resources'), pod.options)
-  if (container.resizePolicy?.length) validateResizePolicy(container.resizePolicy, pod.spec.restartPolicy, check.at('resizePolicy'))
-  if (container.securityContext) validateSecurityContext(container.securityContext, pod.hostUsers, check.at('securityContext'))
+  if (container.resources) validateContainerResources(check.at('resources').present, pod.claimNames, pod.options)
+  if (container.resizePolicy?.length) validateResizePolicy(check.at('resizePolicy').present, pod.spec.restartPolicy)
+  if (container.securityContext) validateSecurityContext(check.at('securityContext').present, pod.hostUsers)
 }
 
 function validateTerminationMessagePolicy(policy: string | undefined, check: Check): void {
   if (policy === 'File' || policy === 'FallbackToLogsOnError') return
   if (!policy) check.at('terminationMessagePolicy').required()
-  else check.at('terminationMessagePolicy').notSupported(policy, ['File', 'FallbackToLogsOnError'])
+  else check.at('terminationMessagePolicy').notSupported(['File', 'FallbackToLogsOnError'], policy)
 }
 
 /** `check` stands at the owner of the field. */
 export function validatePullPolicy(policy: string | undefined, check: Check, field: string): void {
   if (policy === 'IfNotPresent' || policy === 'Always' || policy === 'Never') return
   if (!policy) check.at(field).required()
-  else check.at(field).notSupported(policy, ['Always', 'IfNotPresent', 'Never'])
+  else check.at(field).notSupported(['Always', 'IfNotPresent', 'Never'], policy)
 }
 
 /** `check` stands at the list, which is also where upstream reports what is wrong with an item. */
-function validateResizePolicy(policies: readonly V1ContainerResizePolicy[], podRestartPolicy: string | undefined, check: Check): void {
+function validateResizePolicy(check: Check<readonly V1ContainerResizePolicy[]>, podRestartPolicy: string | undefined): void {
   const resources = new Set<string>()
-  for (const [index, { resourceName = '', restartPolicy = '' }] of policies.entries()) {
-    if (resources.has(resourceName)) check.at(index).duplicate(resourceName)
+  for (const at of check.items()) {
+    const { resourceName = '', restartPolicy = '' } = at.value
+    if (resources.has(resourceName)) at.duplicate(resourceName)
     resources.add(resourceName)
     if (resourceName === '') check.required()
-    else if (resourceName !== 'cpu' && resourceName !== 'memory') check.notSupported(resourceName, ['cpu', 'memory'])
+    else if (resourceName !== 'cpu' && resourceName !== 'memory') check.notSupported(['cpu', 'memory'], resourceName)
     if (restartPolicy === '') check.required()
     else if (restartPolicy !== 'NotRequired' && restartPolicy !== 'RestartContainer') {
-      check.notSupported(restartPolicy, ['NotRequired', 'RestartContainer'])
+      check.notSupported(['NotRequired', 'RestartContainer'], restartPolicy)
     }
     if (podRestartPolicy === 'Never' && restartPolicy !== 'NotRequired') {
-      check.invalid(restartPolicy, "must be 'NotRequired' when pod `restartPolicy` is 'Never'")
+      check.invalid("must be 'NotRequired' when pod `restartPolicy` is 'Never'", restartPolicy)
     }
   }
 }
 
 /** What a template may leave open and a pod may not. `check` stands at the container. */
-export function validateImageOfPod({ image = '' }: AnyContainer, check: Check): void {
-  if (image !== '' && image.trim().length !== image.length) check.at('image').invalid(image, 'must not have leading or trailing whitespace')
+export function validateImageOfPod(check: Check<AnyContainer>): void {
+  const { image = '' } = check.value
+  if (image !== '' && image.trim().length !== image.length) check.at('image').or('').invalid('must not have leading or trailing whitespace')
 }

@@ -15,78 +15,84 @@ import { configMapKey, relaxedEnvVarName } from '#api/meta/formats.ts'
 import { dns1123Label, dns1123Subdomain, mustBe, nameIsDns1123Subdomain } from '#api/meta/names.ts'
 
 /** `check` stands at the list. */
-export function validateEnv(variables: readonly V1EnvVar[], check: Check, options: PodValidationOptions): void {
+export function validateEnv(check: Check<readonly V1EnvVar[]>, options: PodValidationOptions): void {
+  const variables = check.value
   for (let index = 0; index < variables.length; index++) {
     const variable = variables[index] as V1EnvVar
     if (!variable.name) check.at(index).at('name').required()
     else {
       const messages = relaxedEnvVarName(variable.name)
-      for (const message of messages) check.at(index).at('name').invalid(variable.name, message)
+      for (const message of messages) check.at(index).at('name').invalid(message)
     }
-    if (variable.valueFrom) validateSource(variable.valueFrom, Boolean(variable.value), check.at(index).at('valueFrom'), options)
+    if (variable.valueFrom) validateSource(check.at(index).at('valueFrom').present, Boolean(variable.value), options)
   }
 }
 
-function validateSource(source: V1EnvVarSource, hasValue: boolean, check: Check, options: PodValidationOptions): void {
+function validateSource(check: Check<V1EnvVarSource>, hasValue: boolean, options: PodValidationOptions): void {
+  const source = check.value
   let sources = 0
   if (source.fieldRef) {
     sources++
-    validateFieldRef(source.fieldRef, envFieldPaths, check.at('fieldRef'))
+    validateFieldRef(check.at('fieldRef').present, envFieldPaths)
   }
   if (source.resourceFieldRef) {
     sources++
-    validateResourceFieldRef(source.resourceFieldRef, false, check.at('resourceFieldRef'))
+    validateResourceFieldRef(check.at('resourceFieldRef').present, false)
   }
   if (source.configMapKeyRef) {
     sources++
-    validateKeyRef(source.configMapKeyRef, check.at('configMapKeyRef'))
+    validateKeyRef(check.at('configMapKeyRef').present)
   }
   if (source.secretKeyRef) {
     sources++
-    validateKeyRef(source.secretKeyRef, check.at('secretKeyRef'))
+    validateKeyRef(check.at('secretKeyRef').present)
   }
   if (source.fileKeyRef) {
     sources++
-    validateFileKeyRef(source.fileKeyRef, check.at('fileKeyRef'))
+    validateFileKeyRef(check.at('fileKeyRef').present)
   }
   if (sources === 0) {
     const choices = options.allowEnvFiles
       ? '`fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`'
       : '`fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`'
-    check.invalid('', `must specify one of: ${choices}`)
-  } else if (hasValue) check.invalid('', 'may not be specified when `value` is not empty')
-  else if (sources > 1) check.invalid('', 'may not have more than one field specified at a time')
+    check.invalid(`must specify one of: ${choices}`, '')
+  } else if (hasValue) check.invalid('may not be specified when `value` is not empty', '')
+  else if (sources > 1) check.invalid('may not have more than one field specified at a time', '')
 }
 
-function validateKeyRef(ref: V1ConfigMapKeySelector | V1SecretKeySelector, check: Check): void {
-  mustBe(dns1123Subdomain, ref.name ?? '', check.at('name'))
+function validateKeyRef(check: Check<V1ConfigMapKeySelector | V1SecretKeySelector>): void {
+  const ref = check.value
+  mustBe(dns1123Subdomain, check.at('name').or(''))
   if (!ref.key) check.at('key').required()
-  else mustBe(configMapKey, ref.key, check.at('key'))
+  else mustBe(configMapKey, check.at('key'))
 }
 
-function validateFileKeyRef(ref: V1FileKeySelector, check: Check): void {
+function validateFileKeyRef(check: Check<V1FileKeySelector>): void {
+  const ref = check.value
   if (!ref.key) check.at('key').required()
-  else mustBe(relaxedEnvVarName, ref.key, check.at('key'))
+  else mustBe(relaxedEnvVarName, check.at('key'))
   if (!ref.volumeName) check.at('volumeName').required()
-  else mustBe(dns1123Label, ref.volumeName, check.at('volumeName'))
+  else mustBe(dns1123Label, check.at('volumeName'))
   if (!ref.path) check.at('path').required()
-  else validateNoBacksteps(ref.path, check.at('path'))
+  else validateNoBacksteps(check.at('path'))
 }
 
 /** `check` stands at the list, which is also where upstream reports a wrong number of sources. */
-export function validateEnvFrom(sources: readonly V1EnvFromSource[], check: Check): void {
+export function validateEnvFrom(check: Check<readonly V1EnvFromSource[]>): void {
+  const sources = check.value
   for (let index = 0; index < sources.length; index++) {
     const source = sources[index] as V1EnvFromSource
     const at = check.at(index)
-    if (source.prefix) mustBe(relaxedEnvVarName, source.prefix, at.at('prefix'))
-    if (source.configMapRef) validateReferenceName(source.configMapRef.name, at.at('configMapRef').at('name'))
-    if (source.secretRef) validateReferenceName(source.secretRef.name, at.at('secretRef').at('name'))
-    if (!source.configMapRef && !source.secretRef) check.invalid('', 'must specify one of: `configMapRef` or `secretRef`')
-    else if (source.configMapRef && source.secretRef) check.invalid('', 'may not have more than one field specified at a time')
+    if (source.prefix) mustBe(relaxedEnvVarName, at.at('prefix').present)
+    if (source.configMapRef) validateReferenceName(at.at('configMapRef').at('name'))
+    if (source.secretRef) validateReferenceName(at.at('secretRef').at('name'))
+    if (!source.configMapRef && !source.secretRef) check.invalid('must specify one of: `configMapRef` or `secretRef`', '')
+    else if (source.configMapRef && source.secretRef) check.invalid('may not have more than one field specified at a time', '')
   }
 }
 
-function validateReferenceName(name: string | undefined, check: Check): void {
+function validateReferenceName(check: Check<string | undefined>): void {
+  const name = check.value
   if (!name) check.required()
-  else for (const message of nameIsDns1123Subdomain(name, true)) check.invalid(name, message)
+  else for (const message of nameIsDns1123Subdomain(name, true)) check.invalid(message)
 }

@@ -29,67 +29,70 @@ const noVolumes: ReadonlyMap<string, V1Volume> = new Map()
 const noClaims: ReadonlySet<string> = new Set()
 
 /** `check` stands at the spec; `podMeta` is absent for templates. */
-export function validatePodSpec(spec: V1PodSpec, podMeta: V1ObjectMeta | undefined, check: Check, options: PodValidationOptions): void {
+export function validatePodSpec(check: Check<V1PodSpec>, podMeta: V1ObjectMeta | undefined, options: PodValidationOptions): void {
+  const spec = check.value
   if (spec.terminationGracePeriodSeconds === undefined) check.at('terminationGracePeriodSeconds').required()
   const claims = spec.resourceClaims
   const pod: PodSurroundings = {
     spec,
     options,
     hostUsers: spec.hostUsers !== false,
-    volumes: spec.volumes?.length ? validateVolumes(spec.volumes, podMeta, check.at('volumes'), options) : noVolumes,
+    volumes: spec.volumes?.length ? validateVolumes(check.at('volumes').present, podMeta, options) : noVolumes,
     claimNames: claims?.length ? new Set(claims.map(({ name }) => name).filter(Boolean)) : noClaims,
   }
-  if (claims?.length) validateResourceClaims(claims, podMeta, check.at('resourceClaims'))
-  validateContainers(spec.containers ?? [], pod, check.at('containers'))
-  if (spec.initContainers?.length) validateInitContainers(spec.initContainers, pod, check.at('initContainers'))
+  if (claims?.length) validateResourceClaims(check.at('resourceClaims').present, podMeta)
+  validateContainers(check.at('containers').or([]), pod)
+  if (spec.initContainers?.length) validateInitContainers(check.at('initContainers').present, pod)
   if (spec.ephemeralContainers?.length) validateEphemeralContainers(pod, check.at('ephemeralContainers'))
-  if (spec.resources && options.podLevelResources) validatePodResources(spec, check, options)
-  if (spec.hostNetwork) validateHostNetworkPorts(spec, check, options)
+  if (spec.resources && options.podLevelResources) validatePodResources(check, options)
+  if (spec.hostNetwork) validateHostNetworkPorts(check, options)
   validateRestartPolicy(spec.restartPolicy, check)
-  validateDnsPolicy(spec, check)
-  if (spec.nodeSelector) validateLabels(spec.nodeSelector, check.at('nodeSelector'))
-  validatePodSecurityContext(spec.securityContext ?? {}, spec, check.at('securityContext'), options)
-  if (spec.affinity) validateAffinity(spec.affinity, check.at('affinity'), options)
-  validateDnsConfig(spec, check)
-  for (const [index, { conditionType = '' }] of (spec.readinessGates ?? []).entries()) {
-    mustBe(qualifiedName, conditionType, check.at('readinessGates').at(index).at('conditionType'))
+  validateDnsPolicy(check)
+  if (spec.nodeSelector) validateLabels(check.at('nodeSelector'))
+  validatePodSecurityContext(check.at('securityContext').or({}), spec, options)
+  if (spec.affinity) validateAffinity(check.at('affinity').present, options)
+  validateDnsConfig(check)
+  for (const at of check.at('readinessGates').items()) {
+    mustBe(qualifiedName, at.at('conditionType').or(''))
   }
-  if (spec.schedulingGates?.length) validateSchedulingGates(spec.schedulingGates, check.at('schedulingGates'))
+  if (spec.schedulingGates?.length) validateSchedulingGates(check.at('schedulingGates').present)
   if (spec.topologySpreadConstraints?.length) {
-    validateTopologySpread(spec.topologySpreadConstraints, check.at('topologySpreadConstraints'), options)
+    validateTopologySpread(check.at('topologySpreadConstraints').present, options)
   }
-  validateHostProcess(spec, check)
-  if (!pod.hostUsers) validateUserNamespace(spec, check, options)
-  validateHostnameOverride(spec, check)
-  validateNames(spec, check)
-  validatePlacement(spec, check, options)
-  validateFileKeyRefs(spec, check)
+  validateHostProcess(check)
+  if (!pod.hostUsers) validateUserNamespace(check, options)
+  validateHostnameOverride(check)
+  validateNames(check)
+  validatePlacement(check, options)
+  validateFileKeyRefs(check)
 }
 
-function validateNames(spec: V1PodSpec, check: Check): void {
-  if (spec.serviceAccountName) mustBe(dns1123Subdomain, spec.serviceAccountName, check.at('serviceAccountName'))
-  if (spec.nodeName) mustBe(dns1123Subdomain, spec.nodeName, check.at('nodeName'))
+function validateNames(check: Check<V1PodSpec>): void {
+  const spec = check.value
+  if (spec.serviceAccountName) mustBe(dns1123Subdomain, check.at('serviceAccountName').present)
+  if (spec.nodeName) mustBe(dns1123Subdomain, check.at('nodeName').present)
   const deadline = spec.activeDeadlineSeconds
   if (deadline !== undefined) {
-    for (const message of inRange(deadline, 1, 2147483647)) check.at('activeDeadlineSeconds').invalid(deadline, message)
+    for (const message of inRange(deadline, 1, 2147483647)) check.at('activeDeadlineSeconds').invalid(message)
   }
-  if (spec.hostname) mustBe(dns1123Label, spec.hostname, check.at('hostname'))
-  if (spec.subdomain) mustBe(dns1123Label, spec.subdomain, check.at('subdomain'))
+  if (spec.hostname) mustBe(dns1123Label, check.at('hostname').present)
+  if (spec.subdomain) mustBe(dns1123Label, check.at('subdomain').present)
 }
 
-function validatePlacement(spec: V1PodSpec, check: Check, options: PodValidationOptions): void {
-  if (spec.tolerations?.length) validateTolerations(spec.tolerations, check.at('tolerations'), options)
-  if (spec.hostAliases?.length) validateHostAliases(spec.hostAliases, check.at('hostAliases'))
-  if (spec.priorityClassName) mustBe(dns1123Subdomain, spec.priorityClassName, check.at('priorityClassName'))
-  if (spec.runtimeClassName !== undefined) mustBe(dns1123Subdomain, spec.runtimeClassName, check.at('runtimeClassName'))
-  if (spec.preemptionPolicy !== undefined) validatePreemptionPolicy(spec.preemptionPolicy, check.at('preemptionPolicy'))
-  if (spec.overhead) validateOverhead(spec.overhead, check.at('overhead'), options)
-  if (spec.os) validateOs(spec, check)
+function validatePlacement(check: Check<V1PodSpec>, options: PodValidationOptions): void {
+  const spec = check.value
+  if (spec.tolerations?.length) validateTolerations(check.at('tolerations').present, options)
+  if (spec.hostAliases?.length) validateHostAliases(check.at('hostAliases').present)
+  if (spec.priorityClassName) mustBe(dns1123Subdomain, check.at('priorityClassName').present)
+  if (spec.runtimeClassName !== undefined) mustBe(dns1123Subdomain, check.at('runtimeClassName').present)
+  if (spec.preemptionPolicy !== undefined) validatePreemptionPolicy(check.at('preemptionPolicy').present)
+  if (spec.overhead) validateOverhead(check.at('overhead').present, options)
+  if (spec.os) validateOs(check)
   if (spec.schedulingGroup) {
     const name = spec.schedulingGroup.podGroupName
-    const at = check.at('schedulingGroup.podGroupName')
-    if (name === undefined) at.invalid(null, 'must specify one of: `podGroupName`')
-    else mustBe(dns1123Subdomain, name, at)
+    const at = check.at('schedulingGroup').at('podGroupName')
+    if (name === undefined) at.invalid('must specify one of: `podGroupName`', null)
+    else mustBe(dns1123Subdomain, at.present)
   }
 }
 
@@ -97,72 +100,76 @@ const restartPolicies = ['Always', 'OnFailure', 'Never']
 
 function validateRestartPolicy(policy: string | undefined, check: Check): void {
   if (!policy) check.at('restartPolicy').required()
-  else if (!restartPolicies.includes(policy)) check.at('restartPolicy').notSupported(policy, restartPolicies)
+  else if (!restartPolicies.includes(policy)) check.at('restartPolicy').notSupported(restartPolicies, policy)
 }
 
 /** Also of priority classes. `check` stands at the policy. */
-function validatePreemptionPolicy(policy: string, check: Check): void {
+function validatePreemptionPolicy(check: Check<string>): void {
+  const policy = check.value
   if (policy === '') check.required()
-  else if (policy !== 'PreemptLowerPriority' && policy !== 'Never') check.notSupported(policy, ['PreemptLowerPriority', 'Never'])
+  else if (policy !== 'PreemptLowerPriority' && policy !== 'Never') check.notSupported(['PreemptLowerPriority', 'Never'])
 }
 
 /** A container in the host's network listens on the very port it names. */
-function validateHostNetworkPorts(spec: V1PodSpec, check: Check, options: PodValidationOptions): void {
-  for (const [index, { ports = [] }] of (spec.containers ?? []).entries()) {
-    for (const [place, { hostPort = 0, containerPort = 0 }] of ports.entries()) {
+function validateHostNetworkPorts(check: Check<V1PodSpec>, options: PodValidationOptions): void {
+  for (const place of check.at('containers').items()) {
+    for (const here of place.at('ports').items()) {
+      const { hostPort = 0, containerPort = 0 } = here.value
       // In a template the host port is not filled in yet.
       if (hostPort === containerPort || (hostPort === 0 && !options.resourceIsPod)) continue
-      const at = check.at('containers').at(index).at('ports').at(place).at('hostPort')
-      at.invalid(hostPort, 'must match `containerPort` when `hostNetwork` is true')
+      const at = here.at('hostPort')
+      at.or(0).invalid('must match `containerPort` when `hostNetwork` is true')
     }
   }
 }
 
-function validateSchedulingGates(gates: readonly V1PodSchedulingGate[], check: Check): void {
+function validateSchedulingGates(check: Check<readonly V1PodSchedulingGate[]>): void {
   const names = new Set<string>()
-  for (const [index, { name = '' }] of gates.entries()) {
-    mustBe(qualifiedName, name, check.at(index))
-    if (names.has(name)) check.at(index).duplicate(name)
+  for (const at of check.items()) {
+    const { name = '' } = at.value
+    mustBe(qualifiedName, at.with(name))
+    if (names.has(name)) at.duplicate(name)
     names.add(name)
   }
 }
 
-function validateResourceClaims(claims: readonly V1PodResourceClaim[], podMeta: V1ObjectMeta | undefined, check: Check): void {
+function validateResourceClaims(check: Check<readonly V1PodResourceClaim[]>, podMeta: V1ObjectMeta | undefined): void {
   const names = new Set<string>()
-  for (const [index, claim] of claims.entries()) {
+  for (const at of check.items()) {
+    const claim = at.value
     if (podMeta?.annotations?.[mirrorPodAnnotation] !== undefined) {
       forbiddenNowhere('static pods do not support resource claims', check)
       continue
     }
     const { name = '', resourceClaimName, resourceClaimTemplateName } = claim
-    const at = check.at(index)
     if (name === '') at.at('name').required()
-    else if (names.has(name)) at.at('name').duplicate(name)
+    else if (names.has(name)) at.at('name').or('').duplicate()
     else {
-      mustBe(dns1123Label, name, at.at('name'))
+      mustBe(dns1123Label, at.at('name').or(''))
       names.add(name)
     }
     if (resourceClaimName !== undefined && resourceClaimTemplateName !== undefined) {
       const message = 'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified'
-      at.invalid(asInternal('core.PodResourceClaim', claim), message)
+      at.invalid(message, asInternal('core.PodResourceClaim', claim))
     }
     if (resourceClaimName === undefined && resourceClaimTemplateName === undefined) {
       const message = 'must specify one of: `resourceClaimName`, `resourceClaimTemplateName`'
-      at.invalid(asInternal('core.PodResourceClaim', claim), message)
+      at.invalid(message, asInternal('core.PodResourceClaim', claim))
     }
-    if (resourceClaimName !== undefined) mustBe(dns1123Subdomain, resourceClaimName, at.at('resourceClaimName'))
+    if (resourceClaimName !== undefined) mustBe(dns1123Subdomain, at.at('resourceClaimName').present)
     if (resourceClaimTemplateName !== undefined) {
-      mustBe(dns1123Subdomain, resourceClaimTemplateName, at.at('resourceClaimTemplateName'))
+      mustBe(dns1123Subdomain, at.at('resourceClaimTemplateName').present)
     }
   }
 }
 
 /** Where users of the pod are not those of the host, nothing else of the host may be shared. */
-function validateUserNamespace(spec: V1PodSpec, check: Check, options: PodValidationOptions): void {
+function validateUserNamespace(check: Check<V1PodSpec>, options: PodValidationOptions): void {
+  const spec = check.value
   const message = 'when `hostUsers` is false'
   if (spec.hostNetwork && !options.allowUserNamespacesWithHostNetwork) check.at('hostNetwork').forbidden(message)
-  if (spec.hostPID) check.at('HostPID').forbidden(message)
-  if (spec.hostIPC) check.at('HostIPC').forbidden(message)
+  if (spec.hostPID) check.dynamic('HostPID').forbidden(message)
+  if (spec.hostIPC) check.dynamic('HostIPC').forbidden(message)
   if (options.allowUserNamespacesWithVolumeDevices) return
   eachContainer(spec, ({ volumeDevices }, list, index) => {
     if (volumeDevices?.length) checkAtContainer(check, list, index).at('volumeDevices').forbidden(message)
@@ -170,17 +177,18 @@ function validateUserNamespace(spec: V1PodSpec, check: Check, options: PodValida
 }
 
 /** Variables come from files of emptyDir volumes only. */
-function validateFileKeyRefs(spec: V1PodSpec, check: Check): void {
+function validateFileKeyRefs(check: Check<V1PodSpec>): void {
+  const spec = check.value
   eachContainer(spec, ({ env }, list, index) => {
     if (env === undefined) return
     for (let place = 0; place < env.length; place++) {
       const ref = env[place]?.valueFrom?.fileKeyRef
       if (ref === undefined) continue
       const name = ref.volumeName ?? ''
-      const at = checkAtContainer(check, list, index).at('env').at(place).at('valueFrom.fileKeyRef.volumeName')
+      const at = checkAtContainer(check, list, index).at('env').at(place).at('valueFrom').at('fileKeyRef').at('volumeName')
       const volume = spec.volumes?.findLast((each) => each.name === name)
       if (volume === undefined) at.notFound(name)
-      else if (volume.emptyDir === undefined) at.invalid(name, 'referenced volume must be of type emptyDir')
+      else if (volume.emptyDir === undefined) at.invalid('referenced volume must be of type emptyDir', name)
     }
   })
 }

@@ -26,12 +26,14 @@ export function podValidationOptions(
 const noSpec: V1PodSpec = { containers: [] }
 
 /** `check` stands at the template: `spec.template`. */
-export function validatePodTemplate(template: V1PodTemplateSpec, check: Check, options: PodValidationOptions): void {
+export function validatePodTemplate(check: Check<V1PodTemplateSpec>, options: PodValidationOptions): void {
+  const template = check.value
   const { metadata, spec = noSpec } = template
-  validateLabels(metadata?.labels, check.at('labels'))
-  validateAnnotations(metadata?.annotations, check.at('annotations'))
-  validatePodAnnotations(metadata?.annotations, spec, check.at('annotations'), options)
-  validatePodSpec(spec, undefined, check.at('spec'), options)
-  validateProfilesMatch(metadata?.annotations, spec, check.at('spec'))
-  if (spec.ephemeralContainers?.length) check.at('spec.ephemeralContainers').forbidden('ephemeral containers not allowed in pod template')
+  validateLabels(check.dynamic('labels').with(metadata?.labels))
+  validateAnnotations(check.dynamic('annotations').with(metadata?.annotations))
+  validatePodAnnotations(check.dynamic('annotations').with(metadata?.annotations), spec, options)
+  validatePodSpec(check.at('spec').with(spec), undefined, options)
+  validateProfilesMatch(metadata?.annotations, check.at('spec').with(spec))
+  if (spec.ephemeralContainers?.length)
+    check.at('spec').at('ephemeralContainers').forbidden('ephemeral containers not allowed in pod template')
 }

@@ -9,42 +9,46 @@ const isPortProtocol = (protocol: string): boolean => protocol === 'TCP' || prot
 
 export function validateProtocol(protocol: string | undefined, check: Check): void {
   if (!protocol) check.at('protocol').required()
-  else if (!isPortProtocol(protocol)) check.at('protocol').notSupported(protocol, portProtocols)
+  else if (!isPortProtocol(protocol)) check.at('protocol').notSupported(portProtocols, protocol)
 }
 
-export function validatePortNumber(port: number, check: Check): void {
-  for (const message of portNum(port)) check.invalid(port, message)
+export function validatePortNumber(check: Check<number>): void {
+  const port = check.value
+  for (const message of portNum(port)) check.invalid(message)
 }
 
 /** A number, or the name of a container's port. */
-export function validatePortNumberOrName(port: number | string | undefined, check: Check): void {
-  if (typeof port === 'string') for (const message of portName(port)) check.invalid(port, message)
-  else validatePortNumber(port ?? 0, check)
+export function validatePortNumberOrName(check: Check<number | string | undefined>): void {
+  const port = check.value
+  if (typeof port === 'string') for (const message of portName(port)) check.invalid(message)
+  else validatePortNumber(check.with(port ?? 0))
 }
 
 /** `check` stands at the list. */
-export function validateContainerPorts(ports: readonly V1ContainerPort[], check: Check): void {
+export function validateContainerPorts(check: Check<readonly V1ContainerPort[]>): void {
+  const ports = check.value
   const names = new Set<string>()
   for (let index = 0; index < ports.length; index++) {
     const port = ports[index] as V1ContainerPort
     const at = check.at(index)
     if (port.name) validateName(port.name, names, at)
-    if (port.containerPort) validatePortNumber(port.containerPort, at.at('containerPort'))
+    if (port.containerPort) validatePortNumber(at.at('containerPort'))
     else at.at('containerPort').required()
-    if (port.hostPort) validatePortNumber(port.hostPort, at.at('hostPort'))
+    if (port.hostPort) validatePortNumber(at.at('hostPort').present)
     validateProtocol(port.protocol, at)
   }
 }
 
 function validateName(name: string, names: Set<string>, check: Check): void {
   const messages = portName(name)
-  if (messages.length > 0) for (const message of messages) check.at('name').invalid(name, message)
+  if (messages.length > 0) for (const message of messages) check.at('name').invalid(message, name)
   else if (names.has(name)) check.at('name').duplicate(name)
   else names.add(name)
 }
 
 /** Two containers cannot have the same port of the host; `seen` carries what other lists use. */
-export function validateHostPorts(containers: readonly V1Container[], check: Check, seen = new Set<string>()): void {
+export function validateHostPorts(check: Check<readonly V1Container[]>, seen = new Set<string>()): void {
+  const containers = check.value
   for (let index = 0; index < containers.length; index++) {
     const ports = containers[index]?.ports
     if (ports === undefined) continue

@@ -21,24 +21,26 @@ import { byteLength } from '#api/meta/names.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 
 /** `check` stands where upstream reports: at the volume source, not at the file. */
-export function validateDownwardApiFile(file: V1DownwardAPIVolumeFile, check: Check): void {
+export function validateDownwardApiFile(check: Check<V1DownwardAPIVolumeFile>): void {
+  const file = check.value
   if (!file.path) check.at('path').required()
-  else validateLocalPath(file.path, check.at('path'))
+  else validateLocalPath(check.at('path'))
   if (file.fieldRef) {
-    validateFieldRef(file.fieldRef, volumeFieldPaths, check.at('fieldRef'))
-    if (file.resourceFieldRef) check.invalid('resource', 'fieldRef and resourceFieldRef can not be specified simultaneously')
+    validateFieldRef(check.at('fieldRef').present, volumeFieldPaths)
+    if (file.resourceFieldRef) check.invalid('fieldRef and resourceFieldRef can not be specified simultaneously', 'resource')
   } else if (file.resourceFieldRef) {
-    validateResourceFieldRef(file.resourceFieldRef, true, check.at('resourceFieldRef'))
+    validateResourceFieldRef(check.at('resourceFieldRef').present, true)
   } else check.required('one of fieldRef and resourceFieldRef is required')
-  validateFileMode(file.mode, check.at('mode'))
+  validateFileMode(check.at('mode'))
 }
 
 /** `check` stands at the source `projected`. */
-export function validateProjected(projected: V1ProjectedVolumeSource, check: Check, options: PodValidationOptions): void {
-  validateFileMode(projected.defaultMode, check.at('defaultMode'))
+export function validateProjected(check: Check<V1ProjectedVolumeSource>, options: PodValidationOptions): void {
+  validateFileMode(check.at('defaultMode'))
   const files = new Files(check)
-  for (const [index, projection] of (projected.sources ?? []).entries()) {
-    validateProjection(projection, files, check, check.at('sources').at(index), options)
+  for (const at of check.at('sources').items()) {
+    const projection = at.value
+    validateProjection(projection, files, check, at, options)
   }
 }
 
@@ -53,7 +55,7 @@ class Files {
 
   /** `shown` is what the error names. */
   take(path: string, shown = path): void {
-    if (this.#paths.has(path)) this.#check.invalid(shown, 'conflicting duplicate paths')
+    if (this.#paths.has(path)) this.#check.invalid('conflicting duplicate paths', shown)
     else this.#paths.add(path)
   }
 }
@@ -68,16 +70,16 @@ function validateProjection(
   let sources = 0
   if (projection.secret) {
     sources++
-    validateKeys(projection.secret, files, check.at('secret'))
+    validateKeys(check.at('secret').with(projection.secret), files)
   }
   if (projection.configMap) {
     sources++
-    validateKeys(projection.configMap, files, check.at('configMap'))
+    validateKeys(check.at('configMap').with(projection.configMap), files)
   }
   if (projection.downwardAPI) {
     sources++
     for (const file of projection.downwardAPI.items ?? []) {
-      validateDownwardApiFile(file, check.at('downwardAPI'))
+      validateDownwardApiFile(check.at('downwardAPI').with(file))
       if (file.path) files.take(file.path)
     }
   }
@@ -87,20 +89,22 @@ function validateProjection(
   }
   if (projection.clusterTrustBundle) {
     sources++
-    validateTrustBundle(projection.clusterTrustBundle, check.at('clusterTrustBundle'))
+    validateTrustBundle(check.at('clusterTrustBundle').with(projection.clusterTrustBundle))
     files.take(projection.clusterTrustBundle.path ?? '')
   }
   if (projection.podCertificate) {
     sources++
-    validatePodCertificate(projection.podCertificate, files, check.at('podCertificate'))
+    validatePodCertificate(check.at('podCertificate').with(projection.podCertificate), files)
   }
   if (sources > 1) check.forbidden('may not specify more than 1 volume type per source')
 }
 
-function validateKeys(source: { name?: string; items?: V1KeyToPath[] }, files: Files, check: Check): void {
+function validateKeys(check: Check<{ name?: string; items?: V1KeyToPath[] }>, files: Files): void {
+  const source = check.value
   if (!source.name) check.at('name').required()
-  for (const [index, item] of (source.items ?? []).entries()) {
-    validateKeyToPath(item, check.at('items').at(index))
+  for (const at of check.at('items').items()) {
+    const item = at.value
+    validateKeyToPath(at)
     if (item.path) files.take(item.path, source.name ?? '')
   }
 }
@@ -110,66 +114,69 @@ const longestTokenSeconds = 2 ** 32
 
 function validateToken(token: V1ServiceAccountTokenProjection, volume: Check, check: Check, options: PodValidationOptions): void {
   const seconds = token.expirationSeconds ?? 0
-  if (seconds < shortestTokenSeconds) check.at('expirationSeconds').invalid(seconds, 'may not specify a duration less than 10 minutes')
+  if (seconds < shortestTokenSeconds) check.at('expirationSeconds').invalid('may not specify a duration less than 10 minutes', seconds)
   if (seconds > longestTokenSeconds) {
-    check.at('expirationSeconds').invalid(seconds, 'may not specify a duration larger than 2^32 seconds')
+    check.at('expirationSeconds').invalid('may not specify a duration larger than 2^32 seconds', seconds)
   }
   if (!token.path) volume.at('path').required()
-  else if (!options.allowNonLocalTokenPath) validateLocalPath(token.path, volume.at('path'))
+  else if (!options.allowNonLocalTokenPath) validateLocalPath(volume.at('path').with(token.path))
 }
 
-function validateTrustBundle(bundle: V1ClusterTrustBundleProjection, check: Check): void {
+function validateTrustBundle(check: Check<V1ClusterTrustBundleProjection>): void {
+  const bundle = check.value
   const { name, signerName, labelSelector, path } = bundle
   if (name !== undefined && signerName !== undefined) {
-    check.invalid(asInternal('core.ClusterTrustBundleProjection', bundle), 'only one of name and signerName may be used')
+    check.invalid('only one of name and signerName may be used', asInternal('core.ClusterTrustBundleProjection', bundle))
   } else if (name !== undefined) {
     if (name === '') check.at('name').required('must be a valid object name')
     for (const message of trustBundleNameErrors(name)) {
-      check.at('name').invalid(name, `not a valid clustertrustbundlename: ${message}`)
+      check.at('name').invalid(`not a valid clustertrustbundlename: ${message}`)
     }
     if (labelSelector) {
       const shown = asInternal('meta.LabelSelector', labelSelector)
-      check.at('labelSelector').invalid(shown, 'labelSelector must be unset if name is specified')
+      check.at('labelSelector').invalid('labelSelector must be unset if name is specified', shown)
     }
   } else if (signerName !== undefined) {
     if (signerName === '') check.at('signerName').required('must be a valid signer name')
-    validateSignerName(signerName, check.at('signerName'))
-    validateLabelSelector(labelSelector, check.at('labelSelector'))
+    validateSignerName(check.at('signerName').present)
+    validateLabelSelector(check.at('labelSelector'))
   } else check.required('either name or signerName must be specified')
   if (!path) check.at('path').required()
-  validateLocalPath(path ?? '', check.at('path'))
+  validateLocalPath(check.at('path').or(''))
 }
 
 const keyTypes = ['RSA3072', 'RSA4096', 'ECDSAP256', 'ECDSAP384', 'ECDSAP521', 'ED25519']
 const daySeconds = 86400
 const longestCertificateDays = 91
 
-function validatePodCertificate(certificate: V1PodCertificateProjection, files: Files, check: Check): void {
-  validateSignerName(certificate.signerName ?? '', check.at('signerName'))
-  if (certificate.userAnnotations) validateUserAnnotations(certificate.userAnnotations, check.at('userAnnotations'))
-  if (!keyTypes.includes(certificate.keyType ?? '')) check.at('keyType').notSupported(certificate.keyType ?? '', keyTypes)
+function validatePodCertificate(check: Check<V1PodCertificateProjection>, files: Files): void {
+  const certificate = check.value
+  validateSignerName(check.at('signerName').or(''))
+  if (certificate.userAnnotations) validateUserAnnotations(check.at('userAnnotations').present)
+  if (!keyTypes.includes(certificate.keyType ?? '')) check.at('keyType').or('').notSupported(keyTypes)
   const seconds = certificate.maxExpirationSeconds
   if (seconds !== undefined) {
     const at = check.at('maxExpirationSeconds')
-    if (seconds < 3600) at.invalid(seconds, 'if provided, maxExpirationSeconds must be >= 3600')
+    if (seconds < 3600) at.invalid('if provided, maxExpirationSeconds must be >= 3600')
     const longest = isKubernetesSigner(certificate.signerName ?? '') ? daySeconds : longestCertificateDays * daySeconds
-    if (seconds > longest) at.invalid(seconds, `if provided, maxExpirationSeconds must be <= ${longest}`)
+    if (seconds > longest) at.invalid(`if provided, maxExpirationSeconds must be <= ${longest}`)
   }
   let paths = 0
   for (const field of ['credentialBundlePath', 'keyPath', 'certificateChainPath'] as const) {
     const path = certificate[field]
     if (!path) continue
     paths++
-    validateLocalPath(path, check.at(field))
+    validateLocalPath(check.at(field).with(path))
     files.take(path)
   }
   if (paths === 0) check.required('specify at least one of credentialBundlePath, keyPath, and certificateChainPath')
 }
 
-export function validateUserAnnotations(annotations: { [key: string]: string }, check: Check): void {
+export function validateUserAnnotations(check: Check<{ [key: string]: string }>): void {
+  const annotations = check.value
   let size = 0
   for (const [key, value] of Object.entries(annotations)) {
-    domainPrefixedKey(key.toLowerCase(), check)
+    domainPrefixedKey(check.with(key.toLowerCase()))
     size += byteLength(key) + byteLength(value)
   }
   if (size > annotationsMaxBytes) check.tooLong(annotationsMaxBytes)
@@ -185,7 +192,7 @@ export function hasNonLocalTokenPath(spec: V1PodSpec): boolean {
   const check = new Check()
   for (const { projected } of spec.volumes ?? []) {
     for (const { serviceAccountToken } of projected?.sources ?? []) {
-      if (serviceAccountToken) validateLocalPath(serviceAccountToken.path ?? '', check)
+      if (serviceAccountToken) validateLocalPath(check.with(serviceAccountToken.path ?? ''))
     }
   }
   return check.failed

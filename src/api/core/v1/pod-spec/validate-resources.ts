@@ -18,30 +18,27 @@ import { compareQuantities, isQuantity, parseQuantity } from '#api/meta/quantity
 
 /** `check` stands at the requirements; `claimNames` are those of the pod. */
 export function validateContainerResources(
-  requirements: V1ResourceRequirements,
+  check: Check<V1ResourceRequirements>,
   claimNames: ReadonlySet<string>,
-  check: Check,
   options: PodValidationOptions,
 ): void {
-  validateRequirements(requirements, validateContainerResourceName, check, options)
-  if (requirements.claims?.length) validateClaims(requirements.claims, claimNames, check.at('claims'))
+  const requirements = check.value
+  validateRequirements(check, validateContainerResourceName, options)
+  if (requirements.claims?.length) validateClaims(check.at('claims').present, claimNames)
 }
 
 const noClaims: ReadonlySet<string> = new Set()
 
 /** `check` stands at the overhead, which is judged, and reported, as if it were limits. */
-export function validateOverhead(overhead: ResourceList, check: Check, options: PodValidationOptions): void {
-  validateContainerResources({ limits: overhead }, noClaims, check, options)
+export function validateOverhead(check: Check<ResourceList>, options: PodValidationOptions): void {
+  const overhead = check.value
+  validateContainerResources(check.with({ limits: overhead }), noClaims, options)
 }
 
-type ResourceRule = (name: string, check: Check) => void
+type ResourceRule = (check: Check<string>) => void
 
-function validateRequirements(
-  { limits, requests }: V1ResourceRequirements,
-  validateName: ResourceRule,
-  check: Check,
-  options: PodValidationOptions,
-): void {
+function validateRequirements(check: Check<V1ResourceRequirements>, validateName: ResourceRule, options: PodValidationOptions): void {
+  const { limits, requests } = check.value
   let hasHugePages = false
   let hasCpuOrMemory = false
   const see = (name: string) => {
@@ -51,16 +48,16 @@ function validateRequirements(
   for (const name in limits) {
     const quantity = limits[name] ?? '0'
     const at = check.at('limits').key(name)
-    validateName(name, at)
-    validateResourceQuantity(name, quantity, at)
+    validateName(at.with(name))
+    validateResourceQuantity(name, at.or('0'))
     if (!options.allowIndivisibleHugePages) validatePages(name, quantity, at)
     see(name)
   }
   for (const name in requests) {
     const quantity = requests[name] ?? '0'
     const at = check.at('requests').key(name)
-    validateName(name, at)
-    validateResourceQuantity(name, quantity, at)
+    validateName(at.with(name))
+    validateResourceQuantity(name, at.or('0'))
     validateAgainstLimit(name, quantity, limits?.[name], check)
     if (!options.allowIndivisibleHugePages) validatePages(name, quantity, at)
     see(name)
@@ -78,13 +75,13 @@ function validateAgainstLimit(name: string, request: string, limit: string | und
   const relation = isOvercommitAllowed(name) ? 'less than or equal' : 'equal'
   if (relation !== 'equal' && order < 0) return
   const message = `must be ${relation} to ${name} limit of ${parseQuantity(limit)}`
-  check.at('requests').invalid(parseQuantity(request).toString(), message)
+  check.at('requests').invalid(message, parseQuantity(request).toString())
 }
 
 function validatePages(name: string, quantity: string, check: Check): void {
   if (!isHugePages(name) || isDivisibleIntoPages(name, quantity)) return
   const shown = parseQuantity(quantity).toString()
-  check.invalid(shown, `${shown} is not positive integer multiple of ${name}`)
+  check.invalid(`${shown} is not positive integer multiple of ${name}`, shown)
 }
 
 function isDivisibleIntoPages(name: string, quantity: string): boolean {
@@ -103,18 +100,18 @@ export function usesIndivisibleHugePages(spec: V1PodSpec): boolean {
 }
 
 /** `check` stands at the list of the claims a container uses. */
-function validateClaims(claims: readonly V1ResourceClaim[], ofPod: ReadonlySet<string>, check: Check): void {
+function validateClaims(check: Check<readonly V1ResourceClaim[]>, ofPod: ReadonlySet<string>): void {
   // `claim`, or `claim/request` where only a part of the claim is used.
   const seen = new Set<string>()
-  for (const [index, { name = '', request = '' }] of claims.entries()) {
-    const at = check.at(index)
+  for (const at of check.items()) {
+    const { name = '', request = '' } = at.value
     if (name === '') {
       at.required()
       continue
     }
     if (seen.has(name)) at.duplicate(name)
     else {
-      if (request !== '') mustBe(dns1123Label, request, at.at('request'))
+      if (request !== '') mustBe(dns1123Label, at.at('request').or(''))
       const key = request === '' ? name : `${name}/${request}`
       if (seen.has(key)) at.duplicate(key)
       else if (request === '') {
@@ -132,7 +129,8 @@ function notAClaimOf(claims: ReadonlySet<string>): string {
 }
 
 /** Resources of the pod as a whole. `check` stands at the spec. */
-export function validatePodResources(spec: V1PodSpec, check: Check, options: PodValidationOptions): void {
+export function validatePodResources(check: Check<V1PodSpec>, options: PodValidationOptions): void {
+  const spec = check.value
   const resources = spec.resources
   if (resources === undefined) return
   const at = check.at('resources')
@@ -141,32 +139,32 @@ export function validatePodResources(spec: V1PodSpec, check: Check, options: Pod
     return
   }
   if (resources.claims !== undefined) at.at('claims').forbidden('claims may not be set for Resources at pod-level')
-  validateRequirements(resources, validatePodLevelResourceName, at, options)
-  if (resources.claims?.length)
-    validateClaims(resources.claims, new Set((spec.resourceClaims ?? []).map(({ name }) => name)), at.at('claims'))
-  validateAgainstContainers(spec, resources, at)
+  validateRequirements(at.present, validatePodLevelResourceName, options)
+  if (resources.claims?.length) validateClaims(at.at('claims').present, new Set((spec.resourceClaims ?? []).map(({ name }) => name)))
+  validateAgainstContainers(spec, at.present)
 }
 
 /** The pod must have room for its containers. */
-function validateAgainstContainers(spec: V1PodSpec, { requests = {}, limits = {} }: V1ResourceRequirements, check: Check): void {
+function validateAgainstContainers(spec: V1PodSpec, check: Check<V1ResourceRequirements>): void {
+  const { requests = {}, limits = {} } = check.value
   for (const [name, sum] of Object.entries(sumOverContainers(spec, 'requests'))) {
     const ofPod = requests[name]
     if (ofPod === undefined || sum.compare(parseQuantity(ofPod)) <= 0) continue
     const message = `must be greater than or equal to aggregate container requests of ${sum}`
-    check.at('requests').key(name).invalid(parseQuantity(ofPod).toString(), message)
+    check.at('requests').key(name).invalid(message, parseQuantity(ofPod).toString())
   }
   for (const [name, sum] of Object.entries(sumOverContainers(spec, 'limits'))) {
     const ofPod = limits[name]
     if (!isHugePages(name) || ofPod === undefined || sum.compare(parseQuantity(ofPod)) <= 0) continue
     const message = `must be greater than or equal to aggregate container limits of ${sum}`
-    check.at('limits').key(name).invalid(parseQuantity(ofPod).toString(), message)
+    check.at('limits').key(name).invalid(message, parseQuantity(ofPod).toString())
   }
   for (const [index, container] of (spec.containers ?? []).entries()) {
     for (const [name, limit] of Object.entries(container.resources?.limits ?? {})) {
       const ofPod = limits[name]
       if (ofPod === undefined || compareQuantities(limit, ofPod) <= 0) continue
-      const at = check.at('containers').at(index).key(name).at('limits')
-      at.invalid(parseQuantity(limit).toString(), `must be less than or equal to pod limits of ${parseQuantity(ofPod)}`)
+      const at = check.dynamic('containers').at(index).key(name).dynamic('limits')
+      at.invalid(`must be less than or equal to pod limits of ${parseQuantity(ofPod)}`, parseQuantity(limit).toString())
     }
   }
 }

@@ -16,107 +16,110 @@ import { byteLength } from '#api/meta/names.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 
 /** `check` stands at the pod's security context. */
-export function validatePodSecurityContext(
-  context: V1PodSecurityContext,
-  spec: V1PodSpec,
-  check: Check,
-  options: PodValidationOptions,
-): void {
-  if (context.fsGroup !== undefined) validateGroup(context.fsGroup, check.at('fsGroup'))
-  if (context.runAsUser !== undefined) validateUser(context.runAsUser, check.at('runAsUser'))
-  if (context.runAsGroup !== undefined) validateGroup(context.runAsGroup, check.at('runAsGroup'))
-  for (const [index, group] of (context.supplementalGroups ?? []).entries()) {
-    validateGroup(group, check.at('supplementalGroups').at(index))
+export function validatePodSecurityContext(check: Check<V1PodSecurityContext>, spec: V1PodSpec, options: PodValidationOptions): void {
+  const context = check.value
+  if (context.fsGroup !== undefined) validateGroup(check.at('fsGroup').present)
+  if (context.runAsUser !== undefined) validateUser(check.at('runAsUser').present)
+  if (context.runAsGroup !== undefined) validateGroup(check.at('runAsGroup').present)
+  for (const at of check.at('supplementalGroups').items()) {
+    validateGroup(at)
   }
   if (spec.hostPID && spec.shareProcessNamespace) {
-    check.at('shareProcessNamespace').invalid(true, 'ShareProcessNamespace and HostPID cannot both be enabled')
+    check.dynamic('shareProcessNamespace').invalid('ShareProcessNamespace and HostPID cannot both be enabled', true)
   }
-  if (context.sysctls?.length) validateSysctls(context.sysctls, spec, check.at('sysctls'), options)
+  if (context.sysctls?.length) validateSysctls(check.at('sysctls').present, spec, options)
   validateChoice(context.fsGroupChangePolicy, ['Always', 'OnRootMismatch'], check, 'fsGroupChangePolicy')
-  if (context.seccompProfile) validateSeccompProfile(context.seccompProfile, check.at('seccompProfile'))
-  if (context.windowsOptions) validateWindowsOptions(context.windowsOptions, check.at('windowsOptions'))
-  if (context.appArmorProfile) validateAppArmorProfile(context.appArmorProfile, check.at('appArmorProfile'))
+  if (context.seccompProfile) validateSeccompProfile(check.at('seccompProfile').present)
+  if (context.windowsOptions) validateWindowsOptions(check.at('windowsOptions').present)
+  if (context.appArmorProfile) validateAppArmorProfile(check.at('appArmorProfile').present)
   validateChoice(context.supplementalGroupsPolicy, ['Merge', 'Strict'], check, 'supplementalGroupsPolicy')
   const seLinuxPolicies = options.allowOnlyRecursiveSELinuxChangePolicy ? ['Recursive'] : ['MountOption', 'Recursive']
   validateChoice(context.seLinuxChangePolicy, seLinuxPolicies, check, 'seLinuxChangePolicy')
 }
 
 function validateChoice(value: string | undefined, choices: readonly string[], check: Check, field: string): void {
-  if (value !== undefined && !choices.includes(value)) check.at(field).notSupported(value, choices)
+  if (value !== undefined && !choices.includes(value)) check.at(field).notSupported(choices, value)
 }
 
 /** `check` stands at the container's security context. */
-export function validateSecurityContext(context: V1SecurityContext, hostUsers: boolean, check: Check): void {
-  if (context.runAsUser !== undefined) validateUser(context.runAsUser, check.at('runAsUser'))
-  if (context.runAsGroup !== undefined) validateGroup(context.runAsGroup, check.at('runAsGroup'))
-  if (context.procMount !== undefined) validateProcMount(context.procMount, hostUsers, check.at('procMount'))
-  if (context.seccompProfile) validateSeccompProfile(context.seccompProfile, check.at('seccompProfile'))
-  if (context.allowPrivilegeEscalation === false) validateNoEscalation(context, check)
-  if (context.windowsOptions) validateWindowsOptions(context.windowsOptions, check.at('windowsOptions'))
-  if (context.appArmorProfile) validateAppArmorProfile(context.appArmorProfile, check.at('appArmorProfile'))
+export function validateSecurityContext(check: Check<V1SecurityContext>, hostUsers: boolean): void {
+  const context = check.value
+  if (context.runAsUser !== undefined) validateUser(check.at('runAsUser').present)
+  if (context.runAsGroup !== undefined) validateGroup(check.at('runAsGroup').present)
+  if (context.procMount !== undefined) validateProcMount(check.at('procMount').present, hostUsers)
+  if (context.seccompProfile) validateSeccompProfile(check.at('seccompProfile').present)
+  if (context.allowPrivilegeEscalation === false) validateNoEscalation(check)
+  if (context.windowsOptions) validateWindowsOptions(check.at('windowsOptions').present)
+  if (context.appArmorProfile) validateAppArmorProfile(check.at('appArmorProfile').present)
 }
 
-function validateNoEscalation(context: V1SecurityContext, check: Check): void {
+function validateNoEscalation(check: Check<V1SecurityContext>): void {
+  const context = check.value
   if (context.privileged) {
-    check.invalid(asInternal('core.SecurityContext', context), 'cannot set `allowPrivilegeEscalation` to false and `privileged` to true')
+    check.invalid('cannot set `allowPrivilegeEscalation` to false and `privileged` to true', asInternal('core.SecurityContext', context))
   }
   for (const capability of context.capabilities?.add ?? []) {
     if (capability !== 'CAP_SYS_ADMIN') continue
     check.invalid(
-      asInternal('core.SecurityContext', context),
       'cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN',
+      asInternal('core.SecurityContext', context),
     )
   }
 }
 
-export function validateProcMount(procMount: string, hostUsers: boolean, check: Check): void {
-  if (procMount !== 'Default' && procMount !== 'Unmasked') check.notSupported(procMount, ['Default', 'Unmasked'])
-  if (hostUsers && procMount === 'Unmasked') check.invalid(procMount, '`hostUsers` must be false to use `Unmasked`')
+export function validateProcMount(check: Check<string>, hostUsers: boolean): void {
+  const procMount = check.value
+  if (procMount !== 'Default' && procMount !== 'Unmasked') check.notSupported(['Default', 'Unmasked'])
+  if (hostUsers && procMount === 'Unmasked') check.invalid('`hostUsers` must be false to use `Unmasked`')
 }
 
-function validateUser(uid: number, check: Check): void {
-  for (const message of userId(uid)) check.invalid(uid, message)
+function validateUser(check: Check<number>): void {
+  const uid = check.value
+  for (const message of userId(uid)) check.invalid(message)
 }
 
-function validateGroup(gid: number, check: Check): void {
-  for (const message of groupId(gid)) check.invalid(gid, message)
+function validateGroup(check: Check<number>): void {
+  const gid = check.value
+  for (const message of groupId(gid)) check.invalid(message)
 }
 
 const seccompTypes = ['Localhost', 'RuntimeDefault', 'Unconfined']
 
-function validateSeccompProfile(profile: V1SeccompProfile, check: Check): void {
+function validateSeccompProfile(check: Check<V1SeccompProfile>): void {
+  const profile = check.value
   if (!profile.type) check.at('type').required('type is required when seccompProfile is set')
-  else if (!seccompTypes.includes(profile.type)) check.at('type').notSupported(profile.type, seccompTypes)
+  else if (!seccompTypes.includes(profile.type)) check.at('type').notSupported(seccompTypes)
   const path = profile.localhostProfile
   if (profile.type === 'Localhost') {
     if (path === undefined) check.at('localhostProfile').required('must be set when seccomp type is Localhost')
-    else validateDescendingPath(path, check.at('localhostProfile'))
+    else validateDescendingPath(check.at('localhostProfile').present)
   } else if (path !== undefined) {
     const shown = asInternal('core.SeccompProfile', profile)
-    check.at('localhostProfile').invalid(shown, 'can only be set when seccomp type is Localhost')
+    check.at('localhostProfile').invalid('can only be set when seccomp type is Localhost', shown)
   }
 }
 
 const longestProfileName = 4095
 
-export function validateAppArmorProfile(profile: V1AppArmorProfile, check: Check): void {
+export function validateAppArmorProfile(check: Check<V1AppArmorProfile>): void {
+  const profile = check.value
   const name = profile.localhostProfile
   switch (profile.type) {
     case 'Localhost':
       if (name === undefined) check.at('localhostProfile').required('must be set when AppArmor type is Localhost')
       else {
-        if (name.trim() !== name) check.at('localhostProfile').invalid(name, 'must not be padded with whitespace')
+        if (name.trim() !== name) check.at('localhostProfile').invalid('must not be padded with whitespace')
         else if (name === '') check.at('localhostProfile').required('must be set when AppArmor type is Localhost')
         if (byteLength(name) > longestProfileName) check.at('localhostProfile').tooLong(longestProfileName)
       }
       return
     case 'RuntimeDefault':
     case 'Unconfined':
-      if (name !== undefined) check.at('localhostProfile').invalid(name, 'can only be set when AppArmor type is Localhost')
+      if (name !== undefined) check.at('localhostProfile').invalid('can only be set when AppArmor type is Localhost')
       return
     default:
       if (!profile.type) check.at('type').required('type is required when appArmorProfile is set')
-      else check.at('type').notSupported(profile.type, ['Localhost', 'RuntimeDefault', 'Unconfined'])
+      else check.at('type').notSupported(['Localhost', 'RuntimeDefault', 'Unconfined'])
   }
 }
 
@@ -124,17 +127,18 @@ const sysctlPattern = '^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-
 const sysctlRegex = new RegExp(sysctlPattern)
 const sysctlMaxLength = 253
 
-function validateSysctls(sysctls: readonly V1Sysctl[], spec: V1PodSpec, check: Check, options: PodValidationOptions): void {
+function validateSysctls(check: Check<readonly V1Sysctl[]>, spec: V1PodSpec, options: PodValidationOptions): void {
   const names = new Set<string>()
-  for (const [index, { name = '' }] of sysctls.entries()) {
-    const at = check.at(index).at('name')
+  for (const place of check.items()) {
+    const { name = '' } = place.value
+    const at = place.at('name')
     if (name === '') at.required()
     else if (name.length > sysctlMaxLength || !sysctlRegex.test(name)) {
-      at.invalid(name, `must have at most ${sysctlMaxLength} characters and match regex ${sysctlPattern}`)
-    } else if (names.has(name)) at.duplicate(name)
+      at.or('').invalid(`must have at most ${sysctlMaxLength} characters and match regex ${sysctlPattern}`)
+    } else if (names.has(name)) at.or('').duplicate()
     if (!options.allowHostNamespacedSysctls) {
       const option = hostNamespaceOf(name, spec)
-      if (option !== undefined) at.invalid(name, `may not be specified when '${option}' is true`)
+      if (option !== undefined) at.or('').invalid(`may not be specified when '${option}' is true`)
     }
     names.add(name)
   }

@@ -8,57 +8,61 @@ import { labelValue, qualifiedName } from '#api/meta/names.ts'
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute']
 
 /** `check` stands at the effect. */
-export function validateTaintEffect(effect: string, check: Check): void {
-  if (!effects.includes(effect)) check.notSupported(effect, effects)
+export function validateTaintEffect(check: Check<string>): void {
+  const effect = check.value
+  if (!effects.includes(effect)) check.notSupported(effects)
 }
 
 /** `check` stands at the list. */
-export function validateTolerations(tolerations: readonly V1Toleration[], check: Check, options: PodValidationOptions): void {
+export function validateTolerations(check: Check<readonly V1Toleration[]>, options: PodValidationOptions): void {
+  const tolerations = check.value
   for (let index = 0; index < tolerations.length; index++) {
-    validateToleration(tolerations[index] as V1Toleration, check.at(index), options)
+    validateToleration(check.at(index), options)
   }
 }
 
-function validateToleration(toleration: V1Toleration, check: Check, options: PodValidationOptions): void {
+function validateToleration(check: Check<V1Toleration>, options: PodValidationOptions): void {
+  const toleration = check.value
   const { key = '', operator = '', value = '', effect = '', tolerationSeconds } = toleration
-  if (key !== '') for (const message of qualifiedName(key)) check.at('key').invalid(key, message)
+  if (key !== '') for (const message of qualifiedName(key)) check.at('key').or('').invalid(message)
   else if (operator !== 'Exists') {
-    check.at('operator').invalid(operator, 'operator must be Exists when `key` is empty, which means "match all values and all keys"')
+    check.at('operator').or('').invalid('operator must be Exists when `key` is empty, which means "match all values and all keys"')
   }
   if (tolerationSeconds !== undefined && effect !== 'NoExecute') {
-    check.at('effect').invalid(effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")
+    check.at('effect').or('').invalid("effect must be 'NoExecute' when `tolerationSeconds` is set")
   }
   switch (operator) {
     case 'Equal':
     case '': {
       const messages = labelValue(value)
-      if (messages.length > 0) check.at('operator').invalid(value, messages.join(';'))
+      if (messages.length > 0) check.at('operator').invalid(messages.join(';'), value)
       break
     }
     case 'Exists':
-      if (value !== '') check.at('operator').invalid(value, "value must be empty when `operator` is 'Exists'")
+      if (value !== '') check.at('operator').invalid("value must be empty when `operator` is 'Exists'", value)
       break
     case 'Lt':
     case 'Gt':
-      if (options.allowComparingTolerations) validateNumber(value, check.at('value'))
-      else check.at('operator').notSupported(operator, ['Equal', 'Exists', 'Lt', 'Gt'])
+      if (options.allowComparingTolerations) validateNumber(check.at('value').or(''))
+      else check.at('operator').or('').notSupported(['Equal', 'Exists', 'Lt', 'Gt'])
       break
     default:
-      check.at('operator').notSupported(operator, ['Equal', 'Exists'])
+      check.at('operator').or('').notSupported(['Equal', 'Exists'])
   }
-  if (effect !== '') validateTaintEffect(effect, check.at('effect'))
+  if (effect !== '') validateTaintEffect(check.at('effect').or(''))
 }
 
 const largestInt64 = 2n ** 63n - 1n
 
 /** Canonical, and no larger than Go's int64. */
-function validateNumber(value: string, check: Check): void {
-  for (const message of decimalInteger(value)) check.invalid(value, message)
-  if (!/^[+-]?[0-9]+$/.test(value)) check.invalid(value, `strconv.ParseInt: parsing ${quoted(value)}: invalid syntax`)
+function validateNumber(check: Check<string>): void {
+  const value = check.value
+  for (const message of decimalInteger(value)) check.invalid(message)
+  if (!/^[+-]?[0-9]+$/.test(value)) check.invalid(`strconv.ParseInt: parsing ${quoted(value)}: invalid syntax`)
   else {
     const number = BigInt(value.replace(/^\+/, ''))
     if (number > largestInt64 || number < -largestInt64 - 1n) {
-      check.invalid(value, `strconv.ParseInt: parsing ${quoted(value)}: value out of range`)
+      check.invalid(`strconv.ParseInt: parsing ${quoted(value)}: value out of range`)
     }
   }
 }

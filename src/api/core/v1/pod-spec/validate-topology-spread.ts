@@ -11,44 +11,43 @@ const actions = ['DoNotSchedule', 'ScheduleAnyway']
 const policies = ['Honor', 'Ignore']
 
 /** `check` stands at the list. */
-export function validateTopologySpread(
-  constraints: readonly V1TopologySpreadConstraint[],
-  check: Check,
-  options: PodValidationOptions,
-): void {
+export function validateTopologySpread(check: Check<readonly V1TopologySpreadConstraint[]>, options: PodValidationOptions): void {
+  const constraints = check.value
   for (const [index, constraint] of constraints.entries()) {
     const { maxSkew = 0, topologyKey = '', whenUnsatisfiable = '', minDomains } = constraint
     const at = check.at(index)
-    if (maxSkew <= 0) at.at('maxSkew').invalid(maxSkew, mustBePositive)
+    if (maxSkew <= 0) at.at('maxSkew').or(0).invalid(mustBePositive)
     if (topologyKey === '') at.at('topologyKey').required('can not be empty')
-    if (!actions.includes(whenUnsatisfiable)) at.at('whenUnsatisfiable').notSupported(whenUnsatisfiable, actions)
+    if (!actions.includes(whenUnsatisfiable)) at.at('whenUnsatisfiable').or('').notSupported(actions)
     const isSame = (other: V1TopologySpreadConstraint) =>
       (other.topologyKey ?? '') === topologyKey && (other.whenUnsatisfiable ?? '') === whenUnsatisfiable
     if (constraints.slice(index + 1).some(isSame)) {
-      at.at('{topologyKey, whenUnsatisfiable}').duplicate(`{${topologyKey}, ${whenUnsatisfiable}}`)
+      at.dynamic('{topologyKey, whenUnsatisfiable}').duplicate(`{${topologyKey}, ${whenUnsatisfiable}}`)
     }
-    if (minDomains !== undefined) validateMinDomains(minDomains, whenUnsatisfiable, at.at('minDomains'))
+    if (minDomains !== undefined) validateMinDomains(at.at('minDomains').present, whenUnsatisfiable)
     for (const field of ['nodeAffinityPolicy', 'nodeTaintsPolicy'] as const) {
       const policy = constraint[field]
-      if (policy !== undefined && !policies.includes(policy)) at.at(field).notSupported(policy, policies)
+      if (policy !== undefined && !policies.includes(policy)) at.at(field).notSupported(policies)
     }
-    validateMatchLabelKeys(constraint, at, options)
-    if (!options.allowInvalidTopologySpreadSelector) validateLabelSelector(constraint.labelSelector, at.at('labelSelector'))
+    validateMatchLabelKeys(at, options)
+    if (!options.allowInvalidTopologySpreadSelector) validateLabelSelector(at.at('labelSelector'))
   }
 }
 
-function validateMinDomains(minDomains: number, action: string, check: Check): void {
-  if (minDomains <= 0) check.invalid(minDomains, mustBePositive)
+function validateMinDomains(check: Check<number>, action: string): void {
+  const minDomains = check.value
+  if (minDomains <= 0) check.invalid(mustBePositive)
   if (action !== 'DoNotSchedule') {
-    check.invalid(minDomains, `can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ${action}`)
+    check.invalid(`can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ${action}`)
   }
 }
 
-function validateMatchLabelKeys(constraint: V1TopologySpreadConstraint, check: Check, options: PodValidationOptions): void {
+function validateMatchLabelKeys(check: Check<V1TopologySpreadConstraint>, options: PodValidationOptions): void {
+  const constraint = check.value
   const keys = constraint.matchLabelKeys ?? []
   const hasMergedRules = options.allowMatchLabelKeys && options.mergeMatchLabelKeys !== options.storedViolatesMatchLabelKeys
   if (hasMergedRules) validateLabelKeys(keys, [], constraint.labelSelector, check)
-  else validateKeysApartFromSelector(keys, constraint.labelSelector, check.at('matchLabelKeys'))
+  else validateKeysApartFromSelector(check.at('matchLabelKeys').or([]), constraint.labelSelector)
 }
 
 /** For pods whose keys are merged into the selector on create: a key may stand in the selector once, put there by the merge. */
@@ -64,12 +63,12 @@ export function validateLabelKeys(
   const seen = new Set(Object.keys(selector?.matchLabels ?? {}))
   for (const { key } of selector?.matchExpressions ?? []) {
     const index = matchKeys.lastIndexOf(key)
-    if (index >= 0 && seen.has(key)) check.at(index).invalid(key, 'exists in both matchLabelKeys and labelSelector')
+    if (index >= 0 && seen.has(key)) check.at(index).invalid('exists in both matchLabelKeys and labelSelector', key)
     seen.add(key)
   }
   for (const [index, key] of matchKeys.entries()) {
     if (!mismatchKeys.includes(key)) continue
-    check.at('matchLabelKeys').at(index).invalid(key, 'exists in both matchLabelKeys and mismatchLabelKeys')
+    check.at('matchLabelKeys').at(index).invalid('exists in both matchLabelKeys and mismatchLabelKeys', key)
   }
 }
 
@@ -79,24 +78,26 @@ function validateKeyNames(keys: readonly string[], selector: V1LabelSelector | u
     check.forbidden('must not be specified when labelSelector is not set')
     return
   }
-  for (const [index, key] of keys.entries()) mustBe(qualifiedName, key, check.at(index))
+  for (const [index, key] of keys.entries()) mustBe(qualifiedName, check.at(index).with(key))
 }
 
-function validateKeysApartFromSelector(keys: readonly string[], selector: V1LabelSelector | undefined, check: Check): void {
+function validateKeysApartFromSelector(check: Check<readonly string[]>, selector: V1LabelSelector | undefined): void {
+  const keys = check.value
   if (keys.length === 0) return
   if (selector === undefined) check.forbidden('must not be specified when labelSelector is not set')
   const ofSelector = new Set(Object.keys(selector?.matchLabels ?? {}))
   for (const { key } of selector?.matchExpressions ?? []) ofSelector.add(key)
-  for (const [index, key] of keys.entries()) {
-    mustBe(qualifiedName, key, check.at(index))
-    if (ofSelector.has(key)) check.at(index).invalid(key, 'exists in both matchLabelKeys and labelSelector')
+  for (const at of check.items()) {
+    const key = at.value
+    mustBe(qualifiedName, at)
+    if (ofSelector.has(key)) at.invalid('exists in both matchLabelKeys and labelSelector')
   }
 }
 
 /** Whether an update must let such selectors pass, because the stored spec already has them. */
 export function hasInvalidSpreadSelector(constraints: readonly V1TopologySpreadConstraint[]): boolean {
   const check = new Check()
-  for (const constraint of constraints) validateLabelSelector(constraint.labelSelector, check)
+  for (const constraint of constraints) validateLabelSelector(check.with(constraint.labelSelector))
   return check.failed
 }
 
@@ -105,7 +106,7 @@ export function violatesMatchLabelKeys(constraints: readonly V1TopologySpreadCon
   const check = new Check()
   for (const { matchLabelKeys = [], labelSelector } of constraints) {
     if (areMerged) validateLabelKeys(matchLabelKeys, [], labelSelector, check)
-    else validateKeysApartFromSelector(matchLabelKeys, labelSelector, check)
+    else validateKeysApartFromSelector(check.with(matchLabelKeys), labelSelector)
   }
   return check.failed
 }

@@ -22,25 +22,26 @@ export function validateVolumeMounts(container: AnyContainer, volumes: VolumesBy
         .notFound(mount.name ?? '')
     if (!mount.mountPath) check.at(index).at('mountPath').required()
     const mountPath = mount.mountPath ?? ''
-    if (mountPaths.has(mountPath)) check.at(index).at('mountPath').invalid(mountPath, 'must be unique')
+    if (mountPaths.has(mountPath)) check.at(index).at('mountPath').invalid('must be unique', mountPath)
     mountPaths.add(mountPath)
-    if (container.volumeDevices) validateNotADevice(mount, container.volumeDevices, check.at(index))
-    if (mount.subPath) validateDescendingPath(mount.subPath, check.at('subPath'))
+    if (container.volumeDevices) validateNotADevice(check.at(index).with(mount), container.volumeDevices)
+    if (mount.subPath) validateDescendingPath(check.at('subPath').with(mount.subPath))
     if (mount.subPathExpr) {
-      if (mount.subPath) check.at(index).at('subPathExpr').invalid(mount.subPathExpr, 'subPathExpr and subPath are mutually exclusive')
-      validateDescendingPath(mount.subPathExpr, check.at('subPathExpr'))
+      if (mount.subPath) check.at(index).at('subPathExpr').invalid('subPathExpr and subPath are mutually exclusive', mount.subPathExpr)
+      validateDescendingPath(check.at('subPathExpr').with(mount.subPathExpr))
     }
     if (mount.mountPropagation !== undefined) validatePropagation(mount.mountPropagation, container, check.at('mountPropagation'))
     if (mount.recursiveReadOnly !== undefined) validateRecursiveReadOnly(mount, check.at('recursiveReadOnly'))
   }
 }
 
-function validateNotADevice(mount: V1VolumeMount, devices: readonly V1VolumeDevice[], check: Check): void {
+function validateNotADevice(check: Check<V1VolumeMount>, devices: readonly V1VolumeDevice[]): void {
+  const mount = check.value
   if (devices.some((device) => device.name === mount.name)) {
-    check.at('name').invalid(mount.name, 'must not already exist in volumeDevices')
+    check.at('name').invalid('must not already exist in volumeDevices')
   }
   if (lastPaths(devices, (device) => device.devicePath).includes(mount.mountPath)) {
-    check.at('mountPath').invalid(mount.mountPath, 'must not already exist as a path in volumeDevices')
+    check.at('mountPath').invalid('must not already exist as a path in volumeDevices')
   }
 }
 
@@ -52,7 +53,7 @@ function lastPaths<T extends { name: string }>(items: readonly T[], pathOf: (ite
 const propagations = ['Bidirectional', 'HostToContainer', 'None']
 
 function validatePropagation(propagation: string, container: AnyContainer, check: Check): void {
-  if (!propagations.includes(propagation)) check.notSupported(propagation, propagations)
+  if (!propagations.includes(propagation)) check.notSupported(propagations, propagation)
   if (propagation === 'Bidirectional' && container.securityContext?.privileged !== true) {
     check.forbidden('Bidirectional mount propagation is available only to privileged containers')
   }
@@ -70,7 +71,7 @@ function validateRecursiveReadOnly(mount: V1VolumeMount, check: Check): void {
       }
       return
     default:
-      check.notSupported(mount.recursiveReadOnly, ['Disabled', 'Enabled', 'IfPossible'])
+      check.notSupported(['Disabled', 'Enabled', 'IfPossible'], mount.recursiveReadOnly)
   }
 }
 
@@ -86,17 +87,17 @@ export function validateVolumeDevices(container: AnyContainer, volumes: VolumesB
     const at = check.at(index)
     const volume = volumes.get(name)
     if (name === '') at.at('name').required()
-    if (names.has(name)) at.at('name').invalid(name, 'must be unique')
+    if (names.has(name)) at.at('name').invalid('must be unique', name)
     if (volume && !volume.persistentVolumeClaim && !volume.ephemeral) {
-      at.at('name').invalid(name, 'can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode')
+      at.at('name').invalid('can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode', name)
     }
     if (!volume) at.at('name').notFound(name)
     if (devicePath === '') at.at('devicePath').required()
-    if (paths.has(devicePath)) at.at('devicePath').invalid(devicePath, 'must be unique')
-    if (hasBackstep(devicePath)) at.at('devicePath').invalid(devicePath, "can not contain backsteps ('..')")
+    if (paths.has(devicePath)) at.at('devicePath').invalid('must be unique', devicePath)
+    if (hasBackstep(devicePath)) at.at('devicePath').invalid("can not contain backsteps ('..')", devicePath)
     else paths.add(devicePath)
-    if (mounts.some((mount) => mount.name === name)) at.at('name').invalid(name, 'must not already exist in volumeMounts')
-    if (mountPaths.includes(devicePath)) at.at('devicePath').invalid(devicePath, 'must not already exist as a path in volumeMounts')
+    if (mounts.some((mount) => mount.name === name)) at.at('name').invalid('must not already exist in volumeMounts', name)
+    if (mountPaths.includes(devicePath)) at.at('devicePath').invalid('must not already exist as a path in volumeMounts', devicePath)
     if (name !== '') names.add(name)
   }
 }

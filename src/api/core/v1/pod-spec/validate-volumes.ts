@@ -48,73 +48,73 @@ const sourceRules: Partial<Record<keyof V1Volume, SourceRule>> = {
     if (emptyDir?.sizeLimit === undefined || parseQuantity(emptyDir.sizeLimit).sign >= 0) return
     check.at('sizeLimit').forbidden('SizeLimit field must be a valid resource quantity')
   }),
-  hostPath: rule(({ hostPath }, check) => hostPath && validateHostPath(hostPath, check)),
-  gitRepo: rule(({ gitRepo }, check) => gitRepo && validateGitRepo(gitRepo, check)),
-  gcePersistentDisk: rule(({ gcePersistentDisk }, check) => gcePersistentDisk && validateGcePersistentDisk(gcePersistentDisk, check), {
+  hostPath: rule(({ hostPath }, check) => hostPath && validateHostPath(check.with(hostPath))),
+  gitRepo: rule(({ gitRepo }, check) => gitRepo && validateGitRepo(check.with(gitRepo))),
+  gcePersistentDisk: rule(({ gcePersistentDisk }, check) => gcePersistentDisk && validateGcePersistentDisk(check.with(gcePersistentDisk)), {
     at: 'persistentDisk',
   }),
   awsElasticBlockStore: rule(
-    ({ awsElasticBlockStore }, check) => awsElasticBlockStore && validateAwsElasticBlockStore(awsElasticBlockStore, check),
+    ({ awsElasticBlockStore }, check) => awsElasticBlockStore && validateAwsElasticBlockStore(check.with(awsElasticBlockStore)),
   ),
   secret: rule(({ secret }, check) => {
     if (!secret?.secretName) check.at('secretName').required()
-    validateItems(secret, check)
+    validateItems(check.with(secret))
   }),
-  nfs: rule(({ nfs }, check) => nfs && validateNfs(nfs, check)),
+  nfs: rule(({ nfs }, check) => nfs && validateNfs(check.with(nfs))),
   iscsi: rule(({ iscsi }, check) => {
     if (!iscsi) return
     if (!iscsi.targetPortal) check.at('targetPortal').required()
     const unknown = 'must be valid format starting with iqn, eui, or naa'
-    validateIscsiTarget(iscsi, unknown, check)
-    if (iscsi.initiatorName !== undefined) validateIscsiName(iscsi.initiatorName, unknown, check.at('initiatorname'))
+    validateIscsiTarget(check.with(iscsi), unknown)
+    if (iscsi.initiatorName !== undefined) validateIscsiName(check.at('initiatorname').with(iscsi.initiatorName), unknown)
   }),
-  glusterfs: rule(({ glusterfs }, check) => glusterfs && requireFields(glusterfs, ['endpoints', 'path'], check)),
-  flocker: rule(({ flocker }, check) => flocker && validateFlocker(flocker, check)),
+  glusterfs: rule(({ glusterfs }, check) => glusterfs && requireFields(check.with(glusterfs), ['endpoints', 'path'])),
+  flocker: rule(({ flocker }, check) => flocker && validateFlocker(check.with(flocker))),
   persistentVolumeClaim: rule(
-    ({ persistentVolumeClaim }, check) => persistentVolumeClaim && requireFields(persistentVolumeClaim, ['claimName'], check),
+    ({ persistentVolumeClaim }, check) => persistentVolumeClaim && requireFields(check.with(persistentVolumeClaim), ['claimName']),
   ),
-  rbd: rule(({ rbd }, check) => rbd && requireFields(rbd, ['monitors', 'image'], check)),
+  rbd: rule(({ rbd }, check) => rbd && requireFields(check.with(rbd), ['monitors', 'image'])),
   cinder: rule(({ cinder }, check) => {
     if (!cinder?.volumeID) check.at('volumeID').required()
-    if (cinder?.secretRef && !cinder.secretRef.name) check.at('secretRef.name').required()
+    if (cinder?.secretRef && !cinder.secretRef.name) check.at('secretRef').at('name').required()
   }),
-  cephfs: rule(({ cephfs }, check) => cephfs && requireFields(cephfs, ['monitors'], check), { conflictAt: 'cephFS' }),
-  quobyte: rule(({ quobyte }, check) => quobyte && validateQuobyte(quobyte, check)),
+  cephfs: rule(({ cephfs }, check) => cephfs && requireFields(check.with(cephfs), ['monitors']), { conflictAt: 'cephFS' }),
+  quobyte: rule(({ quobyte }, check) => quobyte && validateQuobyte(check.with(quobyte))),
   downwardAPI: rule(
     ({ downwardAPI }, check) => {
-      validateFileMode(downwardAPI?.defaultMode, check.at('defaultMode'))
-      for (const file of downwardAPI?.items ?? []) validateDownwardApiFile(file, check)
+      validateFileMode(check.at('defaultMode').with(downwardAPI?.defaultMode))
+      for (const file of downwardAPI?.items ?? []) validateDownwardApiFile(check.with(file))
     },
     // The missing letter is upstream's.
     { conflictAt: 'downwarAPI' },
   ),
-  fc: rule(({ fc }, check) => fc && validateFc(fc, check)),
-  flexVolume: rule(({ flexVolume }, check) => flexVolume && validateFlexVolume(flexVolume, check)),
+  fc: rule(({ fc }, check) => fc && validateFc(check.with(fc))),
+  flexVolume: rule(({ flexVolume }, check) => flexVolume && validateFlexVolume(check.with(flexVolume))),
   configMap: rule(({ configMap }, check) => {
     if (!configMap?.name) check.at('name').required()
-    validateItems(configMap, check)
+    validateItems(check.with(configMap))
   }),
-  azureFile: rule(({ azureFile }, check) => azureFile && requireFields(azureFile, ['secretName', 'shareName'], check)),
-  vsphereVolume: rule(({ vsphereVolume }, check) => vsphereVolume && requireFields(vsphereVolume, ['volumePath'], check)),
+  azureFile: rule(({ azureFile }, check) => azureFile && requireFields(check.with(azureFile), ['secretName', 'shareName'])),
+  vsphereVolume: rule(({ vsphereVolume }, check) => vsphereVolume && requireFields(check.with(vsphereVolume), ['volumePath'])),
   photonPersistentDisk: rule(
-    ({ photonPersistentDisk }, check) => photonPersistentDisk && requireFields(photonPersistentDisk, ['pdID'], check),
+    ({ photonPersistentDisk }, check) => photonPersistentDisk && requireFields(check.with(photonPersistentDisk), ['pdID']),
   ),
-  portworxVolume: rule(({ portworxVolume }, check) => portworxVolume && requireFields(portworxVolume, ['volumeID'], check)),
-  azureDisk: rule(({ azureDisk }, check) => azureDisk && validateAzureDisk(azureDisk, check)),
-  storageos: rule(({ storageos }, check) => storageos && validateStorageOs(storageos, check)),
-  projected: rule(({ projected }, check, options) => projected && validateProjected(projected, check, options)),
-  scaleIO: rule(({ scaleIO }, check) => scaleIO && requireFields(scaleIO, ['gateway', 'system', 'volumeName'], check)),
+  portworxVolume: rule(({ portworxVolume }, check) => portworxVolume && requireFields(check.with(portworxVolume), ['volumeID'])),
+  azureDisk: rule(({ azureDisk }, check) => azureDisk && validateAzureDisk(check.with(azureDisk))),
+  storageos: rule(({ storageos }, check) => storageos && validateStorageOs(check.with(storageos))),
+  projected: rule(({ projected }, check, options) => projected && validateProjected(check.with(projected), options)),
+  scaleIO: rule(({ scaleIO }, check) => scaleIO && requireFields(check.with(scaleIO), ['gateway', 'system', 'volumeName'])),
   csi: rule(({ csi }, check) => {
     validateCsiDriverName(csi?.driver, check.at('driver'))
     const secret = csi?.nodePublishSecretRef
     if (!secret) return
-    if (!secret.name) check.at('nodePublishSecretRef.name').required()
-    else mustBe(dns1123Subdomain, secret.name, check.at('name'))
+    if (!secret.name) check.at('nodePublishSecretRef').at('name').required()
+    else mustBe(dns1123Subdomain, check.at('name').with(secret.name))
   }),
   ephemeral: rule(({ ephemeral }, check) => {
     const template = ephemeral?.volumeClaimTemplate
     if (!template) return check.at('volumeClaimTemplate').required()
-    validateClaimTemplate(template, check.at('volumeClaimTemplate'))
+    validateClaimTemplate(check.at('volumeClaimTemplate').with(template))
   }),
   image: rule(({ image }, check, options) => {
     if (options.resourceIsPod && !image?.reference) check.at('reference').required()
@@ -126,9 +126,9 @@ const sourceOrder = new Map(Object.keys(sourceRules).map((source, index) => [sou
 
 type FilesOfKeys = { defaultMode?: number; items?: V1KeyToPath[] }
 
-function validateItems(source: FilesOfKeys | undefined, check: Check): void {
-  validateFileMode(source?.defaultMode, check.at('defaultMode'))
-  for (const [index, item] of (source?.items ?? []).entries()) validateKeyToPath(item, check.at('items').at(index))
+function validateItems(check: Check<FilesOfKeys | undefined>): void {
+  validateFileMode(check.at('defaultMode'))
+  for (const at of check.at('items').items()) validateKeyToPath(at)
 }
 
 /**
@@ -136,21 +136,21 @@ function validateItems(source: FilesOfKeys | undefined, check: Check): void {
  * `podMeta` is absent for templates: the claims of their ephemeral volumes have no names yet.
  */
 export function validateVolumes(
-  volumes: readonly V1Volume[],
+  check: Check<readonly V1Volume[]>,
   podMeta: V1ObjectMeta | undefined,
-  check: Check,
   options: PodValidationOptions,
 ): Map<string, V1Volume> {
+  const volumes = check.value
   const valid = new Map<string, V1Volume>()
   const podName = podMeta?.name
   for (let index = 0; index < volumes.length; index++) {
     const volume = volumes[index] as V1Volume
     const at = check.at(index)
     const before = check.errors.length
-    validateSources(volume, podName, at, options)
+    validateSources(at, podName, options)
     if (!volume.name) at.at('name').required()
-    else for (const message of dns1123Label(volume.name)) at.at('name').invalid(volume.name, message)
-    if (valid.has(volume.name ?? '')) at.at('name').duplicate(volume.name)
+    else for (const message of dns1123Label(volume.name)) at.at('name').invalid(message)
+    if (valid.has(volume.name ?? '')) at.at('name').duplicate()
     if (check.errors.length === before) valid.set(volume.name, volume)
     if (podName && volume.persistentVolumeClaim) validateNotOfEphemeral(volume.persistentVolumeClaim.claimName, volumes, podName, at)
   }
@@ -160,10 +160,11 @@ export function validateVolumes(
 /** The claim of an ephemeral volume belongs to that volume alone. */
 function validateNotOfEphemeral(claim: string, volumes: readonly V1Volume[], podName: string, check: Check): void {
   if (!volumes.some((volume) => volume.ephemeral && `${podName}-${volume.name}` === claim)) return
-  check.at('persistentVolumeClaim.claimName').invalid(claim, 'must not reference a PVC that gets created for an ephemeral volume')
+  check.at('persistentVolumeClaim').at('claimName').invalid('must not reference a PVC that gets created for an ephemeral volume', claim)
 }
 
-function validateSources(volume: V1Volume, podName: string | undefined, check: Check, options: PodValidationOptions): void {
+function validateSources(check: Check<V1Volume>, podName: string | undefined, options: PodValidationOptions): void {
+  const volume = check.value
   let sources: (keyof V1Volume)[] | undefined
   let first: keyof V1Volume | undefined
   for (const field in volume) {
@@ -181,21 +182,23 @@ function validateSources(volume: V1Volume, podName: string | undefined, check: C
     first = sources[0] as keyof V1Volume
   }
   const found = sourceRules[first]
-  found?.validate(volume, check.at(found.at ?? first), options)
-  if (first === 'iscsi') validateIscsiVolumeName(volume, check)
-  if (first === 'ephemeral') validateEphemeralName(volume, podName, check)
+  found?.validate(volume, check.dynamic(found.at ?? first), options)
+  if (first === 'iscsi') validateIscsiVolumeName(check)
+  if (first === 'ephemeral') validateEphemeralName(check, podName)
   for (const other of sources?.slice(1) ?? []) {
-    check.at(sourceRules[other]?.conflictAt ?? other).forbidden(onlyOneVolumeType)
-    if (other === 'iscsi') validateIscsiVolumeName(volume, check)
+    check.dynamic(sourceRules[other]?.conflictAt ?? other).forbidden(onlyOneVolumeType)
+    if (other === 'iscsi') validateIscsiVolumeName(check)
   }
 }
 
-function validateIscsiVolumeName({ name, iscsi }: V1Volume, check: Check): void {
-  if (iscsi && isIscsiNameTooLong(name ?? '', iscsi)) check.at('name').invalid(name ?? '', iscsiNameTooLong)
+function validateIscsiVolumeName(check: Check<V1Volume>): void {
+  const { name, iscsi } = check.value
+  if (iscsi && isIscsiNameTooLong(name ?? '', iscsi)) check.at('name').or('').invalid(iscsiNameTooLong)
 }
 
-function validateEphemeralName({ name }: V1Volume, podName: string | undefined, check: Check): void {
+function validateEphemeralName(check: Check<V1Volume>, podName: string | undefined): void {
+  const { name } = check.value
   if (!podName || !name) return
   const claim = `${podName}-${name}`
-  for (const message of dns1123Subdomain(claim)) check.at('name').invalid(name, `PVC name ${quoted(claim)}: ${message}`)
+  for (const message of dns1123Subdomain(claim)) check.at('name').invalid(`PVC name ${quoted(claim)}: ${message}`)
 }

@@ -9,22 +9,23 @@ const domainLimit = 256
 const userMaxLength = 104
 
 /** `check` stands at the options. */
-export function validateWindowsOptions(options: V1WindowsSecurityContextOptions, check: Check): void {
+export function validateWindowsOptions(check: Check<V1WindowsSecurityContextOptions>): void {
+  const options = check.value
   const { gmsaCredentialSpecName, gmsaCredentialSpec, runAsUserName } = options
   if (gmsaCredentialSpecName !== undefined) {
     for (const message of dns1123Subdomain(gmsaCredentialSpecName)) {
-      check.at('gmsaCredentialSpecName').invalid(gmsaCredentialSpecName, message)
+      check.at('gmsaCredentialSpecName').invalid(message)
     }
   }
   if (gmsaCredentialSpec !== undefined) {
     const at = check.at('gmsaCredentialSpec')
-    if (gmsaCredentialSpec === '') at.invalid('', 'gmsaCredentialSpec cannot be an empty string')
+    if (gmsaCredentialSpec === '') at.invalid('gmsaCredentialSpec cannot be an empty string', '')
     else if (byteLength(gmsaCredentialSpec) > credentialSpecMaxKiB * 1024) {
-      at.invalid(gmsaCredentialSpec, `gmsaCredentialSpec size must be under ${credentialSpecMaxKiB} KiB`)
+      at.invalid(`gmsaCredentialSpec size must be under ${credentialSpecMaxKiB} KiB`)
     }
   }
   if (runAsUserName !== undefined) {
-    for (const message of userNameErrors(runAsUserName)) check.at('runAsUserName').invalid(runAsUserName, message)
+    for (const message of userNameErrors(runAsUserName)) check.at('runAsUserName').invalid(message)
   }
 }
 
@@ -60,7 +61,8 @@ function userNameErrors(name: string): string[] {
 }
 
 /** Containers that run as processes of the host: all or none, and then the pod has the host's network. `check` stands at the spec. */
-export function validateHostProcess(spec: V1PodSpec, check: Check): void {
+export function validateHostProcess(check: Check<V1PodSpec>): void {
+  const spec = check.value
   const ofPod = spec.securityContext?.windowsOptions?.hostProcess
   let containers = 0
   let hostProcesses = 0
@@ -69,43 +71,47 @@ export function validateHostProcess(spec: V1PodSpec, check: Check): void {
     const ofContainer = container.securityContext?.windowsOptions?.hostProcess
     if (ofPod !== undefined && ofContainer !== undefined && ofPod !== ofContainer) {
       checkAtContainer(check, list, index)
-        .at('securityContext.windowsOptions.hostProcess')
-        .invalid(ofContainer, `pod hostProcess value must be identical if both are specified, was ${ofPod}`)
+        .at('securityContext')
+        .at('windowsOptions')
+        .at('hostProcess')
+        .invalid(`pod hostProcess value must be identical if both are specified, was ${ofPod}`, ofContainer)
     }
     if (ofContainer ?? ofPod) hostProcesses++
   })
   if (hostProcesses === 0) return
   if (hostProcesses !== containers) {
-    check.invalid('', 'If pod contains any hostProcess containers then all containers must be HostProcess containers')
+    check.invalid('If pod contains any hostProcess containers then all containers must be HostProcess containers', '')
   }
   if (!spec.hostNetwork) {
-    check.at('hostNetwork').invalid(false, 'hostNetwork must be true if pod contains any hostProcess containers')
+    check.at('hostNetwork').invalid('hostNetwork must be true if pod contains any hostProcess containers', false)
   }
 }
 
 const osNames = ['linux', 'windows']
 
 /** `check` stands at the spec. */
-export function validateOs(spec: V1PodSpec, check: Check): void {
+export function validateOs(check: Check<V1PodSpec>): void {
+  const spec = check.value
   const name = spec.os?.name
   if (!name) {
-    check.at('os.name').required()
+    check.at('os').at('name').required()
     return
   }
   if (!osNames.includes(name)) {
-    check.at('os').notSupported(name, osNames)
+    check.at('os').notSupported(osNames, name)
     return
   }
-  if (name === 'linux') validateForLinux(spec, check)
-  else validateForWindows(spec, check)
+  if (name === 'linux') validateForLinux(check)
+  else validateForWindows(check)
 }
 
-function validateForLinux(spec: V1PodSpec, check: Check): void {
+function validateForLinux(check: Check<V1PodSpec>): void {
+  const spec = check.value
   const message = 'windows options cannot be set for a linux pod'
-  if (spec.securityContext?.windowsOptions) check.at('securityContext.windowsOptions').forbidden(message)
+  if (spec.securityContext?.windowsOptions) check.at('securityContext').at('windowsOptions').forbidden(message)
   eachContainer(spec, (container, list, index) => {
     if (!container.securityContext?.windowsOptions) return
-    checkAtContainer(check, list, index).at('securityContext.windowsOptions').forbidden(message)
+    checkAtContainer(check, list, index).at('securityContext').at('windowsOptions').forbidden(message)
   })
 }
 
@@ -123,13 +129,14 @@ const linuxContainerFields = [
   ...['allowPrivilegeEscalation', 'procMount', 'runAsUser', 'runAsGroup'],
 ]
 
-function validateForWindows(spec: V1PodSpec, check: Check): void {
+function validateForWindows(check: Check<V1PodSpec>): void {
+  const spec = check.value
   const ofPod: Record<string, unknown> = { ...spec }
   const ofContext: Record<string, unknown> = { ...spec.securityContext }
   for (const field of linuxPodFields) {
     const [head = '', tail] = field.split('.')
     const value = tail === undefined ? ofPod[head] : ofContext[tail]
-    if (isSet(value, field)) check.at(field).forbidden(notForWindows)
+    if (isSet(value, field)) check.dynamic(field).forbidden(notForWindows)
   }
   eachContainer(spec, (container: AnyContainer, list, index) => {
     const context: Record<string, unknown> = { ...container.securityContext }

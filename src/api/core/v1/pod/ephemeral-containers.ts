@@ -25,17 +25,18 @@ export function prepareEphemeralContainers(next: V1Pod, prev: V1Pod, context: Ru
   countGeneration(next, prev)
 }
 
-export function validateEphemeralContainersUpdate(next: V1Pod, prev: V1Pod, check: Check, context: RuleContext): void {
+export function validateEphemeralContainersUpdate(next: V1Pod, prev: V1Pod, check: Check<V1Pod>, context: RuleContext): void {
   if (prev.metadata.annotations?.[mirrorPodAnnotation] !== undefined) {
     forbiddenNowhere('static pods do not support ephemeral containers', check)
     return
   }
   const options = podOptionsForUpdate(prev, context)
-  validateWholePodAgain(next, check, options)
-  const { spec = noSpec, metadata } = next
-  validatePodAnnotationsUpdate(metadata.annotations, prev.metadata.annotations, spec, check.at('metadata.annotations'), options)
+  validateWholePodAgain(check, options)
+  const { spec = noSpec } = next
+  validatePodAnnotationsUpdate(check.at('metadata').at('annotations'), prev.metadata.annotations, spec, options)
   const byName = new Map((spec.ephemeralContainers ?? []).map((container) => [container.name, container]))
-  for (const old of prev.spec?.ephemeralContainers ?? []) validateKept(old, byName.get(old.name), check.at('spec.ephemeralContainers'))
+  for (const old of prev.spec?.ephemeralContainers ?? [])
+    validateKept(old, byName.get(old.name), check.at('spec').at('ephemeralContainers'))
 }
 
 function validateKept(old: V1EphemeralContainer, next: V1EphemeralContainer | undefined, check: Check): void {

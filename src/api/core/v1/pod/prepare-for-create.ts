@@ -92,7 +92,7 @@ function turnAppArmorAnnotationsIntoFields(pod: V1Pod, spec: V1PodSpec, annotati
 function validProfile(annotation: string): V1AppArmorProfile | undefined {
   const profile = appArmorProfileOf(annotation)
   if (profile === undefined) return undefined
-  const check = new Check()
-  validateAppArmorProfile(profile, check)
+  const check = new Check(profile)
+  validateAppArmorProfile(check)
   return check.failed ? undefined : profile
 }

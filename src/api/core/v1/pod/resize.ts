@@ -48,7 +48,7 @@ function withResourcesOf(prev: readonly V1Container[] = [], next: readonly V1Con
   })
 }
 
-export function validatePodResize(next: V1Pod, prev: V1Pod, check: Check, context: RuleContext): void {
+export function validatePodResize(next: V1Pod, prev: V1Pod, check: Check<V1Pod>, context: RuleContext): void {
   if (prev.metadata.annotations?.[mirrorPodAnnotation] !== undefined) {
     forbiddenNowhere('static pods cannot be resized', check)
     return
@@ -58,17 +58,18 @@ export function validatePodResize(next: V1Pod, prev: V1Pod, check: Check, contex
     return
   }
   const options = podOptionsForUpdate(prev, context)
-  validateWholePodAgain(next, check, options)
+  validateWholePodAgain(check, options)
   const at = check.at('spec')
   if (podQosClass(prev) !== computeQosClass(next.spec)) {
-    at.invalid(next.status?.qosClass ?? '', 'Pod QOS Class may not change as a result of resizing')
+    at.invalid('Pod QOS Class may not change as a result of resizing', next.status?.qosClass ?? '')
   }
   const running = prev.status?.containerStatuses?.find(({ state }) => state?.running)
   if (running && running.resources === undefined) at.forbidden('Pod running on node without support for resize')
-  validateResizedSpec(next.spec ?? noSpec, prev, check, options)
+  validateResizedSpec(next.spec ?? noSpec, check.with(prev), options)
 }
 
-function validateResizedSpec(next: V1PodSpec, { spec: prev = noSpec, status }: V1Pod, check: Check, options: PodValidationOptions): void {
+function validateResizedSpec(next: V1PodSpec, check: Check<V1Pod>, options: PodValidationOptions): void {
+  const { spec: prev = noSpec, status } = check.value
   const at = check.at('spec')
   const munged: V1PodSpec = { ...next }
   if (hasResources(next.resources) || hasResources(prev.resources)) {
@@ -77,18 +78,18 @@ function validateResizedSpec(next: V1PodSpec, { spec: prev = noSpec, status }: V
       forbiddenNowhere(`resize of pods with pod-level resources is forbidden when ${gate} feature gate is disabled`, check)
       return
     }
-    validatePodLevelResize(munged, prev, at)
+    validatePodLevelResize(at.with(munged), prev)
   }
   if (status?.nodeAllocatableResourceClaimStatuses?.length) {
     at.forbidden('pods with node allocatable resource claims cannot be resized')
   }
-  if (!validateSameOrder(next, prev, at)) return
+  if (!validateSameOrder(at.with(next), prev)) return
   for (const [index, old] of (prev.initContainers ?? []).entries()) {
     if (!options.resizeInitContainers && !isSidecar(old)) continue
-    validateNothingRemoved(next.initContainers?.[index]?.resources, old.resources, at.at('initContainers').at(index).at('resources'))
+    validateNothingRemoved(at.at('initContainers').at(index).at('resources').with(next.initContainers?.[index]?.resources), old.resources)
   }
   for (const [index, old] of (prev.containers ?? []).entries()) {
-    validateNothingRemoved(next.containers[index]?.resources, old.resources, at.at('containers').at(index).at('resources'))
+    validateNothingRemoved(at.at('containers').at(index).at('resources').with(next.containers[index]?.resources), old.resources)
   }
   const onlyCpuAndMemory = 'only cpu and memory resources are mutable'
   munged.containers = (next.containers ?? []).map((container, index) => {
@@ -97,14 +98,15 @@ function validateResizedSpec(next: V1PodSpec, { spec: prev = noSpec, status }: V
     if (!semanticEqual(kept, withPlainResources(old))) at.forbidden(onlyCpuAndMemory)
     return kept
   })
-  if (next.initContainers) munged.initContainers = mungedInitContainers(next.initContainers, prev, at, options)
+  if (next.initContainers) munged.initContainers = mungedInitContainers(next.initContainers, at.with(prev), options)
   if (!check.failed && !semanticEqual(munged, withPlainContainers(prev))) at.forbidden(onlyCpuAndMemory)
 }
 
 const hasResources = (resources: V1ResourceRequirements | undefined): boolean =>
   Object.keys({ ...resources?.requests, ...resources?.limits }).length > 0
 
-function mungedInitContainers(next: readonly V1Container[], prev: V1PodSpec, check: Check, options: PodValidationOptions): V1Container[] {
+function mungedInitContainers(next: readonly V1Container[], check: Check<V1PodSpec>, options: PodValidationOptions): V1Container[] {
+  const prev = check.value
   return next.map((container, index) => {
     const old = prev.initContainers?.[index] ?? container
     const isModified = !semanticEqual(container, old)
@@ -126,7 +128,8 @@ function mungedInitContainers(next: readonly V1Container[], prev: V1PodSpec, che
   })
 }
 
-function validateSameOrder(next: V1PodSpec, prev: V1PodSpec, check: Check): boolean {
+function validateSameOrder(check: Check<V1PodSpec>, prev: V1PodSpec): boolean {
+  const next = check.value
   const before = check.errors.length
   for (const list of ['containers', 'initContainers'] as const) {
     const [now, then] = [next[list] ?? [], prev[list] ?? []]
@@ -141,7 +144,8 @@ function validateSameOrder(next: V1PodSpec, prev: V1PodSpec, check: Check): bool
   return check.errors.length === before
 }
 
-function validateNothingRemoved(next: V1ResourceRequirements = {}, prev: V1ResourceRequirements = {}, check: Check): void {
+function validateNothingRemoved(check: Check<V1ResourceRequirements | undefined>, prev: V1ResourceRequirements = {}): void {
+  const next = check.value ?? {}
   if (isAnyRemoved(next.requests, prev.requests)) check.at('requests').forbidden('resource requests cannot be removed')
   if (isAnyRemoved(next.limits, prev.limits)) check.at('limits').forbidden('resource limits cannot be removed')
 }
@@ -149,7 +153,8 @@ function validateNothingRemoved(next: V1ResourceRequirements = {}, prev: V1Resou
 const isAnyRemoved = (next: ResourceList = {}, prev: ResourceList = {}): boolean =>
   Object.keys(prev).some((name) => next[name] === undefined)
 
-function validatePodLevelResize(munged: V1PodSpec, prev: V1PodSpec, check: Check): void {
+function validatePodLevelResize(check: Check<V1PodSpec>, prev: V1PodSpec): void {
+  const munged = check.value
   const old = prev.resources
   const next = munged.resources
   if (old !== undefined) {
@@ -157,8 +162,9 @@ function validatePodLevelResize(munged: V1PodSpec, prev: V1PodSpec, check: Check
       check.at('resources').forbidden('pod-level resources cannot be removed')
       return
     }
-    if (isAnyRemoved(next.requests, old.requests)) check.at('resources.requests').forbidden('pod-level resource requests cannot be removed')
-    if (isAnyRemoved(next.limits, old.limits)) check.at('resources.limits').forbidden('pod-level resource limits cannot be removed')
+    if (isAnyRemoved(next.requests, old.requests))
+      check.at('resources').at('requests').forbidden('pod-level resource requests cannot be removed')
+    if (isAnyRemoved(next.limits, old.limits)) check.at('resources').at('limits').forbidden('pod-level resource limits cannot be removed')
   }
   if (next === undefined) return
   const kept: V1ResourceRequirements = { ...next, ...requirementsWithCpuAndMemoryOf(next, old) }

@@ -14,54 +14,59 @@ import { byteLength } from '#api/meta/names.ts'
 const lists = ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'] as const
 
 /** `check` stands at the status. */
-export function validateContainerStatuses(status: V1PodStatus, spec: V1PodSpec, check: Check): void {
+export function validateContainerStatuses(check: Check<V1PodStatus>, spec: V1PodSpec): void {
   for (const list of lists) {
-    for (const [index, { user }] of (status[list] ?? []).entries()) {
-      const at = check.at(list).at(index).at('user.linux')
+    for (const place of check.at(list).items()) {
+      const { user } = place.value
+      const at = place.at('user').at('linux')
       if (spec.os?.name === 'windows') {
         if (user?.linux) at.forbidden('cannot be set for a windows pod')
-      } else if (user?.linux && (spec.os === undefined || spec.os.name === 'linux')) validateLinuxUser(user.linux, at)
+      } else if (user?.linux && (spec.os === undefined || spec.os.name === 'linux')) validateLinuxUser(at.with(user.linux))
     }
   }
-  validateAllocatedResources(status.containerStatuses, spec.containers, check.at('containerStatuses'))
-  validateAllocatedResources(status.initContainerStatuses, spec.initContainers, check.at('initContainerStatuses'))
-  for (const [index, { allocatedResourcesStatus }] of (status.ephemeralContainerStatuses ?? []).entries()) {
+  validateAllocatedResources(check.at('containerStatuses'), spec.containers)
+  validateAllocatedResources(check.at('initContainerStatuses'), spec.initContainers)
+  for (const place of check.at('ephemeralContainerStatuses').items()) {
+    const { allocatedResourcesStatus } = place.value
     if (!allocatedResourcesStatus?.length) continue
-    const at = check.at('ephemeralContainerStatuses').at(index).at('allocatedResourcesStatus')
+    const at = place.at('allocatedResourcesStatus')
     at.forbidden('must not be specified in container status')
   }
 }
 
-function validateLinuxUser({ uid = 0, gid = 0, supplementalGroups = [] }: V1LinuxContainerUser, check: Check): void {
-  for (const message of userId(uid)) check.at('uid').invalid(uid, message)
-  for (const message of groupId(gid)) check.at('gid').invalid(gid, message)
-  for (const [index, group] of supplementalGroups.entries()) {
-    for (const message of groupId(group)) check.at('supplementalGroups').at(index).invalid(group, message)
+function validateLinuxUser(check: Check<V1LinuxContainerUser>): void {
+  const { uid = 0, gid = 0 } = check.value
+  for (const message of userId(uid)) check.at('uid').or(0).invalid(message)
+  for (const message of groupId(gid)) check.at('gid').or(0).invalid(message)
+  for (const at of check.at('supplementalGroups').items()) {
+    const group = at.value
+    for (const message of groupId(group)) at.invalid(message)
   }
 }
 
 function validateAllocatedResources(
-  statuses: readonly V1ContainerStatus[] | undefined,
+  check: Check<readonly V1ContainerStatus[] | undefined>,
   containers: readonly V1Container[] | undefined,
-  check: Check,
 ): void {
-  for (const [index, { name, allocatedResourcesStatus = [] }] of (statuses ?? []).entries()) {
+  for (const place of check.items()) {
+    const { name } = place.value
     const container = containers?.find((each) => each.name === name)
-    for (const [place, allocated] of allocatedResourcesStatus.entries()) {
-      const at = check.at(index).at('allocatedResourcesStatus').at(place)
-      if (container) validateAllocatedName(allocated.name ?? '', container, at.at('name'))
+    for (const at of place.at('allocatedResourcesStatus').items()) {
+      const allocated = at.value
+      if (container) validateAllocatedName(at.at('name').or(''), container)
       validateHealths(allocated, at.at('resources'))
     }
   }
 }
 
-function validateAllocatedName(name: string, { resources }: V1Container, check: Check): void {
+function validateAllocatedName(check: Check<string>, { resources }: V1Container): void {
+  const name = check.value
   if (name.startsWith('claim:')) {
     const claims = (resources?.claims ?? []).map((claim) => `claim:${claim.name}${claim.request ? `/${claim.request}` : ''}`)
     if (claims.includes(name)) return
     const format = "'claim:<claimName>/<request>' or 'claim:<claimName>' if request is empty"
-    check.invalid(name, `must match one of the container's resource claims in a format ${format}`)
-  } else if (resources?.requests?.[name] === undefined) check.invalid(name, "must match one of the container's resource requests")
+    check.invalid(`must match one of the container's resource claims in a format ${format}`)
+  } else if (resources?.requests?.[name] === undefined) check.invalid("must match one of the container's resource requests")
 }
 
 const healthValues = ['Healthy', 'Unhealthy', 'Unknown']
@@ -71,7 +76,7 @@ function validateHealths({ resources = [] }: V1ResourceStatus, check: Check): vo
   const ids = new Set<string>()
   for (const [index, { resourceID = '', health = '', message }] of resources.entries()) {
     const at = check.at(index)
-    if (!healthValues.includes(health)) at.at('health').notSupported(health, healthValues)
+    if (!healthValues.includes(health)) at.at('health').notSupported(healthValues, health)
     if (message === '') at.at('message').required('must be non-empty if specified')
     else if (message !== undefined && byteLength(message) > messageMaxBytes) at.at('message').tooLong(messageMaxBytes)
     if (ids.has(resourceID)) at.at('resourceID').duplicate(resourceID)
@@ -82,13 +87,14 @@ function validateHealths({ resources = [] }: V1ResourceStatus, check: Check): vo
 const imageRefMaxBytes = 256
 
 /** `check` stands at the status. */
-export function validateImageVolumeStatuses(status: V1PodStatus, check: Check): void {
+export function validateImageVolumeStatuses(check: Check<V1PodStatus>): void {
   for (const list of lists) {
-    for (const [index, { volumeMounts = [] }] of (status[list] ?? []).entries()) {
-      for (const [place, { volumeStatus }] of volumeMounts.entries()) {
+    for (const place of check.at(list).items()) {
+      for (const here of place.at('volumeMounts').items()) {
+        const { volumeStatus } = here.value
         if (!volumeStatus?.image) continue
         const reference = volumeStatus.image.imageRef ?? ''
-        const at = check.at(list).at(index).at('volumeMounts').at(place).at('volumeStatus.imageVolumeStatus.imageRef')
+        const at = here.at('volumeStatus').dynamic('imageVolumeStatus').dynamic('imageRef')
         if (reference === '') at.required('imageRef must not be empty')
         if (byteLength(reference) > imageRefMaxBytes) at.tooLong(imageRefMaxBytes)
       }

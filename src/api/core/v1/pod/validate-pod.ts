@@ -25,39 +25,41 @@ export const podOptionsForUpdate = (prev: V1Pod, context: RuleContext): PodValid
   resourceIsPod: true,
 })
 
-export function validatePod(pod: V1Pod, check: Check, context: RuleContext): void {
+export function validatePod(pod: V1Pod, check: Check<V1Pod>, context: RuleContext): void {
   const { spec = noSpec, metadata } = pod
-  validatePodMetadataAndSpec(pod, check, forPod(optionsForCreate(context)))
-  if (spec.ephemeralContainers?.length) check.at('spec.ephemeralContainers').forbidden('cannot be set on create')
+  validatePodMetadataAndSpec(check, forPod(optionsForCreate(context)))
+  if (spec.ephemeralContainers?.length) check.at('spec').at('ephemeralContainers').forbidden('cannot be set on create')
   if (spec.nodeName && spec.schedulingGates?.length) {
-    check.at('spec.nodeName').forbidden('cannot be set until all schedulingGates have been cleared')
+    check.at('spec').at('nodeName').forbidden('cannot be set until all schedulingGates have been cleared')
   }
-  if (metadata.annotations) validateProfilesMatch(metadata.annotations, spec, check.at('spec'))
+  if (metadata.annotations) validateProfilesMatch(metadata.annotations, check.at('spec').with(spec))
 }
 
-export function validatePodMetadataAndSpec(pod: V1Pod, check: Check, options: PodValidationOptions): void {
+export function validatePodMetadataAndSpec(check: Check<V1Pod>, options: PodValidationOptions): void {
+  const pod = check.value
   const { spec = noSpec, metadata } = pod
-  validatePodAnnotations(metadata.annotations, spec, check.at('metadata.annotations'), options)
+  validatePodAnnotations(check.at('metadata').at('annotations'), spec, options)
   const at = check.at('spec')
-  validatePodSpec(spec, metadata, at, options)
-  if (!spec.serviceAccountName) validateNoTokens(spec, at)
+  validatePodSpec(at.with(spec), metadata, options)
+  if (!spec.serviceAccountName) validateNoTokens(at.with(spec))
   for (const list of ['containers', 'initContainers'] as const) {
     const containers = spec[list]
     if (containers === undefined) continue
     const atList = at.at(list)
     for (let index = 0; index < containers.length; index++) {
       const container = containers[index]
-      if (container?.image && container.image.trim() !== container.image) validateImageOfPod(container, atList.at(index))
+      if (container?.image && container.image.trim() !== container.image) validateImageOfPod(atList.at(index).with(container))
     }
   }
 }
 
 /** Tokens are those of an account. */
-function validateNoTokens(spec: V1PodSpec, check: Check): void {
-  for (const [index, { projected }] of (spec.volumes ?? []).entries()) {
-    for (const [place, { serviceAccountToken }] of (projected?.sources ?? []).entries()) {
+function validateNoTokens(check: Check<V1PodSpec>): void {
+  for (const place of check.at('volumes').items()) {
+    for (const here of place.at('projected').at('sources').items()) {
+      const { serviceAccountToken } = here.value
       if (!serviceAccountToken) continue
-      const at = check.at('volumes').at(index).at('projected.sources').at(place).at('serviceAccountToken')
+      const at = here.at('serviceAccountToken')
       at.forbidden('must not be specified when serviceAccountName is not set')
     }
   }

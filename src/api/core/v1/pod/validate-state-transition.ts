@@ -6,18 +6,18 @@ import type { V1Container, V1ContainerStatus, V1Pod, V1PodSpec, V1PodStatus } fr
 import type { Check } from '#api/meta/check.ts'
 
 /** `check` stands at the status. */
-export function validateContainerStateUpdates(next: V1PodStatus, prev: V1Pod, check: Check, options: PodValidationOptions): void {
+export function validateContainerStateUpdates(check: Check<V1PodStatus>, prev: V1Pod, options: PodValidationOptions): void {
   const { spec = noSpec, status = {} } = prev
   const mayRestart = (list: 'containers' | 'initContainers') => (name: string, exitCode: number) =>
     mayContainerRestart(spec, list, name, exitCode, options)
   const isFree = options.allowContainerRestartRules && options.allowRestartAllContainers && restartsAllContainers(spec)
   if (!isFree) {
-    validateTransitions(next.containerStatuses, status.containerStatuses, check.at('containerStatuses'), mayRestart('containers'))
+    validateTransitions(check.at('containerStatuses'), status.containerStatuses, mayRestart('containers'))
     const at = check.at('initContainerStatuses')
-    validateTransitions(next.initContainerStatuses, status.initContainerStatuses, at, mayRestart('initContainers'))
+    validateTransitions(at, status.initContainerStatuses, mayRestart('initContainers'))
   }
   const never = () => false
-  validateTransitions(next.ephemeralContainerStatuses, status.ephemeralContainerStatuses, check.at('ephemeralContainerStatuses'), never)
+  validateTransitions(check.at('ephemeralContainerStatuses'), status.ephemeralContainerStatuses, never)
 }
 
 function restartsAllContainers(spec: V1PodSpec): boolean {
@@ -27,11 +27,11 @@ function restartsAllContainers(spec: V1PodSpec): boolean {
 }
 
 function validateTransitions(
-  next: readonly V1ContainerStatus[] = [],
+  check: Check<readonly V1ContainerStatus[] | undefined>,
   prev: readonly V1ContainerStatus[] = [],
-  check: Check,
   mayRestart: (name: string, exitCode: number) => boolean,
 ): void {
+  const next = check.value ?? []
   for (const [index, old] of prev.entries()) {
     const terminated = old.state?.terminated
     if (!terminated) continue

@@ -21,43 +21,43 @@ import { parseQuantity } from '#api/meta/quantity.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import type { RuleContext } from '#api/resource.ts'
 
-export function validatePodStatusUpdate(next: V1Pod, prev: V1Pod, check: Check, context: RuleContext): void {
+export function validatePodStatusUpdate(next: V1Pod, prev: V1Pod, check: Check<V1Pod>, context: RuleContext): void {
   const options = podOptionsForUpdate(prev, context)
-  const { spec = noSpec, status = {}, metadata } = next
+  const { spec = noSpec, status = {} } = next
   const { status: prevStatus = {} } = prev
-  validatePodAnnotationsUpdate(metadata.annotations, prev.metadata.annotations, spec, check.at('metadata.annotations'), options)
+  validatePodAnnotationsUpdate(check.at('metadata').at('annotations'), prev.metadata.annotations, spec, options)
   const at = check.at('status')
-  validateConditions(status.conditions ?? [], at.at('conditions'))
+  validateConditions(at.at('conditions').with(status.conditions ?? []))
   validateNominatedNode(next, prev, at.at('nominatedNodeName'), options.clearNominatedNodeName)
   const generation = status.observedGeneration ?? 0
-  if (generation < 0) at.at('observedGeneration').invalid(generation, 'must be a non-negative integer')
-  mustNotChange(status.qosClass ?? '', prevStatus.qosClass ?? '', at.at('qosClass'))
-  validateContainerStateUpdates(status, prev, at, options)
+  if (generation < 0) at.at('observedGeneration').invalid('must be a non-negative integer', generation)
+  mustNotChange(at.at('qosClass').with(status.qosClass ?? ''), prevStatus.qosClass ?? '')
+  validateContainerStateUpdates(at.or({}), prev, options)
   validateClaimStatuses(status.resourceClaimStatuses ?? [], spec, at.at('resourceClaimStatuses'))
   if (status.extendedResourceClaimStatus) {
-    validateExtendedClaimStatus(status.extendedResourceClaimStatus, spec, at.at('extendedResourceClaimStatus'))
+    validateExtendedClaimStatus(at.at('extendedResourceClaimStatus').with(status.extendedResourceClaimStatus), spec)
   }
   validateNodeAllocatableClaims(status, spec, at.at('nodeAllocatableResourceClaimStatuses'))
   validatePodIps(status, prevStatus, at.at('podIPs'))
   validateHostIps(status, prevStatus, at.at('hostIPs'))
-  validateContainerStatuses(status, spec, at)
-  if (options.allowImageVolumeDigest) validateImageVolumeStatuses(status, at)
+  validateContainerStatuses(at.or({}), spec)
+  if (options.allowImageVolumeDigest) validateImageVolumeStatuses(at.or({}))
 }
 
 const systemConditions = ['PodScheduled', 'Ready', 'Initialized']
 
-function validateConditions(conditions: readonly V1PodCondition[], check: Check): void {
-  for (const [index, { type = '', observedGeneration = 0 }] of conditions.entries()) {
-    const at = check.at(index)
-    if (observedGeneration < 0) at.at('observedGeneration').invalid(observedGeneration, 'must be a non-negative integer')
-    if (!systemConditions.includes(type)) mustBe(qualifiedName, type, at.at('Type'))
+function validateConditions(check: Check<readonly V1PodCondition[]>): void {
+  for (const at of check.items()) {
+    const { type = '', observedGeneration = 0 } = at.value
+    if (observedGeneration < 0) at.at('observedGeneration').or(0).invalid('must be a non-negative integer')
+    if (!systemConditions.includes(type)) mustBe(qualifiedName, at.dynamic('Type').with(type))
   }
 }
 
 function validateNominatedNode({ status }: V1Pod, prev: V1Pod, check: Check, clears: boolean): void {
   const name = status?.nominatedNodeName
   if (!name || name === prev.status?.nominatedNodeName) return
-  mustBe(dns1123Subdomain, name, check)
+  mustBe(dns1123Subdomain, check.with(name))
   if (clears && prev.spec?.nodeName) check.forbidden('may not be set on pods that are already bound to a node')
 }
 
@@ -66,41 +66,44 @@ function validateClaimStatuses(statuses: readonly V1PodResourceClaimStatus[], sp
   for (const [index, { name = '', resourceClaimName }] of statuses.entries()) {
     const at = check.at(index)
     if (!spec.resourceClaims?.some((claim) => claim.name === name)) {
-      at.at('name').invalid(name, 'must match the name of an entry in `spec.resourceClaims`')
+      at.at('name').invalid('must match the name of an entry in `spec.resourceClaims`', name)
     }
     if (names.has(name)) at.at('name').duplicate(name)
     else names.add(name)
-    if (resourceClaimName !== undefined) mustBe(dns1123Subdomain, resourceClaimName, at.at('resourceClaimName'))
+    if (resourceClaimName !== undefined) mustBe(dns1123Subdomain, at.at('resourceClaimName').with(resourceClaimName))
   }
 }
 
 const requestLists = (of: string) => `spec.initContainers.${of} or spec.containers.${of}`
 
-function validateExtendedClaimStatus(status: V1PodExtendedResourceClaimStatus, spec: V1PodSpec, check: Check): void {
+function validateExtendedClaimStatus(check: Check<V1PodExtendedResourceClaimStatus>, spec: V1PodSpec): void {
+  const status = check.value
   const { requestMappings = [], resourceClaimName = '' } = status
   if (requestMappings.length === 0) check.at('requestMappings').required('at least one request mapping is required')
   const containers = new Map([...(spec.initContainers ?? []), ...(spec.containers ?? [])].map((container) => [container.name, container]))
   const seen = new Set<string>()
-  for (const [index, { containerName = '', resourceName = '', requestName = '' }] of requestMappings.entries()) {
-    const at = check.at('requestMappings').at(index)
+  for (const at of check.at('requestMappings').items()) {
+    const { containerName = '', resourceName = '', requestName = '' } = at.value
     const container = containers.get(containerName)
     if (container === undefined) {
-      at.at('containerName').invalid(containerName, `must match the name of an entry in ${requestLists('name')}`)
+      at.at('containerName')
+        .or('')
+        .invalid(`must match the name of an entry in ${requestLists('name')}`)
     } else if (container.resources?.requests?.[resourceName] === undefined) {
       const message = `must match the extended resource name of an entry in ${requestLists('resources.requests')}`
-      at.at('resourceName').invalid(resourceName, message)
+      at.at('resourceName').or('').invalid(message)
     }
-    mustBe(dns1123Label, requestName, check.at('requestName'))
+    mustBe(dns1123Label, check.dynamic('requestName').with(requestName))
     const key = JSON.stringify([containerName, resourceName, requestName])
     if (seen.has(key)) {
-      at.at('containerName').duplicate(containerName)
-      at.at('resourceName').duplicate(resourceName)
-      at.at('requestName').duplicate(requestName)
+      at.at('containerName').or('').duplicate()
+      at.at('resourceName').or('').duplicate()
+      at.at('requestName').or('').duplicate()
     }
     seen.add(key)
   }
   if (resourceClaimName === '') check.at('resourceClaimName').required()
-  else mustBe(dns1123Subdomain, resourceClaimName, check.at('resourceClaimName'))
+  else mustBe(dns1123Subdomain, check.at('resourceClaimName').or(''))
 }
 
 function validateNodeAllocatableClaims(status: V1PodStatus, spec: V1PodSpec, check: Check): void {
@@ -110,15 +113,15 @@ function validateNodeAllocatableClaims(status: V1PodStatus, spec: V1PodSpec, che
     if (resourceClaimName === '') at.at('resourceClaimName').required('must not be empty')
     const mapped = [...(spec.resourceClaims ?? []), ...(status.resourceClaimStatuses ?? [])]
     if (!mapped.some((each) => each.resourceClaimName === resourceClaimName)) {
-      at.at('resourceClaimName').invalid(resourceClaimName, 'no mapping found in pod reference')
+      at.at('resourceClaimName').invalid('no mapping found in pod reference', resourceClaimName)
     }
     if (containers.length === 0) at.at('containers').required('must not be empty')
     if (Object.keys(resources).length === 0) at.at('resources').required('must not be empty')
     for (const [name, quantity] of Object.entries(resources)) {
       const atResource = at.at('resources').key(name)
-      if (!isNativeResource(name)) atResource.invalid(name, 'must be a node allocatable resource name')
+      if (!isNativeResource(name)) atResource.invalid('must be a node allocatable resource name', name)
       const parsed = parseQuantity(quantity)
-      if (parsed.sign < 0) atResource.invalid(parsed.toString(), 'must be non-negative')
+      if (parsed.sign < 0) atResource.invalid('must be non-negative', parsed.toString())
     }
   }
 }
@@ -127,7 +130,7 @@ const onePerFamily = 'may specify no more than one IP for each IP family'
 
 function validatePodIps({ podIPs = [] }: V1PodStatus, prev: V1PodStatus, check: Check): void {
   const known = (prev.podIPs ?? []).map(({ ip }) => ip ?? '')
-  for (const [index, { ip = '' }] of podIPs.entries()) ipForLegacyField(ip, check.at(index), { known })
+  for (const [index, { ip = '' }] of podIPs.entries()) ipForLegacyField(check.at(index).with(ip), { known })
   validateFamilies(
     podIPs.map(({ ip = '' }) => ip),
     asInternal('[core.PodIP', podIPs),
@@ -142,9 +145,9 @@ function validateHostIps({ hostIP = '', hostIPs = [] }: V1PodStatus, prev: V1Pod
     check
       .at(0)
       .at('ip')
-      .invalid(first.ip ?? '', 'must be equal to `hostIP`')
+      .invalid('must be equal to `hostIP`', first.ip ?? '')
   const known = (prev.hostIPs ?? []).map(({ ip }) => ip ?? '')
-  for (const [index, { ip = '' }] of hostIPs.entries()) ipForLegacyField(ip, check.at(index), { known })
+  for (const [index, { ip = '' }] of hostIPs.entries()) ipForLegacyField(check.at(index).with(ip), { known })
   validateFamilies(
     hostIPs.map(({ ip = '' }) => ip),
     asInternal('[core.HostIP', hostIPs),
@@ -158,5 +161,5 @@ function validateFamilies(ips: readonly string[], shown: unknown, check: Check):
   const wrong = parsed.indexOf(undefined)
   if (wrong >= 0) check.internal(`failed to check for dual stack with error:invalid IP address: ${ips[wrong]}`)
   const isDualStack = wrong < 0 && new Set(parsed.map((ip) => ip !== undefined && isIpv4(ip))).size === 2
-  if (!isDualStack || ips.length > 2) check.invalid(shown, onePerFamily)
+  if (!isDualStack || ips.length > 2) check.invalid(onePerFamily, shown)
 }

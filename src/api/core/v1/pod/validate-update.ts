@@ -23,48 +23,50 @@ const updatable = [
 ].join(',')
 
 /** What every endpoint of a pod asks of its metadata and spec. */
-export function validateWholePodAgain(next: V1Pod, check: Check, options: PodValidationOptions): void {
-  validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
-  validatePodMetadataAndSpec(next, check, options)
+export function validateWholePodAgain(check: Check<V1Pod>, options: PodValidationOptions): void {
+  validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })
+  validatePodMetadataAndSpec(check, options)
 }
 
-export function validatePodUpdate(next: V1Pod, prev: V1Pod, check: Check, context: RuleContext): void {
+export function validatePodUpdate(next: V1Pod, prev: V1Pod, check: Check<V1Pod>, context: RuleContext): void {
   const options = podOptionsForUpdate(prev, context)
   const { spec = noSpec } = next
   const { spec: prevSpec = noSpec } = prev
-  validateWholePodAgain(next, check, options)
-  const atAnnotations = check.at('metadata.annotations')
-  validatePodAnnotationsUpdate(next.metadata.annotations, prev.metadata.annotations, spec, atAnnotations, options)
+  validateWholePodAgain(check, options)
+  const atAnnotations = check.at('metadata').at('annotations')
+  validatePodAnnotationsUpdate(atAnnotations, prev.metadata.annotations, spec, options)
   const at = check.at('spec')
-  if (!validateSameContainers(spec.containers, prevSpec.containers, at.at('containers'))) return
-  if (!validateSameContainers(spec.initContainers, prevSpec.initContainers, at.at('initContainers'))) return
-  if (!validateDeadline(spec.activeDeadlineSeconds, prevSpec.activeDeadlineSeconds, at.at('activeDeadlineSeconds'))) return
+  if (!validateSameContainers(at.at('containers').with(spec.containers), prevSpec.containers)) return
+  if (!validateSameContainers(at.at('initContainers').with(spec.initContainers), prevSpec.initContainers)) return
+  if (!validateDeadline(at.at('activeDeadlineSeconds').with(spec.activeDeadlineSeconds), prevSpec.activeDeadlineSeconds)) return
   validateTolerationsUpdate(spec, prevSpec, at.at('tolerations'), options)
   validateGatesUpdate(spec, prevSpec, at.at('schedulingGates'))
-  if (!semanticEqual(spec, prevSpec)) validateRestUnchanged(spec, prevSpec, at)
+  if (!semanticEqual(spec, prevSpec)) validateRestUnchanged(at.with(spec), prevSpec)
 }
 
 /** Returns whether it makes sense to look further. */
-function validateSameContainers(next: readonly V1Container[] = [], prev: readonly V1Container[] = [], check: Check): boolean {
+function validateSameContainers(check: Check<readonly V1Container[] | undefined>, prev: readonly V1Container[] = []): boolean {
+  const next = check.value ?? []
   if (next.length !== prev.length) {
     check.forbidden('pod updates may not add or remove containers')
     return false
   }
   for (const [index, { image = '' }] of next.entries()) {
     if (image === '') check.at(index).at('image').required()
-    if (image.trim() !== image) check.at(index).at('image').invalid(image, 'must not have leading or trailing whitespace')
+    if (image.trim() !== image) check.at(index).at('image').invalid('must not have leading or trailing whitespace', image)
   }
   return true
 }
 
 /** A deadline may come nearer, never go away. */
-function validateDeadline(next: number | undefined, prev: number | undefined, check: Check): boolean {
+function validateDeadline(check: Check<number | undefined>, prev: number | undefined): boolean {
+  const next = check.value
   if (next === undefined) {
-    if (prev !== undefined) check.invalid(null, 'must not update from a positive integer to nil value')
+    if (prev !== undefined) check.invalid('must not update from a positive integer to nil value', null)
     return true
   }
-  if (next < 0 || next > maxSeconds) check.invalid(next, rangeError(0, maxSeconds))
-  else if (prev !== undefined && prev < next) check.invalid(next, 'must be less than or equal to previous value')
+  if (next < 0 || next > maxSeconds) check.invalid(rangeError(0, maxSeconds))
+  else if (prev !== undefined && prev < next) check.invalid('must be less than or equal to previous value')
   else return true
   return false
 }
@@ -78,7 +80,7 @@ function validateTolerationsUpdate(next: V1PodSpec, prev: V1PodSpec, check: Chec
     check.forbidden('existing toleration can not be modified except its tolerationSeconds')
     return
   }
-  validateTolerations(tolerations, check, options)
+  validateTolerations(check.with(tolerations), options)
 }
 
 function validateGatesUpdate(next: V1PodSpec, prev: V1PodSpec, check: Check): void {
@@ -90,7 +92,8 @@ function validateGatesUpdate(next: V1PodSpec, prev: V1PodSpec, check: Check): vo
   }
 }
 
-function validateRestUnchanged(next: V1PodSpec, prev: V1PodSpec, check: Check): void {
+function validateRestUnchanged(check: Check<V1PodSpec>, prev: V1PodSpec): void {
+  const next = check.value
   const munged: V1PodSpec = { ...next, containers: withImagesOf(next.containers, prev.containers) }
   if (next.initContainers) munged.initContainers = withImagesOf(next.initContainers, prev.initContainers)
   for (const field of ['activeDeadlineSeconds', 'schedulingGates', 'tolerations'] as const) takeOver(munged, prev, field)
@@ -99,8 +102,8 @@ function validateRestUnchanged(next: V1PodSpec, prev: V1PodSpec, check: Check): 
   }
   // Where a gated pod may run can still be narrowed: nothing has been decided by it yet.
   if (prev.schedulingGates?.length) {
-    validateNarrowedSelector(munged, prev, check)
-    validateNarrowedAffinity(munged, prev, check)
+    validateNarrowedSelector(check.with(munged), prev)
+    validateNarrowedAffinity(check.with(munged), prev)
   }
   if (semanticEqual(munged, prev)) return
   check.forbidden(`pod updates may not change fields other than ${updatable}\n${internalDiff('core.PodSpec', prev, munged)}`)
@@ -119,22 +122,24 @@ function takeOver<T extends object, K extends keyof T>(to: T, from: T, field: K)
   else to[field] = from[field]
 }
 
-function validateNarrowedSelector(munged: V1PodSpec, prev: V1PodSpec, check: Check): void {
+function validateNarrowedSelector(check: Check<V1PodSpec>, prev: V1PodSpec): void {
+  const munged = check.value
   if (semanticEqual(munged.nodeSelector ?? {}, prev.nodeSelector ?? {})) return
   const next = munged.nodeSelector ?? {}
   const lost = Object.entries(prev.nodeSelector ?? {}).some(([key, value]) => next[key] !== value)
   if (lost) {
     const message = 'only additions to spec.nodeSelector are allowed (no mutations or deletions)'
-    check.at('nodeSelector').invalid(asInternal('{s', munged.nodeSelector), message)
+    check.at('nodeSelector').invalid(message, asInternal('{s', munged.nodeSelector))
   }
   takeOver(munged, prev, 'nodeSelector')
 }
 
-function validateNarrowedAffinity(munged: V1PodSpec, prev: V1PodSpec, check: Check): void {
+function validateNarrowedAffinity(check: Check<V1PodSpec>, prev: V1PodSpec): void {
+  const munged = check.value
   const old = prev.affinity?.nodeAffinity
   const next = munged.affinity?.nodeAffinity
   if (semanticEqual(old, next)) return
-  validateNodeAffinityUpdate(next, old, check.at('affinity.nodeAffinity'))
+  validateNodeAffinityUpdate(check.at('affinity').at('nodeAffinity'), old)
   if (munged.affinity === undefined) {
     if (old !== undefined) munged.affinity = { nodeAffinity: old }
     return
@@ -149,23 +154,25 @@ function validateNarrowedAffinity(munged: V1PodSpec, prev: V1PodSpec, check: Che
   else munged.affinity.nodeAffinity = old
 }
 
-const requiredTerms = 'requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms'
-
-function validateNodeAffinityUpdate(next: V1NodeAffinity | undefined, prev: V1NodeAffinity | undefined, check: Check): void {
+function validateNodeAffinityUpdate(check: Check<V1NodeAffinity | undefined>, prev: V1NodeAffinity | undefined): void {
+  const next = check.value
   const required = prev?.requiredDuringSchedulingIgnoredDuringExecution
   if (required === undefined) return
   const oldTerms = required.nodeSelectorTerms ?? []
   const newTerms = next?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms
   if (oldTerms.length > 0 && oldTerms.length !== (newTerms?.length ?? 0)) {
     const message = 'no additions/deletions to non-empty NodeSelectorTerms list are allowed'
-    check.at(requiredTerms).invalid(asInternal('[core.NodeSelectorTerm', newTerms), message)
+    check
+      .at('requiredDuringSchedulingIgnoredDuringExecution')
+      .at('nodeSelectorTerms')
+      .invalid(message, asInternal('[core.NodeSelectorTerm', newTerms))
     return
   }
   for (const [index, oldTerm] of oldTerms.entries()) {
     const newTerm = newTerms?.[index] ?? {}
     if (hasOnlyAdditions(newTerm, oldTerm)) continue
-    const at = check.at(requiredTerms).at(index)
-    at.invalid(asInternal('core.NodeSelectorTerm', newTerm), 'only additions are allowed (no mutations or deletions)')
+    const at = check.at('requiredDuringSchedulingIgnoredDuringExecution').at('nodeSelectorTerms').at(index)
+    at.invalid('only additions are allowed (no mutations or deletions)', asInternal('core.NodeSelectorTerm', newTerm))
   }
 }
 

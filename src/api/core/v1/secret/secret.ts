@@ -36,12 +36,12 @@ export const secretResource = defineResource(Secret, {
     if (!next.type && prev.type) next.type = prev.type
   },
   validateUpdate(next, prev, check) {
-    mustNotChange(next.type ?? '', prev.type ?? '', check.at('type'))
+    mustNotChange(check.at('type').or(''), prev.type ?? '')
     if (prev.immutable) {
       if (!next.immutable) check.at('immutable').forbidden(immutableMessage)
       if (!isSameData(next.data, prev.data)) check.at('data').forbidden(immutableMessage)
     }
-    validateObjectMeta(next.metadata, { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain }, check.at('metadata'))
+    validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })
     validateSecret(next, check)
   },
   warningsOnUpdate: secretWarnings,
@@ -55,48 +55,50 @@ export const secretResource = defineResource(Secret, {
   fieldSelectors: { type: ({ type }) => type ?? '' },
 })
 
-function validateSecret({ metadata, data = {}, type }: V1Secret, check: Check): void {
+function validateSecret({ metadata, data = {}, type }: V1Secret, check: Check<V1Secret>): void {
   const at = check.at('data')
   let size = 0
   for (const key in data) {
-    mustBe(configMapKey, key, at.key(key))
+    mustBe(configMapKey, at.key(key).with(key))
     size += base64Bytes(data[key] ?? '')
   }
   if (size > dataMaxBytes) at.tooLong(dataMaxBytes)
   switch (type) {
     case 'kubernetes.io/service-account-token':
-      if (!metadata.annotations?.[serviceAccountAnnotation]) check.at('metadata.annotations').key(serviceAccountAnnotation).required()
+      if (!metadata.annotations?.[serviceAccountAnnotation]) check.at('metadata').at('annotations').key(serviceAccountAnnotation).required()
       return
     case 'kubernetes.io/dockercfg':
-      validateJson(data['.dockercfg'], at.key('.dockercfg'))
+      validateJson(at.key('.dockercfg').with(data['.dockercfg']))
       return
     case 'kubernetes.io/dockerconfigjson':
-      validateJson(data['.dockerconfigjson'], at.key('.dockerconfigjson'))
+      validateJson(at.key('.dockerconfigjson').with(data['.dockerconfigjson']))
       return
     case 'kubernetes.io/basic-auth':
       if (data['username'] !== undefined || data['password'] !== undefined) return
-      requireKeys(data, ['username', 'password'], at)
+      requireKeys(at.or({}), ['username', 'password'])
       return
     case 'kubernetes.io/ssh-auth':
       if (!data['ssh-privatekey']) at.key('ssh-privatekey').required()
       return
     case 'kubernetes.io/tls':
-      requireKeys(data, ['tls.crt', 'tls.key'], at)
+      requireKeys(at.or({}), ['tls.crt', 'tls.key'])
       return
   }
 }
 
-function requireKeys(data: { [key: string]: string }, keys: readonly string[], check: Check): void {
+function requireKeys(check: Check<{ [key: string]: string }>, keys: readonly string[]): void {
+  const data = check.value
   for (const key of keys) if (data[key] === undefined) check.key(key).required()
 }
 
-function validateJson(base64: string | undefined, check: Check): void {
+function validateJson(check: Check<string | undefined>): void {
+  const base64 = check.value
   if (base64 === undefined) {
     check.required()
     return
   }
   const error = objectError(Buffer.from(base64, 'base64'))
-  if (error !== undefined) check.invalid('<secret contents redacted>', error)
+  if (error !== undefined) check.invalid(error, '<secret contents redacted>')
 }
 
 const goNames: Record<string, string> = { string: 'string', number: 'number', boolean: 'bool' }

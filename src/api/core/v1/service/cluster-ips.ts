@@ -9,24 +9,25 @@ const families = ['IPv4', 'IPv6']
 const familyPolicies = ['PreferDualStack', 'RequireDualStack', 'SingleStack']
 
 /** `check` stands at the object. Also asked before addresses are taken, so that none are taken for nothing. */
-export function clusterIPsRelatedFields(service: V1Service, prev: V1Service | undefined, check: Check): void {
+export function clusterIPsRelatedFields(check: Check<V1Service>, prev: V1Service | undefined): void {
+  const service = check.value
   const spec = service.spec ?? {}
   if (spec.type === 'ExternalName') return
   const { clusterIP = '', clusterIPs = [], ipFamilies = [], ipFamilyPolicy } = spec
-  const atIps = check.at('spec.clusterIPs')
+  const atIps = check.at('spec').at('clusterIPs')
   if (clusterIP !== '') {
     if (clusterIPs.length === 0) atIps.required()
-    else if (clusterIPs[0] !== clusterIP) atIps.invalid(clusterIPs, 'first value must match `clusterIP`')
-  } else if (clusterIPs.length > 0) atIps.invalid(clusterIPs, 'must be empty when `clusterIP` is not specified')
+    else if (clusterIPs[0] !== clusterIP) atIps.invalid('first value must match `clusterIP`', clusterIPs)
+  } else if (clusterIPs.length > 0) atIps.invalid('must be empty when `clusterIP` is not specified', clusterIPs)
   const seen = new Set<string>()
   for (const [index, family] of ipFamilies.entries()) {
-    const at = check.at('spec.ipFamilies').at(index)
-    if (!families.includes(family)) at.notSupported(family, families)
+    const at = check.at('spec').at('ipFamilies').at(index)
+    if (!families.includes(family)) at.notSupported(families, family)
     if (seen.has(family)) at.duplicate(family)
     seen.add(family)
   }
   if (ipFamilyPolicy !== undefined && !familyPolicies.includes(ipFamilyPolicy)) {
-    check.at('spec.ipFamilyPolicy').notSupported(ipFamilyPolicy, familyPolicies)
+    check.at('spec').at('ipFamilyPolicy').notSupported(familyPolicies, ipFamilyPolicy)
   }
   if (validateAddresses(clusterIPs, prev?.spec?.clusterIPs, atIps)) validateFamiliesOfAddresses(service, atIps)
 }
@@ -38,14 +39,14 @@ function validateAddresses(clusterIPs: readonly string[], known: readonly string
     if (index === 0 && address === 'None') {
       if (clusterIPs.length === 1) continue
       areReadable = false
-      check.invalid(clusterIPs, "'None' must be the first and only value")
+      check.invalid("'None' must be the first and only value", clusterIPs)
       continue
     }
     const before = check.errors.length
-    ipForLegacyField(address, check.at(index), { known })
+    ipForLegacyField(check.at(index).with(address), { known })
     if (check.errors.length > before) areReadable = false
   }
-  if (clusterIPs.length > 2) check.invalid(clusterIPs, 'may only hold up to 2 values')
+  if (clusterIPs.length > 2) check.invalid('may only hold up to 2 values', clusterIPs)
   return areReadable
 }
 
@@ -57,53 +58,55 @@ const isIpv6Text = (address: string): boolean => {
 function validateFamiliesOfAddresses(service: V1Service, check: Check): void {
   const { clusterIPs = [], ipFamilies = [] } = service.spec ?? {}
   if (clusterIPs.length > 1 && new Set(clusterIPs.map(isIpv6Text)).size < 2) {
-    check.invalid(clusterIPs, 'may specify no more than one IP for each IP family')
+    check.invalid('may specify no more than one IP for each IP family', clusterIPs)
   }
   if (isHeadless(service)) return
   for (const [index, address] of clusterIPs.entries()) {
     const family = ipFamilies[index]
     const isOther = (family === 'IPv4' && isIpv6Text(address)) || (family === 'IPv6' && !isIpv6Text(address))
-    if (isOther) check.at(index).invalid(address, `expected an ${family} value as indicated by \`ipFamilies[${index}]\``)
+    if (isOther) check.at(index).invalid(`expected an ${family} value as indicated by \`ipFamilies[${index}]\``, address)
   }
 }
 
 const mayNotChange = 'may not change once set'
 
 /** Addresses stay; a second one may come and go. `check` stands at the object. */
-export function validateClusterIpsUpdate(next: V1Service, prev: V1Service, check: Check): void {
+export function validateClusterIpsUpdate(check: Check<V1Service>, prev: V1Service): void {
+  const next = check.value
   if (next.spec?.type === 'ExternalName' || prev.spec?.type === 'ExternalName') return
   if (isHeadless(prev) && isHeadless(next)) return
   const { clusterIPs: now = [], ipFamilyPolicy } = next.spec ?? {}
   const then = prev.spec?.clusterIPs ?? []
-  const at = check.at('spec.clusterIPs')
+  const at = check.at('spec').at('clusterIPs')
   if (then.length === now.length) {
-    for (const [index, address] of then.entries()) if (address !== now[index]) at.at(index).invalid(now, mayNotChange)
+    for (const [index, address] of then.entries()) if (address !== now[index]) at.at(index).invalid(mayNotChange, now)
     return
   }
-  if (then.length > now.length && now.length === 0) at.at(0).invalid(now, 'primary clusterIP can not be unset')
-  if (then.length > 0 && now.length > 0 && then[0] !== now[0]) at.at(0).invalid(now, mayNotChange)
+  if (then.length > now.length && now.length === 0) at.at(0).invalid('primary clusterIP can not be unset', now)
+  if (then.length > 0 && now.length > 0 && then[0] !== now[0]) at.at(0).invalid(mayNotChange, now)
   if (then.length > now.length && now.length === 1 && ipFamilyPolicy !== 'SingleStack') {
     const message = "must be set to 'SingleStack' when releasing the secondary clusterIP"
-    check.at('spec.ipFamilyPolicy').invalid(ipFamilyPolicy, message)
+    check.at('spec').at('ipFamilyPolicy').invalid(message, ipFamilyPolicy)
   }
 }
 
 /** `check` stands at the object. */
-export function validateIpFamiliesUpdate(next: V1Service, prev: V1Service, check: Check): void {
+export function validateIpFamiliesUpdate(check: Check<V1Service>, prev: V1Service): void {
+  const next = check.value
   if (next.spec?.type === 'ExternalName' || prev.spec?.type === 'ExternalName') return
   if (isHeadless(next) || isHeadless(prev)) return
   const { clusterIPs = [], ipFamilies: now = [], ipFamilyPolicy } = next.spec ?? {}
   const then = prev.spec?.ipFamilies ?? []
-  const at = check.at('spec.ipFamilies').at(0)
+  const at = check.at('spec').at('ipFamilies').at(0)
   if (then.length === now.length) {
-    for (const [index, family] of then.entries()) if (family !== now[index]) at.invalid(now, mayNotChange)
+    for (const [index, family] of then.entries()) if (family !== now[index]) at.invalid(mayNotChange, now)
     return
   }
-  if (then.length > now.length && clusterIPs.length === 0) at.invalid(now, 'primary ipFamily can not be unset')
+  if (then.length > now.length && clusterIPs.length === 0) at.invalid('primary ipFamily can not be unset', now)
   // The addresses that are shown here are upstream's.
-  if (then.length > 0 && now.length > 0 && then[0] !== now[0]) at.invalid(clusterIPs, mayNotChange)
+  if (then.length > 0 && now.length > 0 && then[0] !== now[0]) at.invalid(mayNotChange, clusterIPs)
   if (then.length > now.length && now.length === 1 && ipFamilyPolicy !== 'SingleStack') {
     const message = "must be set to 'SingleStack' when releasing the secondary ipFamily"
-    check.at('spec.ipFamilyPolicy').invalid(ipFamilyPolicy, message)
+    check.at('spec').at('ipFamilyPolicy').invalid(message, ipFamilyPolicy)
   }
 }

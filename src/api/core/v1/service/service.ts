@@ -44,7 +44,7 @@ export const serviceResource = defineResource(Service, {
     const { spec } = service
     if (spec.clusterIP && !spec.clusterIPs?.length) spec.clusterIPs = [spec.clusterIP]
   },
-  validate: (service, check) => validateService(service, undefined, check),
+  validate: (_service, check) => validateService(check, undefined),
   warningsOnCreate: serviceWarnings,
 
   prepareForUpdate(next, prev) {
@@ -52,18 +52,18 @@ export const serviceResource = defineResource(Service, {
     dropFieldsOfOldType(next, prev)
   },
   validateUpdate(next, prev, check) {
-    validateClusterIpsUpdate(next, prev, check)
-    validateIpFamiliesUpdate(next, prev, check)
-    const atClass = check.at('spec.loadBalancerClass')
+    validateClusterIpsUpdate(check, prev)
+    validateIpFamiliesUpdate(check, prev)
+    const atClass = check.at('spec').at('loadBalancerClass')
     const areBalanced = next.spec?.type === 'LoadBalancer' && prev.spec?.type === 'LoadBalancer'
     if (areBalanced && next.spec?.loadBalancerClass !== prev.spec?.loadBalancerClass) {
-      atClass.invalid(next.spec?.loadBalancerClass, 'may not change once set')
+      atClass.invalid('may not change once set')
     }
     validateLoadBalancerClass(next, atClass)
     if (needsHealthCheck(prev) && needsHealthCheck(next) && next.spec?.healthCheckNodePort !== prev.spec?.healthCheckNodePort) {
-      check.at('spec.healthCheckNodePort').forbidden('field is immutable')
+      check.at('spec').at('healthCheckNodePort').forbidden('field is immutable')
     }
-    validateService(next, prev, check)
+    validateService(check, prev)
   },
   warningsOnUpdate: serviceWarnings,
 
@@ -79,7 +79,11 @@ export const serviceResource = defineResource(Service, {
       prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
       validateUpdate(next, prev, check) {
         const { loadBalancer = {} } = next.status ?? {}
-        validateLoadBalancerStatus(loadBalancer, prev.status?.loadBalancer ?? {}, next.spec ?? {}, check.at('status.loadBalancer'))
+        validateLoadBalancerStatus(
+          check.at('status').at('loadBalancer').with(loadBalancer),
+          prev.status?.loadBalancer ?? {},
+          next.spec ?? {},
+        )
       },
       warningsOnUpdate: ({ status }) =>
         (status?.loadBalancer?.ingress ?? []).flatMap(({ ip }, index) =>

@@ -19,38 +19,40 @@ const types = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort']
 const onlyLoadBalancer = "may only be used when `type` is 'LoadBalancer'"
 
 /** `check` stands at the object. */
-export function validateService(service: V1Service, prev: V1Service | undefined, check: Check): void {
+export function validateService(check: Check<V1Service>, prev: V1Service | undefined): void {
+  const service = check.value
   const { metadata } = service
   const spec: V1ServiceSpec = service.spec ?? {}
   const at = check.at('spec')
   const { [topologyHintsAnnotation]: hints, [topologyModeAnnotation]: mode } = metadata.annotations ?? {}
   if (hints !== undefined && mode !== undefined && hints !== mode) {
     const message = `must match annotations[${topologyHintsAnnotation}] when both are specified`
-    check.at('metadata.annotations').key(topologyModeAnnotation).invalid(mode, message)
+    check.at('metadata').at('annotations').key(topologyModeAnnotation).invalid(message, mode)
   }
   if (!spec.ports?.length && !isHeadless(service) && spec.type !== 'ExternalName') at.at('ports').required()
-  validateByType(service, spec, at)
-  validatePorts(spec.ports ?? [], at.at('ports'))
-  if (spec.selector) validateLabels(spec.selector, at.at('selector'))
-  validateSessionAffinity(spec, at)
-  clusterIPsRelatedFields(service, prev, check)
+  validateByType(service, at.or({}))
+  validatePorts(at.at('ports').with(spec.ports ?? []))
+  if (spec.selector) validateLabels(at.at('selector').with(spec.selector))
+  validateSessionAffinity(at.or({}))
+  clusterIPsRelatedFields(check, prev)
   validateExternalIps(spec, prev?.spec, at.at('externalIPs'))
   if (!spec.type) at.at('type').required()
-  else if (!types.includes(spec.type)) at.at('type').notSupported(spec.type, types)
+  else if (!types.includes(spec.type)) at.at('type').notSupported(types, spec.type)
   validatePortsTogether(spec, at.at('ports'))
-  validateSourceRanges(service, prev, check)
+  validateSourceRanges(check, prev)
   const isLoadBalancer = spec.type === 'LoadBalancer'
   if (spec.allocateLoadBalancerNodePorts !== undefined && !isLoadBalancer) {
     at.at('allocateLoadBalancerNodePorts').forbidden(onlyLoadBalancer)
   }
-  if (isLoadBalancer && spec.allocateLoadBalancerNodePorts === undefined) check.at('allocateLoadBalancerNodePorts').required()
+  if (isLoadBalancer && spec.allocateLoadBalancerNodePorts === undefined) check.dynamic('allocateLoadBalancerNodePorts').required()
   validateLoadBalancerClass(service, at.at('loadBalancerClass'))
-  validateTrafficPolicies(service, spec, at)
+  validateTrafficPolicies(service, at.or({}))
 }
 
-function validateByType(service: V1Service, spec: V1ServiceSpec, check: Check): void {
+function validateByType(service: V1Service, check: Check<V1ServiceSpec>): void {
+  const spec = check.value
   if (spec.type === 'LoadBalancer' || spec.type === 'NodePort') {
-    if (isHeadless(service)) check.at('clusterIPs').at(0).invalid('None', `may not be set to 'None' for ${spec.type} services`)
+    if (isHeadless(service)) check.at('clusterIPs').at(0).invalid(`may not be set to 'None' for ${spec.type} services`, 'None')
   }
   if (spec.type !== 'ExternalName') return
   const message = 'may not be set for ExternalName services'
@@ -59,31 +61,33 @@ function validateByType(service: V1Service, spec: V1ServiceSpec, check: Check): 
   if (spec.ipFamilyPolicy !== undefined) check.at('ipFamilyPolicy').forbidden(message)
   const name = (spec.externalName ?? '').replace(/\.$/, '')
   if (name === '') check.at('externalName').required()
-  else mustBe(dns1123Subdomain, name, check.at('externalName'))
+  else mustBe(dns1123Subdomain, check.at('externalName').with(name))
 }
 
-function validatePorts(ports: readonly V1ServicePort[], check: Check): void {
+function validatePorts(check: Check<readonly V1ServicePort[]>): void {
+  const ports = check.value
   const names = new Set<string>()
-  for (const [index, port] of ports.entries()) {
-    const at = check.at(index)
+  for (const at of check.items()) {
+    const port = at.value
     if (port.name) {
-      mustBe(dns1123Label, port.name, at.at('name'))
-      if (names.has(port.name)) at.at('name').duplicate(port.name)
+      mustBe(dns1123Label, at.at('name').present)
+      if (names.has(port.name)) at.at('name').duplicate()
       else names.add(port.name)
     } else if (ports.length > 1) at.at('name').required()
-    validatePortNumber(port.port ?? 0, at.at('port'))
+    validatePortNumber(at.at('port').or(0))
     validateProtocol(port.protocol, at)
-    validatePortNumberOrName(port.targetPort, at.at('targetPort'))
-    if (port.appProtocol !== undefined) mustBe(qualifiedName, port.appProtocol, at.at('appProtocol'))
+    validatePortNumberOrName(at.at('targetPort'))
+    if (port.appProtocol !== undefined) mustBe(qualifiedName, at.at('appProtocol').present)
   }
 }
 
 const affinities = ['ClientIP', 'None']
 const longestAffinitySeconds = 86400
 
-function validateSessionAffinity({ sessionAffinity, sessionAffinityConfig: config }: V1ServiceSpec, check: Check): void {
+function validateSessionAffinity(check: Check<V1ServiceSpec>): void {
+  const { sessionAffinity, sessionAffinityConfig: config } = check.value
   if (!sessionAffinity) check.at('sessionAffinity').required()
-  else if (!affinities.includes(sessionAffinity)) check.at('sessionAffinity').notSupported(sessionAffinity, affinities)
+  else if (!affinities.includes(sessionAffinity)) check.at('sessionAffinity').notSupported(affinities)
   const at = check.at('sessionAffinityConfig')
   if (sessionAffinity === 'None' && config) at.forbidden('must not be set when session affinity is None')
   if (sessionAffinity !== 'ClientIP') return
@@ -91,9 +95,9 @@ function validateSessionAffinity({ sessionAffinity, sessionAffinityConfig: confi
   const seconds = config?.clientIP?.timeoutSeconds
   if (config === undefined) at.required(missing)
   else if (config.clientIP === undefined) at.at('clientIP').required(missing)
-  else if (seconds === undefined) at.at('clientIP.timeoutSeconds').required(missing)
+  else if (seconds === undefined) at.at('clientIP').at('timeoutSeconds').required(missing)
   else if (seconds <= 0 || seconds > longestAffinitySeconds) {
-    at.at('clientIP.timeoutSeconds').invalid(seconds, `must be greater than 0 and less than ${longestAffinitySeconds}`)
+    at.at('clientIP').at('timeoutSeconds').invalid(`must be greater than 0 and less than ${longestAffinitySeconds}`)
   }
 }
 
@@ -102,8 +106,8 @@ function validateExternalIps({ externalIPs = [] }: V1ServiceSpec, prev: V1Servic
   for (const [index, address] of externalIPs.entries()) {
     const at = check.at(index)
     const before = at.errors.length
-    ipForLegacyField(address, at, { known })
-    if (at.errors.length === before) validateEndpointIp(address, at)
+    ipForLegacyField(at.with(address), { known })
+    if (at.errors.length === before) validateEndpointIp(at.with(address))
   }
 }
 
@@ -128,20 +132,21 @@ function validatePortsTogether({ type, ports = [] }: V1ServiceSpec, check: Check
   }
 }
 
-function validateSourceRanges({ metadata, spec }: V1Service, prev: V1Service | undefined, check: Check): void {
+function validateSourceRanges(check: Check<V1Service>, prev: V1Service | undefined): void {
+  const { metadata, spec } = check.value
   const ranges = spec?.loadBalancerSourceRanges ?? []
   const annotation = metadata.annotations?.[sourceRangesAnnotation]
   if (ranges.length > 0) {
     // The capital letter is upstream's.
-    const at = check.at('spec.LoadBalancerSourceRanges')
+    const at = check.at('spec').dynamic('LoadBalancerSourceRanges')
     if (spec?.type !== 'LoadBalancer') at.forbidden(onlyLoadBalancer)
     const known = (prev?.spec?.loadBalancerSourceRanges ?? []).map((range) => range.trim())
-    for (const [index, range] of ranges.entries()) cidrForLegacyField(range.trim(), at.at(index), { known })
+    for (const [index, range] of ranges.entries()) cidrForLegacyField(at.at(index).with(range.trim()), { known })
   } else if (annotation !== undefined) {
-    const at = check.at('metadata.annotations').key(sourceRangesAnnotation)
+    const at = check.at('metadata').at('annotations').key(sourceRangesAnnotation)
     if (spec?.type !== 'LoadBalancer') at.forbidden(onlyLoadBalancer)
     if (annotation.trim() === '' || prev?.metadata.annotations?.[sourceRangesAnnotation] === annotation) return
-    for (const range of annotation.split(',')) cidrForLegacyField(range.trim(), at)
+    for (const range of annotation.split(',')) cidrForLegacyField(at.with(range.trim()))
   }
 }
 
@@ -149,32 +154,33 @@ function validateSourceRanges({ metadata, spec }: V1Service, prev: V1Service | u
 export function validateLoadBalancerClass({ spec }: V1Service, check: Check): void {
   const name = spec?.loadBalancerClass
   if (name === undefined) return
-  if (spec?.type === 'LoadBalancer') mustBe(qualifiedName, name, check)
+  if (spec?.type === 'LoadBalancer') mustBe(qualifiedName, check.with(name))
   else check.forbidden(onlyLoadBalancer)
 }
 
 const trafficPolicies = ['Cluster', 'Local']
 const distributions = ['PreferClose', 'PreferSameZone', 'PreferSameNode']
 
-function validateTrafficPolicies(service: V1Service, spec: V1ServiceSpec, check: Check): void {
+function validateTrafficPolicies(service: V1Service, check: Check<V1ServiceSpec>): void {
+  const spec = check.value
   const { externalTrafficPolicy: external = '', internalTrafficPolicy: internal, healthCheckNodePort: port = 0 } = spec
   const atExternal = check.at('externalTrafficPolicy')
   if (!isExternallyAccessible(service)) {
-    if (external !== '') atExternal.invalid(external, 'may only be set for externally-accessible services')
+    if (external !== '') atExternal.or('').invalid('may only be set for externally-accessible services')
   } else if (external === '') atExternal.required()
-  else if (!trafficPolicies.includes(external)) atExternal.notSupported(external, trafficPolicies)
+  else if (!trafficPolicies.includes(external)) atExternal.or('').notSupported(trafficPolicies)
   const atPort = check.at('healthCheckNodePort')
   if (needsHealthCheck(service)) {
     if (port === 0) atPort.required()
-    else validatePortNumber(port, atPort)
+    else validatePortNumber(atPort.or(0))
   } else if (port !== 0) {
-    atPort.invalid(port, "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'")
+    atPort.or(0).invalid("may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'")
   }
   if (internal === undefined) {
     if (spec.type === 'NodePort' || spec.type === 'LoadBalancer' || spec.type === 'ClusterIP') check.at('internalTrafficPolicy').required()
-  } else if (!trafficPolicies.includes(internal)) check.at('internalTrafficPolicy').notSupported(internal, trafficPolicies)
+  } else if (!trafficPolicies.includes(internal)) check.at('internalTrafficPolicy').notSupported(trafficPolicies)
   const distribution = spec.trafficDistribution
   if (distribution !== undefined && !distributions.includes(distribution)) {
-    check.at('trafficDistribution').notSupported(distribution, distributions)
+    check.at('trafficDistribution').notSupported(distributions)
   }
 }
