@@ -194,7 +194,7 @@ export type ResourceRules<T extends KubernetesObject = KubernetesObject> = Updat
 
 export type ResourceDefinition<T extends KubernetesObject = KubernetesObject> = Kind<T> & ResourceRules<T>
 
-/** Attaches the rules of the server to a kind. */
-export function defineResource<T extends KubernetesObject>(kind: Kind<T>, rules: ResourceRules<NoInfer<T>>): ResourceDefinition<T> {
+/** Attaches the rules of the server to a kind. `T & {}` takes the type from the kind alone; NoInfer would hide it from Check's types. */
+export function defineResource<T extends KubernetesObject>(kind: Kind<T>, rules: ResourceRules<T & {}>): ResourceDefinition<T> {
   return { ...rules, ...kind }
 }
