@@ -28,6 +28,7 @@ test('the packed package installs and starts a cluster that answers /livez', { t
     run('npm', ['pack', '--pack-destination', directory], repository)
     writeFileSync(join(directory, 'package.json'), '{"name":"user","private":true}')
     const tarball = spawnSync('sh', ['-c', 'ls *.tgz'], { cwd: directory, encoding: 'utf8' }).stdout.trim()
+    holdsNothingElse(run('tar', ['tf', tarball], directory).trim().split('\n'))
     run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', `./${tarball}`], directory)
     assert.match(run('npx', ['tn', 'version'], directory), /^typernetes \d+\.\d+\.\d+ \(Kubernetes v1\.36/)
     usesLibrary(directory)
@@ -87,4 +88,13 @@ function get(url: string): Promise<string> {
       .on('error', reject)
       .end()
   })
+}
+
+/** Programs, modules and their types: no test, no helper of one, no table of facts, no recording. */
+function holdsNothingElse(files: string[]): void {
+  const allowed = /^package\/(bin\/[\w.-]+\.js|lib\/[\w./-]+\.(js|d\.ts|json)|README\.md|LICENSE|package\.json)$/
+  assert.deepEqual(
+    files.filter((file) => !allowed.test(file) || /(^|\/)testing\/|\.test\.|\.testing\./.test(file)),
+    [],
+  )
 }

@@ -41,14 +41,14 @@ async function setUp() {
   return { clock, store, transformer, put, cache, seen }
 }
 
-test('values that can be read at once are there as soon as the write is acknowledged', async () => {
+test('[WC1] values that can be read at once are there as soon as the write is acknowledged', async () => {
   const { cache, put, seen } = await setUp()
   assert.equal(cache.get(`${prefix}a/early`)?.object.metadata?.name, 'early')
   await put('late')
   assert.deepEqual(seen, ['ADDED late'])
 })
 
-test('values that have to be waited for keep their order, and readers wait for them', async () => {
+test('[WC10] values that have to be waited for keep their order, and readers wait for them', async () => {
   const { cache, put, seen, transformer, store } = await setUp()
   transformer.isSlow = true
   await put('first')
@@ -69,7 +69,7 @@ test('values that have to be waited for keep their order, and readers wait for t
   assert.equal(await cache.fresh(), store.revision)
 })
 
-test('a change that cannot be read is tried again; meanwhile readers learn why', async () => {
+test('[WC11] a change that cannot be read is tried again; meanwhile readers learn why', async () => {
   const { cache, clock, put, seen, transformer } = await setUp()
   transformer.fail = `${prefix}a/bad`
   await put('bad')
@@ -83,7 +83,7 @@ test('a change that cannot be read is tried again; meanwhile readers learn why',
   assert.deepEqual(seen, ['ADDED bad', 'ADDED good'])
 })
 
-test('a cache does not start over values that cannot be read', async () => {
+test('[WC11] a cache does not start over values that cannot be read', async () => {
   const { store, clock, transformer } = await setUp()
   transformer.fail = `${prefix}a/early`
   const cache = new WatchCache({ store, clock, prefix, isNamespaced: true, transformer })

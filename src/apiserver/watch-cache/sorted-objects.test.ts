@@ -6,7 +6,7 @@ import { seededRandom } from '#base/random.ts'
 
 const nothing = Buffer.from('{"metadata":{}}')
 
-test('objects stay in order of name through thousands of changes, whether names come in order or not', () => {
+test('[WC9] objects stay in order of name through thousands of changes, whether names come in order or not', () => {
   for (let seed = 1; seed <= 6; seed++) {
     const random = seededRandom(seed)
     const objects = new SortedObjects()

@@ -115,7 +115,7 @@ test('[WC7] what is handed out is shared and cannot be changed', async () => {
   await store.close()
 })
 
-test('the revision is put into the metadata, whether or not it has other fields', () => {
+test('[WC8] the revision is put into the metadata, whether or not it has other fields', () => {
   const parse = (value: Uint8Array, revision: number) => JSON.parse(String(withResourceVersion(value, revision)))
   assert.deepEqual(parse(Buffer.from('{"kind":"A","apiVersion":"v1","metadata":{}}'), 7).metadata, { resourceVersion: '7' })
   const nested = Buffer.from('{"kind":"A","apiVersion":"v1","metadata":{"name":"x"},"spec":{"template":{"metadata":{"name":"y"}}}}')
@@ -128,7 +128,7 @@ test('the revision is put into the metadata, whether or not it has other fields'
   assert.equal(parse(nested, 0).metadata.resourceVersion, undefined)
 })
 
-test('an index keeps its objects in the order of their keys, whatever happens to them', () => {
+test('[WC9] an index keeps its objects in the order of their keys, whatever happens to them', () => {
   for (let seed = 1; seed <= 20; seed++) {
     const random = seededRandom(seed)
     const index = new ObjectIndex()

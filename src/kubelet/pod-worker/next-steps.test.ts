@@ -34,8 +34,8 @@ type Case = {
 }
 
 const cases: Case[] = [
-  { name: 'a pod of which nothing is there gets a sandbox', hasSandbox: false, steps: ['runSandbox'] },
-  { name: 'nothing is begun while something starts', hasSandbox: false, memory: { isStarting: true }, steps: [] },
+  { name: '[PW1] a pod of which nothing is there gets a sandbox', hasSandbox: false, steps: ['runSandbox'] },
+  { name: '[PW1] nothing is begun while something starts', hasSandbox: false, memory: { isStarting: true }, steps: [] },
   {
     name: 'a sandbox that could not be made is tried again later',
     hasSandbox: false,
@@ -43,10 +43,10 @@ const cases: Case[] = [
     steps: [],
     wakesAfterMs: 10_000,
   },
-  { name: 'the container follows the sandbox', steps: ['start app 0'] },
+  { name: '[PW1] the container follows the sandbox', steps: ['start app 0'] },
   { name: 'a pod that runs as it shall needs nothing', seen: ['app running'], steps: [] },
   { name: 'a container that was made and not started is made anew', seen: ['app created'], steps: ['remove sim://app-0', 'start app 0'] },
-  { name: 'containers start one after the other', spec: { containers: [{ name: 'app' }, { name: 'b' }] }, steps: ['start app 0'] },
+  { name: '[PW1] containers start one after the other', spec: { containers: [{ name: 'app' }, { name: 'b' }] }, steps: ['start app 0'] },
   {
     name: 'the second container follows',
     spec: { containers: [{ name: 'app' }, { name: 'b' }] },
@@ -54,10 +54,15 @@ const cases: Case[] = [
     steps: ['start b 0'],
   },
 
-  { name: 'the first init container comes first', spec: { initContainers: [init, second] }, steps: ['start init 0'] },
-  { name: 'all wait for an init container', spec: { initContainers: [init, second] }, seen: ['init running'], steps: [] },
-  { name: 'the next one follows success', spec: { initContainers: [init, second] }, seen: ['init exited 0'], steps: ['start second 0'] },
-  { name: 'the app follows the last one', spec: { initContainers: [init] }, seen: ['init exited 0'], steps: ['start app 0'] },
+  { name: '[PW1] the first init container comes first', spec: { initContainers: [init, second] }, steps: ['start init 0'] },
+  { name: '[PW1] all wait for an init container', spec: { initContainers: [init, second] }, seen: ['init running'], steps: [] },
+  {
+    name: '[PW1] the next one follows success',
+    spec: { initContainers: [init, second] },
+    seen: ['init exited 0'],
+    steps: ['start second 0'],
+  },
+  { name: '[PW1] the app follows the last one', spec: { initContainers: [init] }, seen: ['init exited 0'], steps: ['start app 0'] },
   { name: 'a failed init container is tried again', spec: { initContainers: [init] }, seen: ['init exited 1'], steps: ['start init 1'] },
   {
     name: 'a failed init container ends a pod that is never restarted',
@@ -69,31 +74,37 @@ const cases: Case[] = [
   { name: 'init containers that were removed do not run again', spec: { initContainers: [init] }, seen: ['app running'], steps: [] },
 
   {
-    name: 'a sidecar lets the next one start once it has started',
+    name: '[PW2] a sidecar lets the next one start once it has started',
     spec: { initContainers: [proxy] },
     seen: ['proxy running'],
     steps: ['start app 0'],
   },
   {
-    name: 'a sidecar whose startup probe has not succeeded holds the others up',
+    name: '[PW2] a sidecar whose startup probe has not succeeded holds the others up',
     spec: { initContainers: [proxy] },
     seen: ['proxy running'],
     probes: { isStarted: () => false, isReady: () => false },
     steps: [],
   },
   {
-    name: 'a sidecar that ended is started again, whatever the policy of the pod',
+    name: '[PW2] a sidecar that ended is started again, whatever the policy of the pod',
     spec: { ...never, initContainers: [proxy] },
     seen: ['app running', 'proxy exited 0'],
     steps: ['start proxy 1'],
   },
 
-  { name: 'Always restarts success', seen: ['app exited 0'], steps: ['start app 1'] },
-  { name: 'OnFailure restarts failure', spec: { restartPolicy: 'OnFailure' }, seen: ['app exited 2'], steps: ['start app 1'] },
-  { name: 'OnFailure leaves success', spec: { restartPolicy: 'OnFailure' }, seen: ['app exited 0'], steps: ['stopSandbox'], isOver: true },
-  { name: 'Never leaves failure', spec: never, seen: ['app exited 2'], steps: ['stopSandbox'], isOver: true },
+  { name: '[PW3] Always restarts success', seen: ['app exited 0'], steps: ['start app 1'] },
+  { name: '[PW3] OnFailure restarts failure', spec: { restartPolicy: 'OnFailure' }, seen: ['app exited 2'], steps: ['start app 1'] },
   {
-    name: 'a rule for the exit code outdoes Never',
+    name: '[PW3] OnFailure leaves success',
+    spec: { restartPolicy: 'OnFailure' },
+    seen: ['app exited 0'],
+    steps: ['stopSandbox'],
+    isOver: true,
+  },
+  { name: '[PW3] Never leaves failure', spec: never, seen: ['app exited 2'], steps: ['stopSandbox'], isOver: true },
+  {
+    name: '[PW3] a rule for the exit code outdoes Never',
     spec: {
       ...never,
       containers: [
@@ -104,43 +115,47 @@ const cases: Case[] = [
     steps: ['start app 1'],
   },
   {
-    name: 'a pod whose work is done stops its sidecar',
+    name: '[PW2] a pod whose work is done stops its sidecar',
     spec: { ...never, initContainers: [proxy] },
     seen: ['app exited 0', 'proxy running'],
     steps: ['stop proxy'],
   },
 
   {
-    name: 'back-off is waited for',
+    name: '[PW4] back-off is waited for',
     seen: ['app exited 1', 'app exited 1'],
     memory: { backOffs: new Map([['app', { delayMs: 10_000, sinceMs: startMs }]]), nowMs: startMs + 4000 },
     steps: [],
     wakesAfterMs: 10_000,
   },
   {
-    name: 'back-off ends',
+    name: '[PW4] back-off ends',
     seen: ['app exited 1', 'app exited 1'],
     memory: { backOffs: new Map([['app', { delayMs: 10_000, sinceMs: startMs }]]), nowMs: startMs + 10_000 },
     steps: ['start app 2'],
   },
-  { name: 'of a container the last two are kept', seen: ['app running', 'app exited 1', 'app exited 1'], steps: ['remove sim://app-0'] },
+  {
+    name: '[PW3] of a container the last two are kept',
+    seen: ['app running', 'app exited 1', 'app exited 1'],
+    steps: ['remove sim://app-0'],
+  },
 
   {
-    name: 'an ephemeral container is started beside the others, and once',
+    name: '[PW5] an ephemeral container is started beside the others, and once',
     spec: { ephemeralContainers: [{ name: 'debugger' }] },
     seen: ['app running'],
     steps: ['start debugger 0'],
   },
-  { name: 'an ephemeral container that has ended stays so', spec: debugged, seen: ['debugger exited 1', 'app running'], steps: [] },
+  { name: '[PW5] an ephemeral container that has ended stays so', spec: debugged, seen: ['debugger exited 1', 'app running'], steps: [] },
   {
-    name: 'an ephemeral container does not keep a pod alive',
+    name: '[PW5] an ephemeral container does not keep a pod alive',
     spec: { ...never, ...debugged },
     seen: ['debugger running', 'app exited 0'],
     steps: ['stop debugger'],
   },
 
   {
-    name: 'a preStop hook runs before a container is asked to end',
+    name: '[PW6] a preStop hook runs before a container is asked to end',
     spec: hooked,
     seen: ['app running'],
     memory: ending,
@@ -148,7 +163,7 @@ const cases: Case[] = [
     wakesAfterMs: 30_000,
   },
   {
-    name: 'a container is not asked to end while its hook runs',
+    name: '[PW6] a container is not asked to end while its hook runs',
     spec: hooked,
     seen: ['app running'],
     memory: { ...ending, stopping: stopping('hook', 30_000) },
@@ -156,30 +171,30 @@ const cases: Case[] = [
     wakesAfterMs: 30_000,
   },
   {
-    name: 'a container is asked to end when its hook has run',
+    name: '[PW6] a container is asked to end when its hook has run',
     spec: hooked,
     seen: ['app running'],
     memory: { ...ending, stopping: stopping('waits', 30_000) },
     steps: ['stop app'],
   },
   {
-    name: 'a hook that takes all the grace is not waited for',
+    name: '[PW6] a hook that takes all the grace is not waited for',
     spec: hooked,
     seen: ['app running'],
     memory: { ...ending, nowMs: startMs + 30_000, stopping: stopping('hook', 30_000) },
     steps: ['stop app'],
   },
 
-  { name: 'a container that fails its liveness probe ends', seen: ['app running'], probes: failing('liveness'), steps: ['stop app'] },
+  { name: '[PW7] a container that fails its liveness probe ends', seen: ['app running'], probes: failing('liveness'), steps: ['stop app'] },
   {
-    name: 'a container that a probe has killed comes back, whatever its code',
+    name: '[PW7] a container that a probe has killed comes back, whatever its code',
     spec: { restartPolicy: 'OnFailure' },
     seen: ['app exited 0'],
     memory: { stopping: stopping('asked', 30_000, true) },
     steps: ['start app 1'],
   },
   {
-    name: 'a container that a probe has killed under Never is the end of the pod',
+    name: '[PW7] a container that a probe has killed under Never is the end of the pod',
     spec: never,
     seen: ['app exited 0'],
     memory: { stopping: stopping('asked', 30_000) },
@@ -187,7 +202,7 @@ const cases: Case[] = [
     isOver: true,
   },
   {
-    name: 'a sidecar that fails its startup probe ends, and holds the others up',
+    name: '[PW7] a sidecar that fails its startup probe ends, and holds the others up',
     spec: { initContainers: [proxy] },
     seen: ['proxy running'],
     probes: { ...failing('startup'), isStarted: () => false },
@@ -195,13 +210,13 @@ const cases: Case[] = [
   },
 
   {
-    name: 'another image means a restart',
+    name: '[PW8] another image means a restart',
     seen: ['app running'],
     memory: { images: new Map([['sim://app-0', 'app:0']]) },
     steps: ['stop app'],
   },
   {
-    name: 'other resources are given to a running container',
+    name: '[PW8] other resources are given to a running container',
     spec: { containers: [{ name: 'app', image: 'app:1', resources: { requests: { cpu: '2' } } }] },
     seen: ['app running'],
     memory: { actuated: new Map([['sim://app-0', { requests: { cpu: '1' } }]]) },
@@ -215,7 +230,7 @@ const cases: Case[] = [
     steps: [],
   },
   {
-    name: 'a container may want to be restarted for other resources',
+    name: '[PW8] a container may want to be restarted for other resources',
     spec: {
       containers: [
         {
@@ -230,20 +245,20 @@ const cases: Case[] = [
   },
 
   {
-    name: 'a sandbox that died is replaced once nothing runs any more',
+    name: '[PW9] a sandbox that died is replaced once nothing runs any more',
     sandbox: 'dead',
     seen: ['app running'],
     steps: ['stop app'],
   },
   {
-    name: 'init containers run again in the new sandbox',
+    name: '[PW9] init containers run again in the new sandbox',
     sandbox: 'dead',
     spec: { initContainers: [init] },
     seen: ['app exited 137', 'init exited 0'],
     steps: ['runSandbox for s1 without sim://init-0'],
   },
   {
-    name: 'a pod that never restarts ends with its sandbox',
+    name: '[PW9] a pod that never restarts ends with its sandbox',
     sandbox: 'dead',
     spec: never,
     seen: ['app exited 137'],

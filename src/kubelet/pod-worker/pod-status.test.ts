@@ -24,40 +24,45 @@ const done = 'False:PodCompleted'
 const over = { isEnding: true, isOver: true }
 
 const cases: Case[] = [
-  { name: 'nothing is there yet', phase: 'Pending', conditions: ['True', none, none], state: 'waiting ContainerCreating' },
+  { name: '[PW20] nothing is there yet', phase: 'Pending', conditions: ['True', none, none], state: 'waiting ContainerCreating' },
   {
-    name: 'init containers are awaited',
+    name: '[PW20] init containers are awaited',
     spec: { initContainers: [init] },
     seen: ['init running'],
     phase: 'Pending',
     conditions: ['False:ContainersNotInitialized', none, none],
     state: 'waiting PodInitializing',
   },
-  { name: 'all runs', seen: ['app running'], phase: 'Running', conditions: ['True', 'True', 'True'], state: 'running' },
+  { name: '[PW20] all runs', seen: ['app running'], phase: 'Running', conditions: ['True', 'True', 'True'], state: 'running' },
   {
-    name: 'a container that is not ready makes the pod not ready',
+    name: '[PW21] a container that is not ready makes the pod not ready',
     seen: ['app running'],
     options: { probes: { isStarted: () => true, isReady: () => false } },
     phase: 'Running',
     conditions: ['True', none, none],
   },
   {
-    name: 'a readiness gate nobody has spoken of holds the pod back',
+    name: '[PW21] a readiness gate nobody has spoken of holds the pod back',
     spec: { readinessGates: [{ conditionType: 'example.com/gate' }] },
     seen: ['app running'],
     phase: 'Running',
     conditions: ['True', 'False:ReadinessGatesNotReady', 'True'],
   },
-  { name: 'a container that will be restarted leaves the pod running', seen: ['app exited 1'], phase: 'Running', state: 'terminated 1' },
   {
-    name: 'back-off is told',
+    name: '[PW20] a container that will be restarted leaves the pod running',
+    seen: ['app exited 1'],
+    phase: 'Running',
+    state: 'terminated 1',
+  },
+  {
+    name: '[PW22] back-off is told',
     seen: ['app exited 1'],
     options: { waiting: new Map([['app', { reason: 'CrashLoopBackOff', message: 'back-off' }]]) },
     phase: 'Running',
     state: 'waiting CrashLoopBackOff',
   },
   {
-    name: 'success',
+    name: '[PW20] success',
     spec: { restartPolicy: 'Never' },
     seen: ['app exited 0'],
     options: { isOver: true },
@@ -65,7 +70,7 @@ const cases: Case[] = [
     conditions: ['True:PodCompleted', done, done],
   },
   {
-    name: 'failure',
+    name: '[PW20] failure',
     spec: { restartPolicy: 'Never' },
     seen: ['app exited 1'],
     options: { isOver: true },
@@ -73,36 +78,36 @@ const cases: Case[] = [
     conditions: ['True', failed, failed],
   },
   {
-    name: 'an end is not told while a sidecar runs',
+    name: '[PW20] an end is not told while a sidecar runs',
     spec: { restartPolicy: 'Never', initContainers: [proxy] },
     seen: ['app exited 0', 'proxy running'],
     options: { previous: { phase: 'Running' } },
     phase: 'Running',
   },
   {
-    name: 'a sidecar that is started again leaves the pod running',
+    name: '[PW20] a sidecar that is started again leaves the pod running',
     spec: { initContainers: [proxy] },
     seen: ['app running', 'proxy exited 1'],
     phase: 'Running',
   },
   {
-    name: 'a failed init container fails a pod that is never restarted',
+    name: '[PW20] a failed init container fails a pod that is never restarted',
     spec: { restartPolicy: 'Never', initContainers: [init] },
     seen: ['init exited 1'],
     options: { isOver: true },
     phase: 'Failed',
   },
-  { name: 'a deleted pod whose containers ended well has succeeded', seen: ['app exited 0'], options: over, phase: 'Succeeded' },
-  { name: 'a deleted pod whose containers were killed has failed', seen: ['app exited 137'], options: over, phase: 'Failed' },
-  { name: 'a deleted pod that never ran has failed', options: over, phase: 'Failed', state: 'terminated 137' },
+  { name: '[PW23] a deleted pod whose containers ended well has succeeded', seen: ['app exited 0'], options: over, phase: 'Succeeded' },
+  { name: '[PW23] a deleted pod whose containers were killed has failed', seen: ['app exited 137'], options: over, phase: 'Failed' },
+  { name: '[PW23] a deleted pod that never ran has failed', options: over, phase: 'Failed', state: 'terminated 137' },
   {
-    name: 'a deleted pod that still serves is ready',
+    name: '[PW21] a deleted pod that still serves is ready',
     seen: ['app running'],
     options: { isEnding: true },
     phase: 'Running',
     conditions: ['True', 'True', 'True'],
   },
-  { name: 'nothing leaves an end', seen: ['app running'], options: { previous: { phase: 'Failed' } }, phase: 'Failed' },
+  { name: '[PW20] nothing leaves an end', seen: ['app running'], options: { previous: { phase: 'Failed' } }, phase: 'Failed' },
 ]
 
 const usual = { waiting: new Map(), previous: {}, nowMs: startMs, hostIps: ['198.18.0.1'], isEnding: false, isOver: false }
@@ -120,7 +125,7 @@ for (const { name, spec, seen = [], options = {}, phase, conditions, state } of 
   })
 }
 
-test('addresses, times and generations are told', () => {
+test('[PW25] addresses, times and generations are told', () => {
   const status = podStatus(aPod(), { observed: observed(['app running']), probes: allWell, ...usual })
   const { podIP, podIPs, hostIP, hostIPs, startTime, observedGeneration, qosClass } = status
   assert.deepEqual(
@@ -136,7 +141,7 @@ test('addresses, times and generations are told', () => {
   )
 })
 
-test('mounts are told, and that what lies below a read-only one is not', () => {
+test('[PW25] mounts are told, and that what lies below a read-only one is not', () => {
   const volumeMounts = [
     { name: 'data', mountPath: '/data' },
     { name: 'token', mountPath: '/token', readOnly: true },
@@ -149,12 +154,12 @@ test('mounts are told, and that what lies below a read-only one is not', () => {
   ])
 })
 
-test('pods of the host network have its addresses', () => {
+test('[PW25] pods of the host network have its addresses', () => {
   const status = podStatus(aPod({ hostNetwork: true }), { observed: observed([]), probes: allWell, ...usual })
   assert.deepEqual([status.podIP, status.podIPs], ['198.18.0.1', [{ ip: '198.18.0.1' }]])
 })
 
-test('the time of a condition changes with its status alone', () => {
+test('[PW24] the time of a condition changes with its status alone', () => {
   const first = podStatus(aPod(), { observed: observed([]), probes: allWell, ...usual })
   const later = { ...usual, nowMs: startMs + 60_000, previous: first }
   const second = podStatus(aPod(), { observed: observed(['app running']), probes: allWell, ...later })
@@ -163,7 +168,7 @@ test('the time of a condition changes with its status alone', () => {
   assert.equal(times['PodScheduled'], '2026-01-01T00:00:00Z')
 })
 
-test('a restarted container remembers how it ended before', () => {
+test('[PW22] a restarted container remembers how it ended before', () => {
   const status = podStatus(aPod(), { observed: observed(['app running', 'app exited 7']), probes: allWell, ...usual })
   const container = status.containerStatuses?.[0]
   assert.deepEqual([container?.restartCount, container?.lastState?.terminated?.exitCode], [1, 7])

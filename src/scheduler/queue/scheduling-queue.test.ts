@@ -32,7 +32,7 @@ const popped = (queue: SchedulingQueue): QueuedPod => {
 }
 const nodeAdded: ClusterEvent = { resource: 'Node', action: 'Add', label: 'NodeAdd' }
 
-test('the most important pod comes first, and of equals the one that came first', () => {
+test('[SQ1] the most important pod comes first, and of equals the one that came first', () => {
   const { queue, add } = aQueue()
   add('a')
   add('b', 10)
@@ -41,7 +41,7 @@ test('the most important pod comes first, and of equals the one that came first'
   assert.deepEqual(names(queue), ['b', 'd', 'a', 'c'])
 })
 
-test('a pod that was turned down sleeps until something concerns the plugin that did it', async () => {
+test('[SQ2] a pod that was turned down sleeps until something concerns the plugin that did it', async () => {
   const { queue, add, clock } = aQueue()
   add('p')
   const pod = popped(queue)
@@ -55,7 +55,7 @@ test('a pod that was turned down sleeps until something concerns the plugin that
   assert.deepEqual(names(queue), ['p'])
 })
 
-test('a hint may know better than the kind of event', () => {
+test('[SQ3] a hint may know better than the kind of event', () => {
   const { queue, add } = aQueue()
   add('p')
   const pod = popped(queue)
@@ -67,7 +67,7 @@ test('a hint may know better than the kind of event', () => {
   assert.deepEqual(names(queue), ['p'])
 })
 
-test('what happens while a pod is being tried is not lost', () => {
+test('[SQ4] what happens while a pod is being tried is not lost', () => {
   const { queue, add } = aQueue()
   add('p')
   const pod = popped(queue)
@@ -77,7 +77,7 @@ test('what happens while a pod is being tried is not lost', () => {
   assert.deepEqual(names(queue), ['p'])
 })
 
-test('after errors pods wait, twice as long each time up to the limit, even when nobody else wants the scheduler', async () => {
+test('[SQ5] after errors pods wait, twice as long each time up to the limit, even when nobody else wants the scheduler', async () => {
   const { queue, add, clock } = aQueue()
   add('p')
   const waits: number[] = []
@@ -91,7 +91,7 @@ test('after errors pods wait, twice as long each time up to the limit, even when
   assert.deepEqual(waits, [1000, 2000, 4000, 8000, 10_000, 10_000])
 })
 
-test('after five minutes a pod is tried again whatever happened', async () => {
+test('[SQ6] after five minutes a pod is tried again whatever happened', async () => {
   const { queue, add, clock } = aQueue()
   add('p')
   const pod = popped(queue)
@@ -104,7 +104,7 @@ test('after five minutes a pod is tried again whatever happened', async () => {
   assert.equal(pod.wasFlushed, true)
 })
 
-test('a pod that is deleted is not popped, wherever it waited', async () => {
+test('[SQ7] a pod that is deleted is not popped, wherever it waited', async () => {
   const { queue, add, clock } = aQueue()
   add('active')
   add('failed')
@@ -122,7 +122,7 @@ test('a pod that is deleted is not popped, wherever it waited', async () => {
   assert.deepEqual(queue.sizes, { active: 0, backoff: 0, unschedulable: 0, gated: 0 })
 })
 
-test('a closed queue leaves no timer behind', async () => {
+test('[SQ8] a closed queue leaves no timer behind', async () => {
   const { queue, add, clock } = aQueue()
   add('p')
   add('q')

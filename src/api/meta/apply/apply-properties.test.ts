@@ -55,7 +55,7 @@ const plain = (object: KubernetesObject): unknown => {
   return { ...object, metadata }
 }
 
-test('applying twice changes nothing', () => {
+test('[SA4] applying twice changes nothing', () => {
   forEachKind(4, ({ manager, random }, seed, why) => {
     const config = random(seed)
     const live = deepFreeze(manager.applied(undefined, config, { manager: 'one', time: noon }))
@@ -64,7 +64,7 @@ test('applying twice changes nothing', () => {
   })
 })
 
-test('who owns everything and applies something else leaves only that', () => {
+test('[SA11] who owns everything and applies something else leaves only that', () => {
   forEachKind(4, ({ manager, random }, seed, why) => {
     const [first, second] = [random(seed), random(seed + 50)]
     const live = deepFreeze(manager.applied(undefined, first, { manager: 'one', time: noon }))
@@ -82,7 +82,7 @@ function filled(value: unknown): unknown {
   return left.length > 0 ? Object.fromEntries(left) : undefined
 }
 
-test('pruning takes nothing where nothing was given up', () => {
+test('[SA11] pruning takes nothing where nothing was given up', () => {
   forEachKind(4, ({ schema, random }, seed, why) => {
     const type = mergeTypeOf(schema)
     const [live, config, earlier] = [random(seed), random(seed + 50), random(seed + 70)].map((object) => deepCopy(object) as JsonObject)
@@ -95,7 +95,7 @@ test('pruning takes nothing where nothing was given up', () => {
   })
 })
 
-test('what two appliers own together stays when either gives it up', () => {
+test('[SA11] what two appliers own together stays when either gives it up', () => {
   forEachKind(2, ({ manager, random }, seed, why) => {
     const config = random(seed)
     const bare = { apiVersion: config.apiVersion, kind: config.kind, metadata: { name: 'x' } } as KubernetesObject
@@ -106,7 +106,7 @@ test('what two appliers own together stays when either gives it up', () => {
   })
 })
 
-test('an update that turns an applied object into another leaves owners of exactly what there is', () => {
+test('[SA2] an update that turns an applied object into another leaves owners of exactly what there is', () => {
   forEachKind(4, ({ manager, random }, seed, why) => {
     const [first, second] = [random(seed), random(seed + 50)]
     const live = deepFreeze(manager.applied(undefined, first, { manager: 'one', time: noon }))

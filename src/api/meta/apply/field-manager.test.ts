@@ -20,7 +20,7 @@ import { FieldManager } from './field-manager.ts'
 import { deducedType } from './merge-type.ts'
 import { mergeTypeOf } from './schema-merge-type.ts'
 
-test('an applier owns what it speaks of, and not the structs on the way', () => {
+test('[SA1] an applier owns what it speaks of, and not the structs on the way', () => {
   const object = deployments.applied(
     undefined,
     deployment({ replicas: 3, template: { spec: { containers: [{ name: 'a', image: 'x' }] } } }),
@@ -46,7 +46,7 @@ test('an applier owns what it speaks of, and not the structs on the way', () => 
   ])
 })
 
-test('what others own is a conflict, named field by field', () => {
+test('[SA10] what others own is a conflict, named field by field', () => {
   const live = stored(configMaps.applied(undefined, configMap({ a: '1', b: '1' }), { manager: 'one', time: noon }))
   const apply = (data: Anything, force = false) => configMaps.applied(live, configMap(data), { manager: 'two', time: later, force })
   assert.throws(() => apply({ a: '2' }), {
@@ -68,7 +68,7 @@ test('what others own is a conflict, named field by field', () => {
   assert.deepEqual(owners(apply({ a: '1', c: '3' })), ['one Apply: .data.a .data.b', 'two Apply: .data.a .data.c'])
 })
 
-test('conflicts with several owners are grouped by owner, updates with their version and endpoint', () => {
+test('[SA10] conflicts with several owners are grouped by owner, updates with their version and endpoint', () => {
   const live = stored(
     configMap(
       { a: '1', b: '1', c: '1' },
@@ -93,7 +93,7 @@ test('conflicts with several owners are grouped by owner, updates with their ver
   })
 })
 
-test('what an applier gives up goes, unless others own it', () => {
+test('[SA11] what an applier gives up goes, unless others own it', () => {
   const one = stored(
     deployments.applied(
       undefined,
@@ -112,7 +112,7 @@ test('what an applier gives up goes, unless others own it', () => {
   ])
 })
 
-test('defaults inside what stays are left alone, and go with what goes', () => {
+test('[SA12] defaults inside what stays are left alone, and go with what goes', () => {
   const applied = deployments.applied(
     undefined,
     deployment({ strategy: { rollingUpdate: { maxSurge: 1 } }, template: { spec: { containers: [{ name: 'a', image: 'x' }] } } }),
@@ -132,7 +132,7 @@ test('defaults inside what stays are left alone, and go with what goes', () => {
   assert.deepEqual(next['spec'], { template: { spec: { containers: [{ name: 'a', imagePullPolicy: 'Always' }] } } })
 })
 
-test('lists that are sets, maps by several keys, and atomic lists', () => {
+test('[SA13] lists that are sets, maps by several keys, and atomic lists', () => {
   const pod = (spec: Anything, metadata: Anything = {}) =>
     ({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', ...metadata }, spec }) as KubernetesObject
   const ports = (...each: Anything[]) => pod({ containers: [{ name: 'a', ports: each }] })
@@ -160,7 +160,7 @@ test('lists that are sets, maps by several keys, and atomic lists', () => {
   )
 })
 
-test('a configuration that the schema does not know, or that is another object, is refused', () => {
+test('[SA14] a configuration that the schema does not know, or that is another object, is refused', () => {
   const cases: [number, object, string][] = [
     [400, { apiVersion: 'v9', kind: 'Deployment' }, 'invalid object type: /v9, Kind=Deployment'],
     [400, { apiVersion: 'apps/v1' }, 'invalid object type: apps/v1, Kind='],
@@ -202,7 +202,7 @@ test('a configuration that the schema does not know, or that is another object, 
   }
 })
 
-test('applying the same again changes nothing, not even the time', () => {
+test('[SA4] applying the same again changes nothing, not even the time', () => {
   const config = deployment({ replicas: 3, template: { metadata: { labels: { a: 'b' } } } })
   const live = stored(deployments.applied(undefined, config, { manager: 'one', time: noon }))
   assert.deepEqual(deployments.applied(live, config, { manager: 'one', time: later }), live)
@@ -216,7 +216,7 @@ test('applying the same again changes nothing, not even the time', () => {
   })
 })
 
-test('kubectl takes over without conflicts what it applied client-side, and keeps the annotation in step', () => {
+test('[SA15] kubectl takes over without conflicts what it applied client-side, and keeps the annotation in step', () => {
   const annotation = 'kubectl.kubernetes.io/last-applied-configuration'
   const lastApplied = JSON.stringify(configMap({ a: '1', b: '1' }))
   const created = configMaps.updated(undefined, configMap({ a: '1', b: '1', c: '1' }, { annotations: { [annotation]: lastApplied } }), {
@@ -238,7 +238,7 @@ test('kubectl takes over without conflicts what it applied client-side, and keep
   assert.deepEqual(big.metadata?.annotations, {})
 })
 
-test('owners in another version of the kind are judged in their own words', () => {
+test('[SA16] owners in another version of the kind are judged in their own words', () => {
   const beta = managerOf('example/v1', 'ConfigMap', 'io.k8s.api.core.v1.ConfigMap', {
     convert(object, apiVersion) {
       if (apiVersion === 'gone/v1') return undefined
@@ -265,7 +265,7 @@ test('owners in another version of the kind are judged in their own words', () =
   assert.deepEqual((beta.applied(live, object({ c: '3' }), { manager: 'one', time: later }) as Anything)['data'], { b: '1', c: '3' })
 })
 
-test('a part that has become atomic is owned as a whole', () => {
+test('[SA13] a part that has become atomic is owned as a whole', () => {
   const managedFields = [
     entry('one', 'Apply', { 'f:spec': { 'f:selector': { 'f:matchLabels': { 'f:a': {} } } } }, { apiVersion: 'apps/v1' }),
   ]
@@ -275,7 +275,7 @@ test('a part that has become atomic is owned as a whole', () => {
   })
 })
 
-test('kinds without a schema own maps by key and lists as a whole', () => {
+test('[SA13] kinds without a schema own maps by key and lists as a whole', () => {
   const widgets = new FieldManager({ apiVersion: 'example.com/v1', kind: 'Widget', type: deducedType })
   const widget = (spec: unknown, metadata: Anything = {}) =>
     ({ apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'w', ...metadata }, spec }) as KubernetesObject
@@ -294,7 +294,7 @@ test('kinds without a schema own maps by key and lists as a whole', () => {
   assert.deepEqual(owners(widgets.updated(live, widget('text', { uid: 'u1' }), { manager: 'x', time: later })), ['x Update: .spec'])
 })
 
-test('configurations that nest too deep or list too much are refused or taken, without stalling', () => {
+test('[SA17] configurations that nest too deep or list too much are refused or taken, without stalling', () => {
   const widgets = new FieldManager({ apiVersion: 'example.com/v1', kind: 'Widget', type: deducedType })
   const nested = JSON.parse(`${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`)
   const deep = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'w' }, spec: nested }

@@ -21,7 +21,7 @@ import { onlyThese } from './field-filter.ts'
 import { FieldManager, keepTimesOfNoop } from './field-manager.ts'
 import { mergeTypeOf } from './schema-merge-type.ts'
 
-test('a create is owned by its creator: fields, items, and what was not there before, but no metadata', () => {
+test('[SA2] a create is owned by its creator: fields, items, and what was not there before, but no metadata', () => {
   const object = pods.updated(
     undefined,
     {
@@ -40,7 +40,7 @@ test('a create is owned by its creator: fields, items, and what was not there be
   assert.equal(configMaps.updated(undefined, configMap({}), { manager: '', time: noon }).metadata?.managedFields?.[0]?.manager, 'unknown')
 })
 
-test('an update takes what it changes, and drops what it removes', () => {
+test('[SA2] an update takes what it changes, and drops what it removes', () => {
   const live = stored(configMaps.applied(undefined, configMap({ a: '1', b: '1', c: '1' }), { manager: 'one', time: noon }))
   const next = configMaps.updated(live, configMap({ a: '2', b: '1', d: '1' }, { uid: 'u1' }), { manager: 'kubectl-edit', time: later })
   assert.deepEqual(owners(next), ['one Apply: .data.b', 'kubectl-edit Update: .data.a .data.d'])
@@ -61,7 +61,7 @@ test('an update takes what it changes, and drops what it removes', () => {
   assert.deepEqual(owners(gone), [])
 })
 
-test('the endpoint decides what a write can own', () => {
+test('[SA3] the endpoint decides what a write can own', () => {
   const live = stored(
     deployments.updated(undefined, { ...deployment({ replicas: 1 }), status: {} } as KubernetesObject, { manager: 'kubectl', time: noon }),
   )
@@ -92,7 +92,7 @@ test('the endpoint decides what a write can own', () => {
   )
 })
 
-test('what clients write into managedFields counts if it can be read, and only at the object itself', () => {
+test('[SA6] what clients write into managedFields counts if it can be read, and only at the object itself', () => {
   const live = stored(configMaps.applied(undefined, configMap({ a: '1' }), { manager: 'one', time: noon }))
   const renamed = [entry('renamed', 'Apply', { 'f:data': { 'f:a': {} } })]
   const update = (managedFields: unknown, manager = configMaps) =>
@@ -113,7 +113,7 @@ test('what clients write into managedFields counts if it can be read, and only a
   }
 })
 
-test('objects nobody tracked stay untracked until somebody applies to them', () => {
+test('[SA7] objects nobody tracked stay untracked until somebody applies to them', () => {
   const live = stored(configMap({ a: '1', b: '2' }))
   assert.deepEqual(owners(configMaps.updated(live, configMap({ a: '2' }, { uid: 'u1' }), { manager: 'x', time: later })), [])
   assert.throws(() => configMaps.applied(live, configMap({ a: '2' }), { manager: 'one', time: later }), {
@@ -130,7 +130,7 @@ test('objects nobody tracked stay untracked until somebody applies to them', () 
   })
 })
 
-test('the oldest of more than ten updaters become one', () => {
+test('[SA5] the oldest of more than ten updaters become one', () => {
   let live = stored(configMaps.updated(undefined, configMap({ k0: 'v' }), { manager: 'm0', time: '2026-01-01T00:00:00Z' }))
   const data: Anything = { k0: 'v' }
   for (let index = 1; index < 13; index++) {
@@ -148,7 +148,7 @@ test('the oldest of more than ten updaters become one', () => {
   assert.equal(all[0]?.time, '2026-01-01T00:00:03Z')
 })
 
-test('a write that changes nothing but times gets the old times back', () => {
+test('[SA4] a write that changes nothing but times gets the old times back', () => {
   const live = stored(configMaps.applied(undefined, configMap({ a: '1' }), { manager: 'one', time: noon }))
   const retimed = (data: Anything) =>
     ({
@@ -164,7 +164,7 @@ test('a write that changes nothing but times gets the old times back', () => {
   assert.equal(other.metadata?.managedFields?.[0]?.time, later)
 })
 
-test('items that cannot be told apart leave the object without owners rather than with wrong ones', () => {
+test('[SA7] items that cannot be told apart leave the object without owners rather than with wrong ones', () => {
   const type = mergeTypeOf(schemaOf('io.k8s.api.core.v1.Pod'))
   const manager = new FieldManager({ apiVersion: 'v1', kind: 'Pod', type })
   const pod = manager.updated(

@@ -47,7 +47,7 @@ const printed = (spec: object): string[] =>
     .map(printedPath)
     .filter((path) => path.startsWith('.spec'))
 
-test('the marks of a schema decide what is owned on its own', () => {
+test('[SA13] the marks of a schema decide what is owned on its own', () => {
   const cases: [object, string[]][] = [
     [{ size: 1 }, ['.spec.size']],
     [{ tags: ['x'] }, ['.spec.tags[="x"]']],
@@ -64,7 +64,7 @@ test('the marks of a schema decide what is owned on its own', () => {
   assert.ok(pathsOf(fieldSetOf(widget({}), type)).some((path) => printedPath(path) === '.metadata.finalizers[="a/b"]'))
 })
 
-test('a value of another type than the schema says is named', () => {
+test('[SA14] a value of another type than the schema says is named', () => {
   const cases: [object, string | undefined][] = [
     [{ size: 'x' }, '.spec.size: expected numeric (int or float), got string'],
     [{ nope: 1 }, '.spec.nope: field not declared in schema'],

@@ -40,7 +40,7 @@ function afterWrite(entries: V1ManagedFieldsEntry[], write: (live: KubernetesObj
   return entriesOfScaled(entries, write(live).metadata?.managedFields, 'apps/v1', paths) ?? []
 }
 
-test('of the owners of an object, its scale shows those of the replicas', () => {
+test('[SA18] of the owners of an object, its scale shows those of the replicas', () => {
   const others = [
     owner('x', 'Update', { 'f:spec': { 'f:paused': {} } }),
     owner('gone', 'Apply', { 'f:spec': { 'f:replicas': {} } }, { apiVersion: 'old/v1' }),
@@ -52,7 +52,7 @@ test('of the owners of an object, its scale shows those of the replicas', () => 
   assert.equal(entriesOfScale(others, paths), undefined)
 })
 
-test('whoever scales takes the replicas from their owner, without a time', () => {
+test('[SA18] whoever scales takes the replicas from their owner, without a time', () => {
   const entries = afterWrite([creator], (live) => scales.updated(live, scale(5), { manager: 'hpa', time: later }))
   assert.deepEqual(entries, [
     {
@@ -67,12 +67,12 @@ test('whoever scales takes the replicas from their owner, without a time', () =>
   ])
 })
 
-test('a write to the scale that changes nothing leaves the owners as they are', () => {
+test('[SA4] a write to the scale that changes nothing leaves the owners as they are', () => {
   const entries = afterWrite([applier, creator], (live) => scales.updated(live, scale(2), { manager: 'hpa', time: later }))
   assert.deepEqual(entries, [applier, creator])
 })
 
-test('an apply to the scale meets the owners of the object', () => {
+test('[SA18] an apply to the scale meets the owners of the object', () => {
   assert.throws(() => afterWrite([applier], (live) => scales.applied(live, scale(5), { manager: 'scaler', time: later })), {
     message: 'Apply failed with 1 conflict: conflict with "ci": .spec.replicas',
   })
