@@ -154,6 +154,11 @@ describe('manifests, with the flags that they are about', { skip: newest === und
   })
 })
 
+test('56-abac-policy.jsonl: a server does not start on it, and names the line', async () => {
+  const policy = ['--authorization-mode', 'ABAC', '--authorization-policy-file', join(directory, '56-abac-policy.jsonl')]
+  await assert.rejects(startCluster(['--store', 'memory', ...policy]), /56-abac-policy\.jsonl.*line 1|line 1.*56-abac-policy\.jsonl/)
+})
+
 const whyNot = whyNoContainers() || (newest === undefined && 'kubectl is not installed')
 
 describe('manifests, on a real node', { skip: whyNot, timeout: 200_000 }, () => {

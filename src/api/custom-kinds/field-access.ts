@@ -3,7 +3,7 @@ import { goPrint, goTypeOf } from '#api/meta/patch/go-print.ts'
 import type { JsonValue } from '#api/meta/patch/json-value.ts'
 import { type Fields, isFields } from '#api/structural/shape.ts'
 
-export const segmentsOf = (path: string): string[] => path.replace(/^\./, '').split('.')
+const segmentsOf = (path: string): string[] => path.replace(/^\./, '').split('.')
 
 /** What lies at the path; undefined where there is nothing. `error` where something on the way is no object. */
 function valueAt(object: unknown, path: string): { value?: unknown; error?: string } {

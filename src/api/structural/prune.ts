@@ -14,7 +14,7 @@ export function pruneObject(object: Fields, shape: Shape, dropped?: Dropped): vo
 }
 
 /** As `pruneObject`, of any value of the schema. */
-export function pruneValue(value: unknown, shape: Shape, path = '', dropped?: Dropped): void {
+function pruneValue(value: unknown, shape: Shape, path = '', dropped?: Dropped): void {
   if (Array.isArray(value)) {
     const { items, preservesUnknown } = shape
     if (preservesUnknown && items === undefined) return

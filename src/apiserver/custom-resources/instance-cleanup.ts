@@ -10,7 +10,7 @@ import type { ResourceRegistry } from '#apiserver/registry/resource-registry.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 
-export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io'
+const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io'
 
 export type InstanceCleanupOptions = {
   registries: Registries

@@ -251,7 +251,7 @@ export const rows: Readonly<Record<string, Row>> = {
   },
   '54-basic-auth.csv': { does: 'read' },
   '55-token-auth.csv': { does: 'read' },
-  '56-abac-policy.jsonl': { does: 'read', awaits: 'policy files that are checked for their types' },
+  '56-abac-policy.jsonl': { does: 'read' },
   '57-abac-policy-bool.jsonl': { does: 'read' },
   '58-cfssl-ca-config.json': { does: 'read', awaits: 'certificates by a signing profile' },
   '59-cfssl-ca-csr.json': { does: 'read', awaits: 'certificates by a signing profile' },
