@@ -21,7 +21,7 @@ function contextOf({ now = '2026-01-02T03:04:05Z', isEnabled = () => false, ...r
   return { ...rest, now, isEnabled }
 }
 
-const shownErrors = (check: Check): string[] => check.errors.map(({ field, body }) => `${field}: ${body}`)
+const shownErrors = (check: Check<unknown>): string[] => check.errors.map(({ field, body }) => `${field}: ${body}`)
 
 /** What a create makes of the object, which is left alone. */
 export function tryCreate<T extends KubernetesObject>(definition: ResourceDefinition<T>, given: T, options: TryOptions = {}): Tried<T> {

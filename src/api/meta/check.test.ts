@@ -3,20 +3,25 @@ import { test } from 'node:test'
 import { Check, quoted } from './check.ts'
 
 test('a path joins fields with dots and subscripts with brackets', () => {
-  const root = new Check()
-  const cases: [Check, string][] = [
+  const root = new Check({
+    metadata: { labels: { app: 'a' } },
+    spec: { template: {}, containers: [{ name: 'a' }] },
+    webhooks: [{ rules: [{}] }],
+  })
+  const cases: [Check<unknown>, string][] = [
     [root.at('spec'), 'spec'],
     [root.at('spec').at('template'), 'spec.template'],
     [root.at('spec').at('containers').at(0).at('name'), 'spec.containers[0].name'],
     [root.at('metadata').at('labels').key('a.b/c'), 'metadata.labels[a.b/c]'],
     [root.at('webhooks').at(2).at('rules').at(0), 'webhooks[2].rules[0]'],
-    [new Check(undefined, 'template').at('spec'), 'template.spec'],
+    [new Check({ spec: {} }, 'template').at('spec'), 'template.spec'],
+    [root.at('spec').dynamic('Template'), 'spec.Template'],
   ]
   for (const [check, path] of cases) assert.equal(check.path, path)
 })
 
 test('every kind of error is worded as clients know it', () => {
-  const cases: [(check: Check) => void, string, string][] = [
+  const cases: [(check: Check<unknown>) => void, string, string][] = [
     [(check) => check.required(), 'FieldValueRequired', 'Required value'],
     [(check) => check.required('must be set'), 'FieldValueRequired', 'Required value: must be set'],
     [(check) => check.invalid('no quotes', 'a"b'), 'FieldValueInvalid', 'Invalid value: "a\\"b": no quotes'],
@@ -46,14 +51,14 @@ test('every kind of error is worded as clients know it', () => {
     [(check) => check.internal('broken'), 'InternalError', 'Internal error: broken'],
   ]
   for (const [report, type, body] of cases) {
-    const check = new Check()
+    const check = new Check({ spec: 1 })
     report(check.at('spec'))
     assert.deepEqual(check.errors, [{ type, field: 'spec', body }])
   }
 })
 
 test('an error at the root has the field <nil>', () => {
-  const check = new Check()
+  const check = new Check({})
   check.required('a body')
   assert.equal(check.errors[0]?.field, '<nil>')
   assert.equal(check.failed, true)
@@ -71,4 +76,54 @@ test('texts are quoted as Go does', () => {
     ['\u{e0001}', '"\\U000e0001"'],
   ]
   for (const [text, expected] of cases) assert.equal(quoted(text), expected)
+})
+
+type Workload = { spec: { replicas?: number; containers?: { name: string; image?: string }[]; labels?: { [key: string]: string } } }
+
+test('a check goes down with the value, through what is not there as well', () => {
+  const check = new Check<Workload>({ spec: { containers: [{ name: 'a' }, { name: 'b', image: 'x' }] } })
+  assert.equal(check.at('spec').at('replicas').value, undefined)
+  assert.equal(check.at('spec').at('labels').key('app').value, undefined)
+  const containers = check.at('spec').at('containers')
+  assert.equal(containers.at(1).at('image').value, 'x')
+  assert.deepEqual(
+    containers.items().map((at) => [at.path, at.value.name]),
+    [
+      ['spec.containers[0]', 'a'],
+      ['spec.containers[1]', 'b'],
+    ],
+  )
+  const seen: string[] = []
+  containers.each((at, index) => seen.push(`${index} ${at.at('name').value}`))
+  assert.deepEqual(seen, ['0 a', '1 b'])
+  // @ts-expect-error: a field that is not there does not compile
+  check.at('spec').at('replica')
+  // @ts-expect-error: nor does one of an item
+  containers.at(0).at('images')
+})
+
+test('errors quote the value that stands there, unless given another', () => {
+  const check = new Check<Workload>({ spec: { replicas: -1 } })
+  const replicas = check.at('spec').at('replicas')
+  replicas.invalid('too small')
+  replicas.invalid('too small', undefined)
+  replicas.with('1e3').invalid('no whole number')
+  check.at('spec').at('containers').or([]).invalid('must not be empty')
+  assert.deepEqual(
+    check.errors.map(({ field, body }) => `${field}: ${body}`),
+    [
+      'spec.replicas: Invalid value: -1: too small',
+      'spec.replicas: Invalid value: null: too small',
+      'spec.replicas: Invalid value: "1e3": no whole number',
+      'spec.containers: Invalid value: []: must not be empty',
+    ],
+  )
+})
+
+test('a rule that needs a value gets one: what is there, or what stands in for it', () => {
+  const check = new Check<Workload>({ spec: {} })
+  assert.equal(check.at('spec').at('replicas').or(1).value, 1)
+  assert.equal(new Check<number | undefined>(0).or(1).value, 0)
+  assert.equal(check.at('spec').present.value, check.value.spec)
+  assert.throws(() => check.at('spec').at('replicas').present, /spec\.replicas is not set/)
 })

@@ -34,7 +34,7 @@ const titles: Record<FieldErrorType, string> = {
 
 type OtherValue = [value?: unknown]
 type Field<T> = keyof NonNullable<T> & (string | number)
-type Inside<T, K> = NonNullable<T>[K & keyof NonNullable<T>] | (T & undefined)
+export type Inside<T, K> = NonNullable<T>[K & keyof NonNullable<T>] | (T & undefined)
 type Item<T> = NonNullable<T> extends readonly (infer I)[] ? I : never
 type Entry<T> = NonNullable<T> extends { readonly [key: string]: infer V } ? V : never
 
@@ -42,8 +42,7 @@ type Entry<T> = NonNullable<T> extends { readonly [key: string]: infer V } ? V :
  * A place in an object, the value that stands there, and the errors found so far, which all places of one object share.
  * Going down costs one small allocation; the path becomes a string only when an error is reported.
  */
-// biome-ignore lint/suspicious/noExplicitAny: schemas that are only known at run time
-export class Check<out T = any> {
+export class Check<out T> {
   /** Absent where the object lacks the field, or lacks what the field would be in. */
   readonly value: T
   readonly errors: FieldError[]
@@ -74,7 +73,8 @@ export class Check<out T = any> {
   }
 
   /** A path that the type has not: fields whose names come with a schema at run time, and the places where upstream's path is no field. */
-  dynamic(segment: string): Check {
+  // biome-ignore lint/suspicious/noExplicitAny: what stands there has no type
+  dynamic(segment: string): Check<any> {
     // biome-ignore lint/suspicious/noExplicitAny: that is what it is for
     return new Check((this.value as any)?.[segment], segment, this, false, this.errors)
   }

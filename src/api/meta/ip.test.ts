@@ -5,7 +5,7 @@ import { seededRandom } from '#base/random.ts'
 import { Check } from './check.ts'
 import * as ip from './ip.ts'
 
-const bodies = (judge: (check: Check) => void): string[] => {
+const bodies = (judge: (check: Check<unknown>) => void): string[] => {
   const check = new Check()
   judge(check)
   return check.errors.map((error) => error.body.replace(/^Invalid value: "[^"]*": /, ''))

@@ -18,7 +18,7 @@ export type Matcher = (labels: Labels) => boolean
 
 /** Throws a SelectorError that lists everything that is wrong with the requirement. */
 export function validRequirement(key: string, operator: LabelOperator, values: readonly string[]): LabelRequirement {
-  const check = new Check()
+  const check = new Check({ key, values })
   const keyErrors = qualifiedName(key)
   if (keyErrors.length > 0) check.at('key').invalid(keyErrors.join('; '), key)
   const at = check.at('values')

@@ -10,9 +10,9 @@ const name =
 const value =
   "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
 
-function errorsOf(judge: (check: Check) => void): string[] {
-  const check = new Check()
-  judge(check.at('spec').at('selector'))
+function errorsOf(judge: (check: Check<unknown>) => void): string[] {
+  const check = new Check(undefined, 'spec.selector')
+  judge(check)
   return check.errors.map(({ field, body }) => `${field}: ${body}`)
 }
 

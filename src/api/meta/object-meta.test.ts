@@ -11,9 +11,9 @@ const clustered: ObjectMetaRules = { scope: 'Cluster', nameRule: nameIsPathSegme
 const key =
   "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
 
-function errorsOf(judge: (check: Check) => void): string[] {
-  const check = new Check()
-  judge(check.at('metadata'))
+function errorsOf(judge: (check: Check<unknown>) => void): string[] {
+  const check = new Check(undefined, 'metadata')
+  judge(check)
   return check.errors.map(({ field, body }) => `${field}: ${body}`)
 }
 

@@ -30,7 +30,7 @@ export function validateObjectMeta(check: Check<V1ObjectMeta>, { scope, nameRule
   if (finalizers === 'qualified') validateQualifiedFinalizers(check.at('finalizers'))
 }
 
-function validateNamespaceOf({ namespace = '' }: V1ObjectMeta, scope: ObjectMetaRules['scope'], check: Check): void {
+function validateNamespaceOf({ namespace = '' }: V1ObjectMeta, scope: ObjectMetaRules['scope'], check: Check<unknown>): void {
   if (scope === 'Cluster') {
     if (namespace !== '') check.forbidden('not allowed on this type')
   } else if (namespace === '') check.required()

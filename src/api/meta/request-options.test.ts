@@ -4,7 +4,7 @@ import { Check } from './check.ts'
 import { validateCreateOptions, validateDeleteOptions, validatePatchOptions, validateTableOptions } from './request-options.ts'
 
 test('options of requests are judged in upstream words', () => {
-  const cases: [(check: Check) => void, string[]][] = [
+  const cases: [(check: Check<unknown>) => void, string[]][] = [
     [(check) => validateCreateOptions(check.with({})), []],
     [(check) => validateCreateOptions(check.with({ dryRun: ['All'], fieldManager: 'x', fieldValidation: 'Strict' })), []],
     [
@@ -36,9 +36,9 @@ test('options of requests are judged in upstream words', () => {
         'ignoreStoreReadErrorWithClusterBreakingPotential: Invalid value: true: cannot be set together with .gracePeriodSeconds',
       ],
     ],
-    [(check) => validateTableOptions('Metadata', check), []],
+    [(check) => validateTableOptions(check.with({ includeObject: 'Metadata' })), []],
     [
-      (check) => validateTableOptions('All', check),
+      (check) => validateTableOptions(check.with({ includeObject: 'All' })),
       [`includeObject: Invalid value: "All": must be 'Metadata', 'Object', 'None', or empty`],
     ],
   ]

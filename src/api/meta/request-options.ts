@@ -35,7 +35,7 @@ export function validateDeleteOptions(check: Check<V1DeleteOptions>): void {
 }
 
 /** Deleting what cannot be read goes with no other wish. */
-function validateUnreadableDelete(options: V1DeleteOptions, check: Check): void {
+function validateUnreadableDelete(options: V1DeleteOptions, check: Check<unknown>): void {
   if (options.ignoreStoreReadErrorWithClusterBreakingPotential !== true) return
   if (options.dryRun?.length) check.invalid('cannot be set together with .dryRun', true)
   for (const other of ['propagationPolicy', 'orphanDependents', 'gracePeriodSeconds', 'preconditions'] as const) {
@@ -54,7 +54,8 @@ function validateFieldValidation(check: Check<string>): void {
 }
 
 /** What a Table may carry of each object. */
-export function validateTableOptions(includeObject: string, check: Check): void {
-  if (['', 'None', 'Metadata', 'Object'].includes(includeObject)) return
-  check.at('includeObject').invalid("must be 'Metadata', 'Object', 'None', or empty", includeObject)
+export function validateTableOptions(check: Check<{ includeObject: string }>): void {
+  const includeObject = check.at('includeObject')
+  if (['', 'None', 'Metadata', 'Object'].includes(includeObject.value)) return
+  includeObject.invalid("must be 'Metadata', 'Object', 'None', or empty")
 }

@@ -24,8 +24,8 @@ export function alwaysPullImages(): AdmissionPlugin {
     },
     validate(request) {
       if (bringsNoImage(request)) return
-      const check = new Check(undefined, 'spec')
       const { spec } = request.object as V1Pod
+      const check = new Check(spec, 'spec')
       eachContainer(spec, ({ imagePullPolicy = '' }, list, index) => {
         if (imagePullPolicy !== policy) checkAtContainer(check, list, index).at('imagePullPolicy').notSupported([policy], imagePullPolicy)
       })

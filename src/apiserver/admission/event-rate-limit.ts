@@ -70,7 +70,7 @@ class TokenBuckets {
 
 function readLimits(configuration: unknown): Limit[] {
   const { limits = [] } = (configuration ?? {}) as { limits?: Limit[] }
-  const check = new Check()
+  const check = new Check({ limits })
   if (limits.length === 0) check.at('limits').invalid('must not be empty', null)
   for (const [index, { type, burst, qps, cacheSize = 0 }] of limits.entries()) {
     const place = check.at('limits').at(index)

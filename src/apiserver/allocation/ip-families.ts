@@ -14,18 +14,18 @@ export function initIpFamilies(service: V1Service, old: V1Service | undefined, i
   if (spec.type === 'ExternalName' || (old !== undefined && keepsPreferDualStack(service, old))) return
   const isHeadlessWithoutSelector = spec.clusterIP === 'None' && Object.keys(spec.selector ?? {}).length === 0
   spec.ipFamilyPolicy ??= old?.spec.ipFamilyPolicy ?? (isHeadlessWithoutSelector ? 'RequireDualStack' : 'SingleStack')
-  refuse(service, (check) => clusterIPsRelatedFields(check.with(service), old))
-  refuse(service, (check) => checkPolicy(check.with(service), old, ips))
+  refuse(service, (check) => clusterIPsRelatedFields(check, old))
+  refuse(service, (check) => checkPolicy(check, old, ips))
   if (isHeadlessWithoutSelector) {
     completeFamilies(service, ips.defaultFamily, true)
     return
   }
-  refuse(service, (check) => checkConfigured(check.with(service), ips))
+  refuse(service, (check) => checkConfigured(check, ips))
   completeFamilies(service, ips.defaultFamily, ips.families.size === 2)
 }
 
-function refuse(service: V1Service, judge: (check: Check) => void): void {
-  const check = new Check()
+function refuse(service: V1Service, judge: (check: Check<V1Service>) => void): void {
+  const check = new Check(service)
   judge(check)
   if (check.failed) throw invalid(subject, service.metadata?.name ?? '', check.errors)
 }

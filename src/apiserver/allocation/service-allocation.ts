@@ -218,8 +218,8 @@ function padded({ spec }: V1Service): string[] {
   return (spec.ipFamilies ?? []).map((_, index) => spec.clusterIPs?.[index] ?? '')
 }
 
-function refusal(service: V1Service, report: (check: Check) => void): Error {
-  const check = new Check()
+function refusal(service: V1Service, report: (check: Check<V1Service>) => void): Error {
+  const check = new Check(service)
   report(check)
   return invalid({ group: '', kind: 'Service' }, service.metadata?.name ?? '', check.errors)
 }

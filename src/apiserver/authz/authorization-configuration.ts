@@ -33,14 +33,14 @@ const webhookFields = [
 export async function parseAuthorizationConfiguration(text: string, path: string): Promise<AuthorizationConfiguration> {
   const versions = ['apiserver.config.k8s.io/v1', 'apiserver.config.k8s.io/v1beta1']
   const { document, root } = await ConfigDocument.read(text, path, 'AuthorizationConfiguration', versions, ['authorizers'])
-  const check = new Check()
-  const authorizers = document.list(root['authorizers'], 'authorizers', (item, at) => authorizer(document, item, at, check.at(at)))
-  if (authorizers.length === 0) check.at('authorizers').required('at least one authorization mode must be defined')
+  const check = new Check(undefined)
+  const authorizers = document.list(root['authorizers'], 'authorizers', (item, at) => authorizer(document, item, at, check.dynamic(at)))
+  if (authorizers.length === 0) check.dynamic('authorizers').required('at least one authorization mode must be defined')
   for (const [index, { type, name }] of authorizers.entries()) {
     const earlier = authorizers.slice(0, index)
-    const place = check.at('authorizers').at(index)
-    if (type !== 'Webhook' && earlier.some((other) => other.type === type)) place.at('type').duplicate(type)
-    if (name !== '' && earlier.some((other) => other.name === name)) place.at('name').duplicate(name)
+    const place = check.dynamic('authorizers').at(index)
+    if (type !== 'Webhook' && earlier.some((other) => other.type === type)) place.dynamic('type').duplicate(type)
+    if (name !== '' && earlier.some((other) => other.name === name)) place.dynamic('name').duplicate(name)
   }
   document.mustBeSound(check.errors)
   return { authorizers }
@@ -59,46 +59,46 @@ export function configurationOfModes(modes: readonly string[], webhook?: Webhook
   }
 }
 
-function authorizer(document: ConfigDocument, value: unknown, at: string, check: Check): AuthorizerConfiguration {
+function authorizer(document: ConfigDocument, value: unknown, at: string, check: Check<unknown>): AuthorizerConfiguration {
   const map = document.map(value, at, ['type', 'name', 'webhook'])
   const type = document.text(map['type'], `${at}.type`)
   const name = document.text(map['name'], `${at}.name`)
   const known = authorizerTypes.find((one) => one === type)
-  if (type === '') check.at('type').required()
-  else if (known === undefined) check.at('type').notSupported(authorizerTypes, type)
-  if (name === '') check.at('name').required()
+  if (type === '') check.dynamic('type').required()
+  else if (known === undefined) check.dynamic('type').notSupported(authorizerTypes, type)
+  if (name === '') check.dynamic('name').required()
   else {
     const flaws = dns1123Subdomain(name)
-    if (flaws.length > 0) check.at('name').invalid(`authorizer name is invalid: ${flaws.join(', ')}`, name)
+    if (flaws.length > 0) check.dynamic('name').invalid(`authorizer name is invalid: ${flaws.join(', ')}`, name)
   }
   if (known !== 'Webhook') {
-    if (map['webhook'] !== undefined) check.at('webhook').invalid('may only be specified when type=Webhook', 'non-null')
+    if (map['webhook'] !== undefined) check.dynamic('webhook').invalid('may only be specified when type=Webhook', 'non-null')
     return { type: known ?? 'AlwaysDeny', name }
   }
   if (map['webhook'] === undefined) {
-    check.at('webhook').required('required when type=Webhook')
+    check.dynamic('webhook').required('required when type=Webhook')
     return { type: known, name }
   }
   return { type: known, name, webhook: webhook(document, map['webhook'], `${at}.webhook`, check) }
 }
 
-function webhook(document: ConfigDocument, value: unknown, at: string, check: Check): WebhookConfiguration {
+function webhook(document: ConfigDocument, value: unknown, at: string, check: Check<unknown>): WebhookConfiguration {
   const map = document.map(value, at, webhookFields)
   const timeoutMs = document.duration(map['timeout'], `${at}.timeout`, 0)
-  if (timeoutMs === 0) check.at('timeout').required()
-  else if (timeoutMs > 30_000) check.at('timeout').invalid('must be > 0s and <= 30s', map['timeout'])
+  if (timeoutMs === 0) check.dynamic('timeout').required()
+  else if (timeoutMs > 30_000) check.dynamic('timeout').invalid('must be > 0s and <= 30s', map['timeout'])
   const version = oneOf(
     document.text(map['subjectAccessReviewVersion'], `${at}.subjectAccessReviewVersion`),
     ['v1', 'v1beta1'],
-    check.at('subjectAccessReviewVersion'),
+    check.dynamic('subjectAccessReviewVersion'),
   )
-  const policy = oneOf(document.text(map['failurePolicy'], `${at}.failurePolicy`), ['NoOpinion', 'Deny'], check.at('failurePolicy'))
-  const conditions = matchConditions(document, map['matchConditions'], `${at}.matchConditions`, check.at('matchConditions'))
+  const policy = oneOf(document.text(map['failurePolicy'], `${at}.failurePolicy`), ['NoOpinion', 'Deny'], check.dynamic('failurePolicy'))
+  const conditions = matchConditions(document, map['matchConditions'], `${at}.matchConditions`, check.dynamic('matchConditions'))
   const reviewVersion = document.text(map['matchConditionSubjectAccessReviewVersion'], `${at}.matchConditionSubjectAccessReviewVersion`)
   if (reviewVersion !== '' && reviewVersion !== 'v1')
-    check.at('matchConditionSubjectAccessReviewVersion').notSupported(['v1'], reviewVersion)
+    check.dynamic('matchConditionSubjectAccessReviewVersion').notSupported(['v1'], reviewVersion)
   else if (reviewVersion === '' && conditions.length > 0)
-    check.at('matchConditionSubjectAccessReviewVersion').required('required if match conditions are specified')
+    check.dynamic('matchConditionSubjectAccessReviewVersion').required('required if match conditions are specified')
   const remembered = (ttl: string, cache: string, absentMs: number) =>
     document.flag(map[cache], `${at}.${cache}`, true) ? document.duration(map[ttl], `${at}.${ttl}`, absentMs) || absentMs : 0
   return {
@@ -108,13 +108,13 @@ function webhook(document: ConfigDocument, value: unknown, at: string, check: Ch
     version: version === 'v1beta1' ? 'v1beta1' : 'v1',
     onError: policy === 'Deny' ? 'deny' : 'noOpinion',
     ...(conditions.length === 0 ? {} : { conditions }),
-    kubeconfigFile: kubeconfigFile(document, map['connectionInfo'], `${at}.connectionInfo`, check.at('connectionInfo')),
+    kubeconfigFile: kubeconfigFile(document, map['connectionInfo'], `${at}.connectionInfo`, check.dynamic('connectionInfo')),
   }
 }
 
 const maxConditions = 64
 
-function matchConditions(document: ConfigDocument, value: unknown, at: string, check: Check): Program[] {
+function matchConditions(document: ConfigDocument, value: unknown, at: string, check: Check<unknown>): Program[] {
   const texts = document.list(value, at, (item, where) =>
     document.text(document.map(item, where, ['expression'])['expression'], `${where}.expression`),
   )
@@ -124,7 +124,7 @@ function matchConditions(document: ConfigDocument, value: unknown, at: string, c
   }
   const programs: Program[] = []
   for (const [index, text] of texts.entries()) {
-    const place = check.at(index).at('expression')
+    const place = check.with(texts).at(index).dynamic('expression')
     if (text.trim() === '') place.required()
     else if (texts.indexOf(text) < index) place.duplicate(text)
     else {
@@ -136,19 +136,19 @@ function matchConditions(document: ConfigDocument, value: unknown, at: string, c
   return programs
 }
 
-function kubeconfigFile(document: ConfigDocument, value: unknown, at: string, check: Check): string {
+function kubeconfigFile(document: ConfigDocument, value: unknown, at: string, check: Check<unknown>): string {
   const map = document.optionalMap(value, at, ['type', 'kubeConfigFile'])
   const type = document.text(map['type'], `${at}.type`)
   const file = document.text(map['kubeConfigFile'], `${at}.kubeConfigFile`)
-  if (type === '') check.at('type').required()
-  else if (type === 'InClusterConfig') check.at('type').forbidden('this server does not run in a pod: use KubeConfigFile')
-  else if (type !== 'KubeConfigFile') check.at('type').notSupported(['InClusterConfig', 'KubeConfigFile'], type)
-  else if (file === '') check.at('kubeConfigFile').required()
-  else if (!isAbsolute(file)) check.at('kubeConfigFile').invalid('must be an absolute path', file)
+  if (type === '') check.dynamic('type').required()
+  else if (type === 'InClusterConfig') check.dynamic('type').forbidden('this server does not run in a pod: use KubeConfigFile')
+  else if (type !== 'KubeConfigFile') check.dynamic('type').notSupported(['InClusterConfig', 'KubeConfigFile'], type)
+  else if (file === '') check.dynamic('kubeConfigFile').required()
+  else if (!isAbsolute(file)) check.dynamic('kubeConfigFile').invalid('must be an absolute path', file)
   return file
 }
 
-function oneOf(value: string, supported: readonly string[], check: Check): string {
+function oneOf(value: string, supported: readonly string[], check: Check<unknown>): string {
   if (value === '') check.required()
   else if (!supported.includes(value)) check.notSupported(supported, value)
   return value

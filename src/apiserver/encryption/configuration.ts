@@ -139,7 +139,11 @@ function validateProvider(check: Check<ProviderConfiguration>, kmsNames: Set<str
   if (one.kms !== undefined) validateKms(check.at('kms').present, kmsNames)
 }
 
-function validateKeys({ keys: list }: KeysConfiguration, check: Check, lengths: readonly number[]): void {
+function validateKeys(
+  { keys: list }: KeysConfiguration,
+  check: Check<KeysConfiguration['keys'] | undefined>,
+  lengths: readonly number[],
+): void {
   if (list.length === 0) check.required('at least one keys is required')
   for (const [index, { name, secret }] of list.entries()) {
     const at = check.at(index)

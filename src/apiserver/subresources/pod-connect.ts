@@ -173,16 +173,16 @@ function containerOf(pod: V1Pod, asked: string): string {
 }
 
 function validateLogOptions({ query }: RequestContext, name: string, splitsStreams: boolean): void {
-  const check = new Check()
   const number = (key: string) => (query.get(key) === null ? undefined : wholeNumber(query.get(key) ?? ''))
   const [tailLines, limitBytes, sinceSeconds] = [number('tailLines'), number('limitBytes'), number('sinceSeconds')]
-  if (tailLines !== undefined && tailLines < 0) check.at('tailLines').invalid('must be greater than or equal to 0', tailLines)
-  if (limitBytes !== undefined && limitBytes < 1) check.at('limitBytes').invalid('must be greater than 0', limitBytes)
+  const check = new Check({ tailLines, limitBytes, sinceSeconds, stream: query.get('stream') })
+  if (tailLines !== undefined && tailLines < 0) check.at('tailLines').invalid('must be greater than or equal to 0')
+  if (limitBytes !== undefined && limitBytes < 1) check.at('limitBytes').invalid('must be greater than 0')
   if (sinceSeconds !== undefined && query.has('sinceTime')) check.forbidden('at most one of `sinceTime` or `sinceSeconds` may be specified')
-  else if (sinceSeconds !== undefined && sinceSeconds < 1) check.at('sinceSeconds').invalid('must be greater than 0', sinceSeconds)
+  else if (sinceSeconds !== undefined && sinceSeconds < 1) check.at('sinceSeconds').invalid('must be greater than 0')
   const stream = query.get('stream')
   if (stream !== null && !splitsStreams) check.at('stream').forbidden('may not be specified')
-  else if (stream !== null && !logStreams.includes(stream)) check.at('stream').notSupported(logStreams, stream)
+  else if (stream !== null && !logStreams.includes(stream)) check.at('stream').notSupported(logStreams)
   if (splitsStreams && stream !== null && stream !== 'All' && tailLines !== undefined) {
     check.forbidden('`tailLines` and specific `stream` are mutually exclusive for now')
   }

@@ -113,7 +113,14 @@ function validateSpec({ metadata, spec }: V1ValidatingAdmissionPolicy, check: Ch
   validateAuditAnnotations(check.at('auditAnnotations').with(spec.auditAnnotations ?? []), policy)
 }
 
-function validateText(use: ExpressionUse, text: string, isStored: boolean, check: Check, { spec }: Surroundings, shown?: string): void {
+function validateText(
+  use: ExpressionUse,
+  text: string,
+  isStored: boolean,
+  check: Check<unknown>,
+  { spec }: Surroundings,
+  shown?: string,
+): void {
   const hasAuthorizer = use !== 'messageExpression'
   validateExpression(
     check.with({ use, text, hasParams: spec.paramKind != null, hasAuthorizer, isStored, variables: spec.variables ?? [] }),

@@ -2,7 +2,7 @@
 import { validateMatchConditions } from '#api/admissionregistration/v1/match-conditions.ts'
 import { matchPolicies } from '#api/admissionregistration/v1/match-resources.ts'
 import { defaultRules, validateRule } from '#api/admissionregistration/v1/rules.ts'
-import type { V1MutatingWebhook, V1ValidatingWebhook } from '#api/admissionregistration/v1/types.gen.ts'
+import type { V1MutatingWebhook, V1ValidatingWebhook, V1WebhookClientConfig } from '#api/admissionregistration/v1/types.gen.ts'
 import { Check } from '#api/meta/check.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { fullyQualifiedName } from '#api/meta/formats.ts'
@@ -109,7 +109,7 @@ function validateWebhook(check: Check<Webhook>, allowed: Leniency): void {
   validateMatchConditions(check.at('matchConditions'), { hasParams: false, stored })
 }
 
-function validateClientConfig({ clientConfig }: Webhook, check: Check): void {
+function validateClientConfig({ clientConfig }: Webhook, check: Check<V1WebhookClientConfig>): void {
   const { url, service } = clientConfig ?? {}
   if ((url == null) === (service == null)) check.required('exactly one of url or service is required')
   else if (url != null) validateWebhookUrl(check.at('url').with(url))

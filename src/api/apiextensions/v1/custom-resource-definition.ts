@@ -11,6 +11,7 @@ import { defaultColumns } from '#api/meta/columns.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { putBack } from '#api/meta/put-back.ts'
+import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
 import { defineResource } from '#api/resource.ts'
 
 /** Adds a kind to the API. */
@@ -95,11 +96,11 @@ function rememberStorageVersion(definition: V1CustomResourceDefinition): void {
   definition.status = { ...definition.status, storedVersions: [...stored, storage] }
 }
 
-function validateName({ metadata, spec }: V1CustomResourceDefinition, check: Check): void {
+function validateName({ metadata, spec }: V1CustomResourceDefinition, check: Check<V1ObjectMeta>): void {
   const required = `${spec.names.plural ?? ''}.${spec.group ?? ''}`
-  const { name = '', generateName = '' } = metadata ?? {}
-  for (const [field, value] of Object.entries({ generateName, name })) {
-    if (value !== '' && value !== required) check.at(field).invalid('must be spec.names.plural+"."+spec.group', value)
+  for (const field of ['generateName', 'name'] as const) {
+    const value = metadata?.[field] ?? ''
+    if (value !== '' && value !== required) check.at(field).invalid('must be spec.names.plural+"."+spec.group')
   }
 }
 
@@ -108,7 +109,7 @@ function validateAcceptedNames(check: Check<V1CustomResourceDefinitionStatus | u
   if (status?.acceptedNames != null) validateNames(check.at('acceptedNames').present)
 }
 
-function validateStatus({ spec, status }: V1CustomResourceDefinition, check: Check): void {
+function validateStatus({ spec, status }: V1CustomResourceDefinition, check: Check<V1CustomResourceDefinitionStatus | undefined>): void {
   validateAcceptedNames(check.with(status))
   const place = check.at('storedVersions')
   const stored = status?.storedVersions ?? []

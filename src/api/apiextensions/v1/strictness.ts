@@ -83,7 +83,7 @@ function isStructural(schema: V1JSONSchemaProps): boolean {
 }
 
 function hasUnsureKeys(schema: V1JSONSchemaProps): boolean {
-  const scratch = new Check()
+  const scratch = new Check(schema.items)
   validateListKeys(schema, scratch)
   return scratch.failed
 }

@@ -7,7 +7,11 @@ import { caBundleError, validateWebhookService, validateWebhookUrl } from '#api/
 
 const strategies = ['None', 'Webhook']
 
-export function validateConversion({ conversion, preserveUnknownFields }: UnversionedSpec, check: Check, strictness: Strictness): void {
+export function validateConversion(
+  { conversion, preserveUnknownFields }: UnversionedSpec,
+  check: Check<UnversionedSpec['conversion']>,
+  strictness: Strictness,
+): void {
   if (conversion === undefined) return
   const { strategy, webhookClientConfig: client, conversionReviewVersions: versions } = conversion
   if (strategy !== 'None' && preserveUnknownFields) {
@@ -19,11 +23,11 @@ export function validateConversion({ conversion, preserveUnknownFields }: Unvers
     const place = check.at('webhookClientConfig')
     if (client === undefined) place.required('required when strategy is set to Webhook')
     else if ((client.url == null) === (client.service == null)) place.required('exactly one of url or service is required')
-    else if (client.url != null) validateWebhookUrl(place.at('url').with(client.url))
-    else if (client.service != null) validateWebhookService(place.at('service').with(client.service))
+    else if (client.url != null) validateWebhookUrl(place.at('url').present)
+    else if (client.service != null) validateWebhookService(place.at('service').present)
     const bundleError = client?.caBundle && strictness.soundCaBundle ? caBundleError(client.caBundle) : undefined
     if (bundleError !== undefined) place.at('caBundle').invalid(bundleError, client?.caBundle)
-    validateReviewVersions(check.at('conversionReviewVersions').with(versions), strictness)
+    validateReviewVersions(check.at('conversionReviewVersions').present, strictness)
     return
   }
   const message = 'should not be set when strategy is not set to Webhook'

@@ -95,7 +95,11 @@ function usesExtensions(schema: V1JSONSchemaProps): boolean {
   )
 }
 
-function validateSchemasPresent({ validation, versions, preserveUnknownFields }: UnversionedSpec, check: Check, given: Strictness): void {
+function validateSchemasPresent(
+  { validation, versions, preserveUnknownFields }: UnversionedSpec,
+  check: Check<unknown>,
+  given: Strictness,
+): void {
   if (validation?.openAPIV3Schema != null) return
   check.with(versions).each((item) => {
     const { schema, served } = item.value

@@ -1,6 +1,12 @@
 import { intOrPercentValue, mustBePositiveIntOrPercent, mustNotExceed100Percent } from '#api/apps/v1/int-or-percent.ts'
 import { Deployment } from '#api/apps/v1/kinds.gen.ts'
-import type { V1DeploymentSpec, V1DeploymentStatus, V1DeploymentStrategy, V1RollingUpdateDeployment } from '#api/apps/v1/types.gen.ts'
+import type {
+  V1Deployment,
+  V1DeploymentSpec,
+  V1DeploymentStatus,
+  V1DeploymentStrategy,
+  V1RollingUpdateDeployment,
+} from '#api/apps/v1/types.gen.ts'
 import { containersColumn, imagesColumn, selectorColumn } from '#api/apps/v1/workload-columns.ts'
 import { mustNotBeDecremented, mustNotExceedReplicas } from '#api/apps/v1/workload-status.ts'
 import { selectorText, validateReplicatedTemplate, warningsForPodNames } from '#api/apps/v1/workload-template.ts'
@@ -168,13 +174,13 @@ function validateRollingUpdate(check: Check<V1RollingUpdateDeployment>): void {
 }
 
 /** The field of that name left the API; clients of old versions still set it, and it lives on as an annotation. */
-function validateRollback(revision: string | undefined, check: Check): void {
-  if (revision) nonNegative(check.at('spec').at('rollback').at('version').with(Number(revision)))
+function validateRollback(revision: string | undefined, check: Check<V1Deployment>): void {
+  if (revision) nonNegative(check.at('spec').dynamic('rollback').at('version').with(Number(revision)))
 }
 
 function validateStatus(check: Check<V1DeploymentStatus>, prev: V1DeploymentStatus | undefined): void {
   const status = check.value
-  const { replicas = 0, updatedReplicas = 0, readyReplicas = 0, availableReplicas = 0 } = status
+  const { replicas = 0, readyReplicas = 0, availableReplicas = 0 } = status
   nonNegative(check.at('observedGeneration'))
   nonNegative(check.at('replicas').or(0))
   nonNegative(check.at('updatedReplicas').or(0))
@@ -183,7 +189,7 @@ function validateStatus(check: Check<V1DeploymentStatus>, prev: V1DeploymentStat
   nonNegative(check.at('unavailableReplicas'))
   nonNegative(check.at('terminatingReplicas'))
   nonNegative(check.at('collisionCount'))
-  mustNotExceedReplicas(replicas, { updatedReplicas, readyReplicas, availableReplicas }, check)
+  mustNotExceedReplicas(check, replicas, ['updatedReplicas', 'readyReplicas', 'availableReplicas'])
   if (availableReplicas > readyReplicas) check.at('availableReplicas').or(0).invalid('cannot be greater than readyReplicas')
   mustNotBeDecremented(check.at('collisionCount'), prev?.collisionCount)
 }

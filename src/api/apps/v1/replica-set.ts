@@ -102,13 +102,13 @@ function validateSpec(check: Check<V1ReplicaSetSpec>, options: PodValidationOpti
 
 function validateStatus(check: Check<V1ReplicaSetStatus>): void {
   const status = check.value
-  const { replicas = 0, fullyLabeledReplicas = 0, readyReplicas = 0, availableReplicas = 0 } = status
+  const { replicas = 0, readyReplicas = 0, availableReplicas = 0 } = status
   nonNegative(check.at('replicas').or(0))
   nonNegative(check.at('fullyLabeledReplicas').or(0))
   nonNegative(check.at('readyReplicas').or(0))
   nonNegative(check.at('availableReplicas').or(0))
   nonNegative(check.at('observedGeneration'))
   nonNegative(check.at('terminatingReplicas'))
-  mustNotExceedReplicas(replicas, { fullyLabeledReplicas, readyReplicas, availableReplicas }, check)
+  mustNotExceedReplicas(check, replicas, ['fullyLabeledReplicas', 'readyReplicas', 'availableReplicas'])
   if (availableReplicas > readyReplicas) check.at('availableReplicas').or(0).invalid('cannot be greater than readyReplicas')
 }

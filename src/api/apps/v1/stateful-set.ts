@@ -217,10 +217,14 @@ function validateRetentionPolicy(check: Check<V1StatefulSetPersistentVolumeClaim
 }
 
 /** Upstream looks at the labels and annotations of this kind's template twice, and reports them twice. */
-function rejudgeTemplateMetadata({ metadata, spec }: V1PodTemplateSpec, check: Check, options: PodValidationOptions): void {
-  validateLabels(check.at('labels').with(metadata?.labels))
-  validateAnnotations(check.at('annotations').with(metadata?.annotations))
-  validatePodAnnotations(check.at('annotations').with(metadata?.annotations), spec ?? { containers: [] }, options)
+function rejudgeTemplateMetadata(
+  { metadata, spec }: V1PodTemplateSpec,
+  check: Check<V1PodTemplateSpec>,
+  options: PodValidationOptions,
+): void {
+  validateLabels(check.dynamic('labels').with(metadata?.labels))
+  validateAnnotations(check.dynamic('annotations').with(metadata?.annotations))
+  validatePodAnnotations(check.dynamic('annotations').with(metadata?.annotations), spec ?? { containers: [] }, options)
 }
 
 /** The template with what the controller puts into each pod: its own host name and subdomain, and the claims as volumes. */
@@ -260,7 +264,7 @@ function specWarnings(spec: V1StatefulSetSpec, claimPath: (index: number) => str
 
 function validateStatus(check: Check<V1StatefulSetStatus>): void {
   const status = check.value
-  const { replicas = 0, readyReplicas = 0, currentReplicas = 0, updatedReplicas = 0, availableReplicas = 0 } = status
+  const { replicas = 0, readyReplicas = 0, availableReplicas = 0 } = status
   nonNegative(check.at('replicas').or(0))
   nonNegative(check.at('readyReplicas').or(0))
   nonNegative(check.at('currentReplicas').or(0))
@@ -268,6 +272,6 @@ function validateStatus(check: Check<V1StatefulSetStatus>): void {
   nonNegative(check.at('availableReplicas').or(0))
   nonNegative(check.at('observedGeneration'))
   nonNegative(check.at('collisionCount'))
-  mustNotExceedReplicas(replicas, { readyReplicas, currentReplicas, updatedReplicas, availableReplicas }, check)
+  mustNotExceedReplicas(check, replicas, ['readyReplicas', 'currentReplicas', 'updatedReplicas', 'availableReplicas'])
   if (availableReplicas > readyReplicas) check.at('availableReplicas').or(0).invalid('cannot be greater than status.readyReplicas')
 }

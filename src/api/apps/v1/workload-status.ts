@@ -2,9 +2,9 @@
 import type { Check } from '#api/meta/check.ts'
 
 /** `check` stands at the status. */
-export function mustNotExceedReplicas(replicas: number, counts: Readonly<Record<string, number>>, check: Check): void {
-  for (const field in counts) {
-    const count = counts[field] ?? 0
+export function mustNotExceedReplicas<T>(check: Check<T>, replicas: number, counts: readonly (keyof NonNullable<T> & string)[]): void {
+  for (const field of counts) {
+    const count = Number(check.at(field).value ?? 0)
     if (count > replicas) check.at(field).invalid('cannot be greater than status.replicas', count)
   }
 }

@@ -69,7 +69,8 @@ function validateSelector(check: Check<V1FieldSelectorAttributes | V1LabelSelect
 }
 
 /** Nothing is stored, hence there is nothing to name. */
-export function validateNoMeta(metadata: V1ObjectMeta | undefined, message: string, check: Check, kept: readonly string[] = []): void {
+export function validateNoMeta(check: Check<{ metadata?: V1ObjectMeta }>, message: string, kept: readonly string[] = []): void {
+  const { metadata } = check.value
   const given = Object.fromEntries(Object.entries(metadata ?? {}).filter(([field]) => field !== 'managedFields' && !kept.includes(field)))
-  if (!semanticEqual(given, {})) check.at('metadata').invalid(message, metadata)
+  if (!semanticEqual(given, {})) check.at('metadata').invalid(message)
 }

@@ -7,7 +7,7 @@ export const localSubjectAccessReviewResource = defineResource(LocalSubjectAcces
   prepareForCreate: ({ spec }, context) => dropDisabledSelectors(spec, context),
   validate({ metadata, spec }, check) {
     validateAccess(check.at('spec').or({}), spec ?? {})
-    validateNoMeta(metadata, 'must be empty except for namespace', check, ['namespace'])
+    validateNoMeta(check, 'must be empty except for namespace', ['namespace'])
     const namespace = spec?.resourceAttributes?.namespace ?? ''
     if (spec?.resourceAttributes != null && namespace !== (metadata?.namespace ?? '')) {
       check.at('spec').at('resourceAttributes').at('namespace').or('').invalid('must match metadata.namespace')

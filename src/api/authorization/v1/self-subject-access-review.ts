@@ -5,8 +5,8 @@ import { defineResource } from '#api/resource.ts'
 /** Asks whether one may do something oneself. */
 export const selfSubjectAccessReviewResource = defineResource(SelfSubjectAccessReview, {
   prepareForCreate: ({ spec }, context) => dropDisabledSelectors(spec, context),
-  validate({ metadata }, check) {
+  validate(_object, check) {
     validateAccess(check.at('spec').or({}))
-    validateNoMeta(metadata, 'must be empty', check)
+    validateNoMeta(check, 'must be empty')
   },
 })

@@ -5,8 +5,8 @@ import { defineResource } from '#api/resource.ts'
 /** Asks whether somebody may do something. */
 export const subjectAccessReviewResource = defineResource(SubjectAccessReview, {
   prepareForCreate: ({ spec }, context) => dropDisabledSelectors(spec, context),
-  validate({ metadata, spec }, check) {
+  validate({ spec }, check) {
     validateAccess(check.at('spec').or({}), spec ?? {})
-    validateNoMeta(metadata, 'must be empty', check)
+    validateNoMeta(check, 'must be empty')
   },
 })

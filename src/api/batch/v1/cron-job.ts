@@ -112,7 +112,7 @@ function validateSpec(check: Check<V1CronJobSpec>, prev: V1CronJobSpec | undefin
   nonNegative(check.at('failedJobsHistoryLimit'))
 }
 
-function validateSchedule({ schedule, timeZone }: V1CronJobSpec, hadZone: boolean, check: Check): void {
+function validateSchedule({ schedule, timeZone }: V1CronJobSpec, hadZone: boolean, check: Check<unknown>): void {
   try {
     parseCronSchedule(schedule)
   } catch (error) {
@@ -152,7 +152,7 @@ function validateConcurrencyPolicy(check: Check<string | undefined>): void {
 }
 
 /** `check` stands at the template's spec. */
-function validateTemplate({ spec }: V1JobTemplateSpec, check: Check, options: PodValidationOptions): void {
+function validateTemplate({ spec }: V1JobTemplateSpec, check: Check<V1JobSpec>, options: PodValidationOptions): void {
   validateJobTemplate(check.with(spec), options)
   if (spec.selector) check.at('selector').invalid('`selector` will be auto-generated', asInternal('meta.LabelSelector', spec.selector))
   if (spec.manualSelector) check.at('manualSelector').notSupported(['nil', 'false'], true)

@@ -2,9 +2,11 @@
 import { countIndexes } from '#api/batch/v1/job-indexes.ts'
 import type {
   V1JobSpec,
+  V1PodFailurePolicy,
   V1PodFailurePolicyOnExitCodesRequirement,
   V1PodFailurePolicyOnPodConditionsPattern,
   V1PodFailurePolicyRule,
+  V1SuccessPolicy,
   V1SuccessPolicyRule,
 } from '#api/batch/v1/types.gen.ts'
 import { type Check, omittedValue, quoted } from '#api/meta/check.ts'
@@ -24,7 +26,7 @@ const statuses = ['False', 'True', 'Unknown']
 const oneOf = (values: readonly string[]) => `valid values: [${values.map(quoted).join(' ')}]`
 
 /** `check` stands at the policy. */
-export function validatePodFailurePolicy(spec: V1JobSpec, check: Check): void {
+export function validatePodFailurePolicy(spec: V1JobSpec, check: Check<V1PodFailurePolicy | undefined>): void {
   const rules = spec.podFailurePolicy?.rules ?? []
   if (rules.length > maxFailureRules) check.at('rules').tooMany(rules.length, maxFailureRules)
   const podSpec = spec.template.spec
@@ -88,7 +90,7 @@ function validateExitCodes(check: Check<V1PodFailurePolicyOnExitCodesRequirement
 }
 
 /** `check` stands at the policy; the job is an indexed one. */
-export function validateSuccessPolicy(spec: V1JobSpec, check: Check): void {
+export function validateSuccessPolicy(spec: V1JobSpec, check: Check<V1SuccessPolicy | undefined>): void {
   const rules = spec.successPolicy?.rules ?? []
   if (rules.length === 0) check.at('rules').required('at least one rules must be specified when the successPolicy is specified')
   if (rules.length > maxSuccessRules) check.at('rules').tooMany(rules.length, maxSuccessRules)

@@ -36,7 +36,7 @@ export function validateJobStatusUpdate(check: Check<V1Job>, prev: V1Job): void 
   validateIndexes(next, check.with(status), before)
   validateReadyAndTerminating(check.with(status), before, is, was)
   validateSuccess(next, is, check)
-  validateTransition(next, check.with(prev), is, was)
+  validateTransition(check, prev, is, was)
 }
 
 function validateCounts(check: Check<V1JobStatus>): void {
@@ -148,8 +148,8 @@ function validateReadyAndTerminating(check: Check<V1JobStatus>, before: V1JobSta
   }
 }
 
-function validateSuccess({ spec }: V1Job, is: Facts, check: Check): void {
-  const conditions = check.at('conditions')
+function validateSuccess({ spec }: V1Job, is: Facts, check: Check<V1Job>): void {
+  const conditions = check.dynamic('conditions')
   if (is.successCriteriaMet && is.failed) {
     conditions.invalid('cannot set SuccessCriteriaMet=True and Failed=true conditions', omittedValue)
   }
@@ -161,8 +161,8 @@ function validateSuccess({ spec }: V1Job, is: Facts, check: Check): void {
   }
 }
 
-function validateTransition(next: V1Job, check: Check<V1Job>, is: Facts, was: Facts): void {
-  const prev = check.value
+function validateTransition(check: Check<V1Job>, prev: V1Job, is: Facts, was: Facts): void {
+  const next = check.value
   const conditions = check.dynamic('conditions')
   const status = next.status ?? {}
   const before = prev.status ?? {}

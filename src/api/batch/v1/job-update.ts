@@ -8,29 +8,29 @@ import { mustNotChange } from '#api/meta/immutable.ts'
 import type { RuleContext } from '#api/resource.ts'
 
 /** `check` stands at the spec. */
-export function validateJobUpdate(next: V1Job, prev: V1Job, check: Check, context: RuleContext): void {
-  validateCompletions(check.at('completions').with(next.spec), prev.spec)
-  mustNotChange(check.at('selector').with(next.spec.selector), prev.spec.selector, '*meta.LabelSelector')
+export function validateJobUpdate(next: V1Job, prev: V1Job, check: Check<V1JobSpec>, context: RuleContext): void {
+  validateCompletions(check, prev.spec)
+  mustNotChange(check.at('selector'), prev.spec.selector, '*meta.LabelSelector')
   validateTemplate(next, prev, check, context)
-  mustNotChange(check.at('completionMode').with(next.spec.completionMode), prev.spec.completionMode)
-  mustNotChange(check.at('podFailurePolicy').with(next.spec.podFailurePolicy), prev.spec.podFailurePolicy, '*batch.PodFailurePolicy')
-  mustNotChange(check.at('backoffLimitPerIndex').with(next.spec.backoffLimitPerIndex), prev.spec.backoffLimitPerIndex)
-  mustNotChange(check.at('managedBy').with(next.spec.managedBy), prev.spec.managedBy)
-  mustNotChange(check.at('successPolicy').with(next.spec.successPolicy), prev.spec.successPolicy, '*batch.SuccessPolicy')
+  mustNotChange(check.at('completionMode'), prev.spec.completionMode)
+  mustNotChange(check.at('podFailurePolicy'), prev.spec.podFailurePolicy, '*batch.PodFailurePolicy')
+  mustNotChange(check.at('backoffLimitPerIndex'), prev.spec.backoffLimitPerIndex)
+  mustNotChange(check.at('managedBy'), prev.spec.managedBy)
+  mustNotChange(check.at('successPolicy'), prev.spec.successPolicy, '*batch.SuccessPolicy')
 }
 
 /** Indexed jobs are elastic: their size may change, completions and parallelism together. */
 function validateCompletions(check: Check<V1JobSpec>, prev: V1JobSpec): void {
   const next = check.value
   if (next.completionMode !== 'Indexed') {
-    mustNotChange(check.with(next.completions), prev.completions)
+    mustNotChange(check.at('completions'), prev.completions)
     return
   }
   if (next.completions === undefined || next.completions === prev.completions || next.completions === next.parallelism) return
-  check.invalid('can only be modified in tandem with spec.parallelism', next.completions)
+  check.at('completions').invalid('can only be modified in tandem with spec.parallelism')
 }
 
-function validateTemplate(next: V1Job, prev: V1Job, check: Check, { isEnabled }: RuleContext): void {
+function validateTemplate(next: V1Job, prev: V1Job, check: Check<V1JobSpec>, { isEnabled }: RuleContext): void {
   const { suspend } = prev.spec
   const { startTime, active = 0 } = prev.status ?? {}
   const hasNoPods = suspend === true && (!startTime || hasCondition(prev.status, 'Suspended')) && active === 0
@@ -39,7 +39,7 @@ function validateTemplate(next: V1Job, prev: V1Job, check: Check, { isEnabled }:
   const { template } = next.spec
   const allowed = mayMove ? withSchedulingOf(template, prev.spec.template) : prev.spec.template
   if (!mayResize) {
-    mustNotChange(check.at('template').with(template), allowed, 'core.PodTemplateSpec')
+    mustNotChange(check.at('template'), allowed, 'core.PodTemplateSpec')
     return
   }
   const podSpec = template.spec ?? { containers: [] }

@@ -19,11 +19,16 @@ const outcomeOf = ({ status }: Request): string | undefined =>
   status?.conditions?.find(({ type, status: value }) => outcomes.includes(type) && value === 'True')?.type
 
 /** `check` stands at the status; `now` is RFC 3339. */
-export function validateIssue(next: Request, prev: Request, check: Check, now: string): void {
+export function validateIssue(
+  next: Request,
+  prev: Request,
+  check: Check<V1beta1PodCertificateRequestStatus | undefined>,
+  now: string,
+): void {
   const status = next.status ?? {}
   const before = check.errors.length
-  validateOutcome(status, check.at('conditions'))
-  validateConditions(check.at('conditions').with(status.conditions))
+  validateOutcome(check.at('conditions'))
+  validateConditions(check.at('conditions'))
   if (check.errors.length > before) return
   if (outcomeOf(prev) !== undefined) {
     mustEqual(status, prev.status, 'immutable after PodCertificateRequest is issued, denied, or failed', check)
@@ -31,7 +36,7 @@ export function validateIssue(next: Request, prev: Request, check: Check, now: s
   }
   switch (outcomeOf(next)) {
     case 'Issued':
-      validateChain(next, check, now)
+      validateChain(check.or({}), next.spec, now)
       break
     case 'Denied':
     case 'Failed': {
@@ -49,15 +54,15 @@ export function validateIssue(next: Request, prev: Request, check: Check, now: s
   }
 }
 
-function mustEqual(status: Status, wanted: Status | undefined, message: string, check: Check): void {
+function mustEqual(status: Status, wanted: Status | undefined, message: string, check: Check<unknown>): void {
   if (!semanticEqual(status, wanted ?? {})) check.invalid(message, omittedValue)
 }
 
-function validateOutcome({ conditions }: Status, check: Check): void {
+function validateOutcome(check: Check<Status['conditions']>): void {
   let known = 0
-  for (const [index, { type, status }] of (conditions ?? []).entries()) {
+  for (const [index, { type, status }] of (check.value ?? []).entries()) {
     // Upstream writes a dot before the index here.
-    const item = check.at(`[${index}]`)
+    const item = check.dynamic(`[${index}]`)
     if (!outcomes.includes(type)) {
       item.at('type').notSupported(outcomes, type)
       continue
@@ -68,8 +73,8 @@ function validateOutcome({ conditions }: Status, check: Check): void {
   }
 }
 
-function validateChain({ spec, status = {} }: Request, check: Check, now: string): void {
-  const { certificateChain = '' } = status
+function validateChain(check: Check<Status>, spec: Request['spec'], now: string): void {
+  const { certificateChain = '' } = check.value
   const chain = check.at('certificateChain')
   if (byteLength(certificateChain) > maxChainBytes) {
     chain.tooLong(maxChainBytes)
@@ -93,14 +98,14 @@ function validateChain({ spec, status = {} }: Request, check: Check, now: string
   try {
     key = requestedKey(spec)
   } catch {
-    check.at('stubPKCS10Request').invalid('must be a valid PKCS#10 CSR', omittedValue)
+    check.dynamic('stubPKCS10Request').invalid('must be a valid PKCS#10 CSR', omittedValue)
     return
   }
   if (!leaf.publicKey.equals(key)) {
     chain.invalid('leaf certificate was not issued to the requested public key', certificateChain)
     return
   }
-  if (!validateTimes(check.with(status), leaf, spec.maxExpirationSeconds ?? 0, now)) return
+  if (!validateTimes(check, leaf, spec.maxExpirationSeconds ?? 0, now)) return
   for (const { type, bytes } of decodePemBlocks(rest)) {
     if (type !== 'CERTIFICATE') {
       chain.invalid('issued certificate chain must consist entirely of CERTFICATE PEM blocks', certificateChain)

@@ -77,7 +77,7 @@ function validateProof(check: Check<Spec>, pkix: string, proof: string): void {
   }
 }
 
-function isSupported(key: KeyObject, check: Check, shown: unknown, allowedCurves: string): boolean {
+function isSupported(key: KeyObject, check: Check<unknown>, shown: unknown, allowedCurves: string): boolean {
   const { namedCurve = '', modulusLength = 0 } = key.asymmetricKeyDetails ?? {}
   switch (key.asymmetricKeyType) {
     case 'ed25519':

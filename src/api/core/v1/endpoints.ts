@@ -56,11 +56,11 @@ function validateAddress(check: Check<V1EndpointAddress>): void {
 }
 
 function validatePort(check: Check<V1EndpointPort>, needsName: boolean): void {
-  const { name, protocol, appProtocol } = check.value
+  const { name, appProtocol } = check.value
   if (name) mustBe(dns1123Label, check.at('name').present)
   else if (needsName) check.at('name').required()
   validatePortNumber(check.at('port').or(0))
-  validateProtocol(protocol, check)
+  validateProtocol(check.at('protocol'))
   if (appProtocol !== undefined) mustBe(qualifiedName, check.at('appProtocol').present)
 }
 

@@ -133,22 +133,22 @@ function validateNoConflict(seen: ReadonlySet<string>, check: Check<readonly str
 }
 
 /** `check` stands at the list, which is also where upstream reports what is wrong with an item. */
-function validateScopeSelector({ scopeSelector, scopes }: V1ResourceQuotaSpec, resources: readonly string[], check: Check): void {
+function validateScopeSelector({ scopeSelector, scopes }: V1ResourceQuotaSpec, resources: readonly string[], check: Check<unknown>): void {
   const seen = new Set<string>()
   for (const { scopeName = '', operator = '', values = [] } of scopeSelector?.matchExpressions ?? []) {
-    if (!knownScopes.includes(scopeName)) check.at('scopeName').invalid('unsupported scope', scopeName)
+    if (!knownScopes.includes(scopeName)) check.dynamic('scopeName').invalid('unsupported scope', scopeName)
     for (const _ of resources.filter(isMisplaced(scopeName))) {
       check.invalid('unsupported scope applied to resource', asInternal('*core.ScopeSelector', scopeSelector))
     }
-    if (presenceScopes.includes(scopeName) && operator !== 'Exists') check.at('operator').invalid(mustBeExists, operator)
+    if (presenceScopes.includes(scopeName) && operator !== 'Exists') check.dynamic('operator').invalid(mustBeExists, operator)
     if (operator === 'In' || operator === 'NotIn') {
       if (values.length === 0) {
-        check.at('values').required("must be at least one value when `operator` is 'In' or 'NotIn' for scope selector")
+        check.dynamic('values').required("must be at least one value when `operator` is 'In' or 'NotIn' for scope selector")
       }
     } else if (operator === 'Exists' || operator === 'DoesNotExist') {
       const message = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
-      if (values.length > 0) check.at('values').invalid(message, values)
-    } else check.at('operator').invalid('not a valid selector operator', operator)
+      if (values.length > 0) check.dynamic('values').invalid(message, values)
+    } else check.dynamic('operator').invalid('not a valid selector operator', operator)
     seen.add(scopeName)
   }
   validateNoConflict(seen, check.with(scopes))

@@ -23,7 +23,7 @@ export function validateSignerName(check: Check<string>): void {
   if (byteLength(name) > longest) check.tooLong(longest)
 }
 
-function reportFirstWrong(labels: readonly string[], format: (label: string) => string[], shown: string, check: Check): void {
+function reportFirstWrong(labels: readonly string[], format: (label: string) => string[], shown: string, check: Check<unknown>): void {
   for (const label of labels) {
     const messages = format(label)
     for (const message of messages) check.invalid(`validating label ${quoted(label)}: ${message}`, shown)

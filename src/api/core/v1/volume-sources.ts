@@ -47,20 +47,21 @@ export function validateGitRepo(check: Check<V1GitRepoVolumeSource>): void {
 
 const partitionMessage = rangeError(1, 255)
 
-function validatePartition(partition: number | undefined, check: Check): void {
-  if (partition !== undefined && (partition < 0 || partition > 255)) check.at('partition').invalid(partitionMessage, partition)
+function validatePartition(check: Check<number | undefined>): void {
+  const partition = check.value
+  if (partition !== undefined && (partition < 0 || partition > 255)) check.invalid(partitionMessage)
 }
 
 export function validateGcePersistentDisk(check: Check<V1GCEPersistentDiskVolumeSource>): void {
   const source = check.value
   if (!source.pdName) check.at('pdName').required()
-  validatePartition(source.partition, check)
+  validatePartition(check.at('partition'))
 }
 
 export function validateAwsElasticBlockStore(check: Check<V1AWSElasticBlockStoreVolumeSource>): void {
   const source = check.value
   if (!source.volumeID) check.at('volumeID').required()
-  validatePartition(source.partition, check)
+  validatePartition(check.at('partition'))
 }
 
 export function validateNfs(check: Check<V1NFSVolumeSource>): void {

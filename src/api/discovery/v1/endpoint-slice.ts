@@ -90,7 +90,7 @@ function validateSlice(check: Check<V1EndpointSlice>, prev: V1EndpointSlice | un
   if (!addressType) check.at('addressType').required()
   else if (!addressTypes.includes(addressType)) check.at('addressType').notSupported(addressTypes)
   validatePorts(check.at('ports').or([]))
-  const found = new Check(undefined, 'endpoints')
+  const found = new Check(slice.endpoints, 'endpoints')
   validateEndpoints(slice.endpoints ?? [], addressType, found, context)
   // Endpoints that are wrong by newer rules may stay as they are.
   if (found.failed && !(prev && semanticEqual(prev.endpoints, slice.endpoints))) check.errors.push(...found.errors)

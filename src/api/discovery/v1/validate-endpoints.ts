@@ -36,7 +36,12 @@ export function validatePorts(check: Check<readonly V1EndpointPort[]>): void {
 }
 
 /** `check` stands at the list. */
-export function validateEndpoints(endpoints: readonly V1Endpoint[], addressType: string, check: Check, context: RuleContext): void {
+export function validateEndpoints(
+  endpoints: readonly V1Endpoint[],
+  addressType: string,
+  check: Check<unknown>,
+  context: RuleContext,
+): void {
   if (endpoints.length > maxEndpoints) {
     check.tooMany(endpoints.length, maxEndpoints)
     return

@@ -131,7 +131,7 @@ function apiVersionProblems(text: string): string[] {
   return problems
 }
 
-function validateCommonVersion({ storageVersions = [], commonEncodingVersion }: V1alpha1StorageVersionStatus, check: Check): void {
+function validateCommonVersion({ storageVersions = [], commonEncodingVersion }: V1alpha1StorageVersionStatus, check: Check<unknown>): void {
   const [first] = storageVersions
   const agree = first !== undefined && storageVersions.every(({ encodingVersion }) => encodingVersion === first.encodingVersion)
   if (!agree) {

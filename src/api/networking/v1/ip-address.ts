@@ -40,7 +40,7 @@ export const ipAddressResource = defineResource(IPAddress, {
   ],
 })
 
-function validateSpec(spec: V1IPAddress['spec'], check: Check): void {
+function validateSpec(spec: V1IPAddress['spec'], check: Check<V1ParentReference>): void {
   const parent = spec?.parentRef as V1ParentReference | undefined
   if (parent == null) {
     check.required()

@@ -45,7 +45,7 @@ export const serviceCIDRResource = defineResource(ServiceCIDR, {
   ],
 })
 
-function validateSpec({ spec }: V1ServiceCIDR, check: Check): void {
+function validateSpec({ spec }: V1ServiceCIDR, check: Check<unknown>): void {
   const cidrs = spec?.cidrs ?? []
   if (cidrs.length === 0) {
     check.required('at least one CIDR required')
@@ -69,7 +69,7 @@ function familyOf(text: string): 4 | 6 | undefined {
 }
 
 /** Nothing may change but that a second family joins the first. */
-function validateCidrsUpdate(next: V1ServiceCIDR, prev: V1ServiceCIDR, check: Check): void {
+function validateCidrsUpdate(next: V1ServiceCIDR, prev: V1ServiceCIDR, check: Check<string[] | undefined>): void {
   const cidrs = next.spec?.cidrs ?? []
   const before = prev.spec?.cidrs ?? []
   const isWidened = before.length === 1 && cidrs.length === 2

@@ -5,7 +5,6 @@ import { validateCsiDriverName } from '#api/core/v1/volume-sources.ts'
 import { type Check, quoted } from '#api/meta/check.ts'
 import { dns1123Subdomain, mustBe } from '#api/meta/names.ts'
 import type {
-  V1beta1IDRange,
   V1beta1IdStrategy,
   V1beta1PodSecurityPolicy,
   V1beta1PodSecurityPolicySpec,
@@ -31,13 +30,13 @@ export function validatePolicy({ spec }: V1beta1PodSecurityPolicy, check: Check<
 
 function validateStrategies(check: Check<V1beta1PodSecurityPolicySpec>): void {
   const spec = check.value
-  validateRule(spec.runAsUser?.rule, ['MustRunAs', 'MustRunAsNonRoot', 'RunAsAny'], check.at('runAsUser'))
-  validateRanges(spec.runAsUser?.ranges, check.at('runAsUser'))
+  validateRule(check.at('runAsUser'), ['MustRunAs', 'MustRunAsNonRoot', 'RunAsAny'])
+  validateRanges(check.at('runAsUser'))
   if (spec.runAsGroup !== undefined) validateRunAsGroup(check.at('runAsGroup').present)
-  validateRule(spec.seLinux?.rule, ['MustRunAs', 'RunAsAny'], check.at('seLinux'))
+  validateRule(check.at('seLinux'), ['MustRunAs', 'RunAsAny'])
   for (const field of ['supplementalGroups', 'fsGroup'] as const) {
-    validateRule(spec[field]?.rule, ['MayRunAs', 'MustRunAs', 'RunAsAny'], check.at(field))
-    validateRanges(spec[field]?.ranges, check.at(field))
+    validateRule(check.at(field), ['MayRunAs', 'MustRunAs', 'RunAsAny'])
+    validateRanges(check.at(field))
   }
   for (const volume of spec.volumes ?? []) {
     if (!volumeTypes.includes(volume)) check.at('volumes').notSupported(volumeTypes, volume)
@@ -73,20 +72,18 @@ function validateLists(check: Check<V1beta1PodSecurityPolicySpec>): void {
   if (spec.runtimeClass !== undefined) validateRuntimeClasses(check.at('runtimeClass').present)
 }
 
-function validateRule(rule = '', known: readonly string[], check: Check): void {
-  if (!known.includes(rule)) check.at('rule').notSupported(known, rule)
+function validateRule(check: Check<{ rule?: string } | undefined>, known: readonly string[]): void {
+  const rule = check.at('rule').or('')
+  if (!known.includes(rule.value)) rule.notSupported(known)
 }
 
-function validateRanges(ranges: readonly V1beta1IDRange[] | undefined, check: Check): void {
-  check
-    .at('ranges')
-    .with(ranges)
-    .each((item) => {
-      const { min = 0, max = 0 } = item.value
-      if (min < 0) item.at('min').or(0).invalid('min cannot be negative')
-      if (max < 0) item.at('max').or(0).invalid('max cannot be negative')
-      if (min > max) item.at('min').or(0).invalid('min cannot be greater than max')
-    })
+function validateRanges(check: Check<V1beta1IdStrategy | undefined>): void {
+  check.at('ranges').each((item) => {
+    const { min = 0, max = 0 } = item.value
+    if (min < 0) item.at('min').or(0).invalid('min cannot be negative')
+    if (max < 0) item.at('max').or(0).invalid('max cannot be negative')
+    if (min > max) item.at('min').or(0).invalid('min cannot be greater than max')
+  })
 }
 
 function validateRunAsGroup(check: Check<V1beta1IdStrategy>): void {
@@ -98,7 +95,7 @@ function validateRunAsGroup(check: Check<V1beta1IdStrategy>): void {
     case 'MustRunAs':
     case 'MayRunAs':
       if (ranges.length === 0) check.at('ranges').or([]).invalid('must provide at least one range')
-      validateRanges(ranges, check)
+      validateRanges(check)
       break
     default:
       check.at('rule').or('').notSupported(['MustRunAs', 'RunAsAny', 'MayRunAs'])

@@ -32,7 +32,7 @@ function covers(whole: string, part: string): boolean {
 
 const isPattern = (sysctl: string): boolean => sysctl.length <= maxLength && regex.test(sysctl)
 
-function validateList(sysctls: readonly string[], check: Check): void {
+function validateList(sysctls: readonly string[], check: Check<string[] | undefined>): void {
   check.with(sysctls).each((item) => {
     const sysctl = item.value
     if (sysctl === '') item.invalid('empty sysctl not allowed')
@@ -41,5 +41,5 @@ function validateList(sysctls: readonly string[], check: Check): void {
     }
   })
   const coversAll = sysctls.some((sysctl) => sysctl.startsWith('*') && isPattern(sysctl))
-  if (coversAll && sysctls.length > 1) check.at('items').forbidden("if '*' is present, must not specify other sysctls")
+  if (coversAll && sysctls.length > 1) check.dynamic('items').forbidden("if '*' is present, must not specify other sysctls")
 }

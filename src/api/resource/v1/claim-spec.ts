@@ -11,6 +11,7 @@ import type {
   V1DeviceRequest,
   V1DeviceSubRequest,
   V1ExactDeviceRequest,
+  V1ResourceClaim,
   V1ResourceClaimSpec,
 } from '#api/resource/v1/types.gen.ts'
 import type { RuleContext } from '#api/resource.ts'
@@ -131,18 +132,23 @@ const adminAccessLabel = 'resource.kubernetes.io/admin-access'
 const adminAccessDetail = `admin access to devices requires the \`${adminAccessLabel}: true\` label on the containing namespace`
 
 /** Devices in use may be looked at by administrators only, who can label their namespace. `check` stands at the object. */
-export function validateAdminAccess(spec: V1ResourceClaimSpec | undefined, namespace: string, check: Check, context: RuleContext): void {
+export function validateAdminAccess(
+  spec: V1ResourceClaimSpec | undefined,
+  namespace: string,
+  check: Check<{ spec?: unknown }>,
+  context: RuleContext,
+): void {
   const index = requestsOf(spec).findIndex(({ exactly }) => exactly?.adminAccess)
   if (index < 0 || isAdminNamespace(namespace, context)) return
   // Upstream names the field where it was in an older version.
-  check.at('spec').at('devices').at('requests').at(index).at('adminAccess').forbidden(adminAccessDetail)
+  check.at('spec').dynamic('devices').at('requests').at(index).at('adminAccess').forbidden(adminAccessDetail)
 }
 
 export function validateGrantedAdminAccess(
   results: readonly { adminAccess?: boolean }[] | undefined,
   prev: readonly { adminAccess?: boolean }[] | undefined,
   namespace: string,
-  check: Check,
+  check: Check<V1ResourceClaim>,
   context: RuleContext,
 ): void {
   if (prev?.some(({ adminAccess }) => adminAccess)) return

@@ -25,6 +25,7 @@ import type {
   V1NetworkDeviceData,
   V1ResourceClaim,
   V1ResourceClaimConsumerReference,
+  V1ResourceClaimStatus,
 } from '#api/resource/v1/types.gen.ts'
 
 const maxConsumers = 256
@@ -45,7 +46,7 @@ export function deviceKey({ driver, pool, device, shareID }: DeviceIdentity): st
 const quotedIdentity = { Driver: {}, Pool: {}, Device: {}, ShareID: {} }
 
 /** `check` stands at the status. */
-export function validateClaimStatus(next: V1ResourceClaim, prev: V1ResourceClaim, check: Check): void {
+export function validateClaimStatus(next: V1ResourceClaim, prev: V1ResourceClaim, check: Check<V1ResourceClaimStatus | undefined>): void {
   const { reservedFor, devices, allocation } = next.status ?? {}
   boundedSet(check.at('reservedFor').with(reservedFor), maxConsumers, { key: ({ uid }) => uid ?? '', judge: validateConsumer })
   const allocated = new Set(allocation?.devices?.results?.map(deviceKey))

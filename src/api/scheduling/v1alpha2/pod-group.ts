@@ -15,7 +15,12 @@ import {
   validateSchedulingConstraints,
   validateSchedulingPolicy,
 } from '#api/scheduling/v1alpha2/pod-group-rules.ts'
-import type { V1alpha2PodGroup, V1alpha2PodGroupSpec, V1alpha2PodGroupTemplateReference } from '#api/scheduling/v1alpha2/types.gen.ts'
+import type {
+  V1alpha2PodGroup,
+  V1alpha2PodGroupSpec,
+  V1alpha2PodGroupStatus,
+  V1alpha2PodGroupTemplateReference,
+} from '#api/scheduling/v1alpha2/types.gen.ts'
 
 const maxClaims = 4
 
@@ -108,7 +113,7 @@ function validateTemplateReference(check: Check<V1alpha2PodGroupTemplateReferenc
   else mustBe(shortName, check.at('workload').at('podGroupTemplateName').present)
 }
 
-function validateStatus({ spec, status }: V1alpha2PodGroup, check: Check): void {
+function validateStatus({ spec, status }: V1alpha2PodGroup, check: Check<V1alpha2PodGroupStatus | undefined>): void {
   validateConditions(check.at('conditions').with(status?.conditions))
   const statuses = status?.resourceClaimStatuses ?? []
   const at = check.at('resourceClaimStatuses')

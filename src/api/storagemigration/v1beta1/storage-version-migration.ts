@@ -69,7 +69,7 @@ function validateSpec(check: Check<V1beta1StorageVersionMigrationSpec>): void {
   if (group !== '') mustBeAllOf(dns1123Subdomain(group), group, check.at('resource').at('group'))
 }
 
-function mustBeAllOf(problems: readonly string[], value: string, check: Check): void {
+function mustBeAllOf(problems: readonly string[], value: string, check: Check<unknown>): void {
   if (problems.length > 0) check.invalid(problems.join(','), value)
 }
 

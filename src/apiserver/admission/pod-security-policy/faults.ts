@@ -1,6 +1,6 @@
 /** What of a pod a policy does not allow. */
-import { type AnyContainer, eachContainer } from '#api/core/v1/pod-spec/all-containers.ts'
-import type { V1Pod, V1SELinuxOptions } from '#api/core/v1/types.gen.ts'
+import { type AnyContainer, checkAtContainer, eachContainer } from '#api/core/v1/pod-spec/all-containers.ts'
+import type { V1Capabilities, V1Pod, V1SELinuxOptions } from '#api/core/v1/types.gen.ts'
 import { Check, type FieldError } from '#api/meta/check.ts'
 import type { V1beta1IdStrategy, V1beta1PodSecurityPolicy } from '#api/policy/v1beta1/pod-security-policy-types.ts'
 import { isInRanges, rangesText } from '#apiserver/admission/pod-security-policy/id-ranges.ts'
@@ -8,7 +8,7 @@ import { checkAppArmor, checkSeccompOfContainer, checkSeccompOfPod } from '#apis
 import { checkVolumes } from '#apiserver/admission/pod-security-policy/volumes.ts'
 
 export function policyFaults(pod: V1Pod, policy: V1beta1PodSecurityPolicy): FieldError[] {
-  const root = new Check()
+  const root = new Check(pod)
   const check = root.at('spec').at('securityContext')
   const { spec } = pod
   const { spec: rules } = policy
@@ -17,10 +17,10 @@ export function policyFaults(pod: V1Pod, policy: V1beta1PodSecurityPolicy): Fiel
   checkGroups(context.supplementalGroups ?? [], rules.supplementalGroups, check.at('supplementalGroups'))
   checkSeccompOfPod(pod, policy, root)
   checkSeLinux(check.at('seLinuxOptions').with(context.seLinuxOptions), policy)
-  if (spec.hostNetwork && !rules.hostNetwork) check.at('hostNetwork').invalid('Host network is not allowed to be used', true)
-  if (spec.hostPID && !rules.hostPID) check.at('hostPID').invalid('Host PID is not allowed to be used', true)
-  if (spec.hostIPC && !rules.hostIPC) check.at('hostIPC').invalid('Host IPC is not allowed to be used', true)
-  checkSysctls(pod, policy, root.at('pod').at('spec').at('securityContext').at('sysctls'))
+  if (spec.hostNetwork && !rules.hostNetwork) check.dynamic('hostNetwork').invalid('Host network is not allowed to be used', true)
+  if (spec.hostPID && !rules.hostPID) check.dynamic('hostPID').invalid('Host PID is not allowed to be used', true)
+  if (spec.hostIPC && !rules.hostIPC) check.dynamic('hostIPC').invalid('Host IPC is not allowed to be used', true)
+  checkSysctls(pod, policy, root.dynamic('pod').at('spec').at('securityContext').at('sysctls'))
   checkVolumes(pod, policy, root.at('spec'))
   const allowedRuntimes = rules.runtimeClass?.allowedRuntimeClassNames
   if (
@@ -31,12 +31,18 @@ export function policyFaults(pod: V1Pod, policy: V1beta1PodSecurityPolicy): Fiel
     root.at('spec').at('runtimeClassName').invalid('', spec.runtimeClassName)
   }
   eachContainer(spec, (container, list, index) => {
-    checkContainer(pod, container, policy, root.at('spec').at(list).at(index), root)
+    checkContainer(pod, container, policy, checkAtContainer(root.at('spec'), list, index), root)
   })
   return root.errors
 }
 
-function checkContainer(pod: V1Pod, container: AnyContainer, policy: V1beta1PodSecurityPolicy, place: Check, root: Check): void {
+function checkContainer(
+  pod: V1Pod,
+  container: AnyContainer,
+  policy: V1beta1PodSecurityPolicy,
+  place: Check<AnyContainer>,
+  root: Check<V1Pod>,
+): void {
   const { spec: rules } = policy
   const ofPod = pod.spec.securityContext ?? {}
   const own = container.securityContext ?? {}
@@ -54,8 +60,8 @@ function checkContainer(pod: V1Pod, container: AnyContainer, policy: V1beta1PodS
   const procMounts = rules.allowedProcMountTypes?.length ? rules.allowedProcMountTypes : ['Default']
   const procMount = own.procMount ?? 'Default'
   if (!procMounts.includes(procMount)) check.at('procMount').invalid('ProcMountType is not allowed', procMount)
-  checkCapabilities(container, policy, check.at('capabilities'))
-  checkHostPorts(container, policy, place)
+  checkCapabilities(check.at('capabilities'), policy)
+  checkHostPorts(place, policy)
   if (rules.readOnlyRootFilesystem && own.readOnlyRootFilesystem !== true) {
     const isUnset = own.readOnlyRootFilesystem === undefined
     const why = `ReadOnlyRootFilesystem ${isUnset ? 'may not be nil and ' : ''}must be set to true`
@@ -67,7 +73,7 @@ function checkContainer(pod: V1Pod, container: AnyContainer, policy: V1beta1PodS
   }
 }
 
-function checkGroups(groups: readonly number[], { rule, ranges }: V1beta1IdStrategy, check: Check): void {
+function checkGroups(groups: readonly number[], { rule, ranges }: V1beta1IdStrategy, check: Check<unknown>): void {
   if (rule === 'RunAsAny') return
   if (rule === 'MustRunAs' && groups.length === 0) check.invalid('unable to validate empty groups against required ranges', null)
   for (const group of groups) {
@@ -130,7 +136,7 @@ const safeSysctls = [
   'net.ipv4.ip_unprivileged_port_start',
 ]
 
-function checkSysctls({ spec }: V1Pod, { spec: rules }: V1beta1PodSecurityPolicy, check: Check): void {
+function checkSysctls({ spec }: V1Pod, { spec: rules }: V1beta1PodSecurityPolicy, check: Check<readonly unknown[]>): void {
   const isIn = (patterns: readonly string[] = [], name: string) =>
     patterns.some((pattern) => (pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern))
   for (const [index, { name }] of (spec.securityContext?.sysctls ?? []).entries()) {
@@ -141,9 +147,9 @@ function checkSysctls({ spec }: V1Pod, { spec: rules }: V1beta1PodSecurityPolicy
   }
 }
 
-function checkCapabilities({ securityContext }: AnyContainer, { spec: rules }: V1beta1PodSecurityPolicy, check: Check): void {
+function checkCapabilities(check: Check<V1Capabilities | undefined>, { spec: rules }: V1beta1PodSecurityPolicy): void {
   const { defaultAddCapabilities = [], requiredDropCapabilities = [], allowedCapabilities = [] } = rules
-  const capabilities = securityContext?.capabilities
+  const capabilities = check.value
   if (capabilities === undefined) {
     if (defaultAddCapabilities.length === 0 && requiredDropCapabilities.length === 0) return
     check.invalid('required capabilities are not set on the securityContext', null)
@@ -159,10 +165,11 @@ function checkCapabilities({ securityContext }: AnyContainer, { spec: rules }: V
   }
 }
 
-function checkHostPorts({ ports = [] }: AnyContainer, { spec: { hostPorts = [] } }: V1beta1PodSecurityPolicy, check: Check): void {
+function checkHostPorts(check: Check<AnyContainer>, { spec: { hostPorts = [] } }: V1beta1PodSecurityPolicy): void {
+  const { ports = [] } = check.value
   const allowed = hostPorts.map(({ min, max }) => (min === max ? String(min) : `${min}-${max}`)).join(',')
   for (const { hostPort = 0 } of ports) {
     if (hostPort <= 0 || isInRanges(hostPort, hostPorts)) continue
-    check.at('hostPort').invalid(`Host port ${hostPort} is not allowed to be used. Allowed ports: [${allowed}]`, hostPort)
+    check.dynamic('hostPort').invalid(`Host port ${hostPort} is not allowed to be used. Allowed ports: [${allowed}]`, hostPort)
   }
 }

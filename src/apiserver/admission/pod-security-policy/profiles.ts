@@ -31,21 +31,21 @@ export function profileOfAnnotation(text: string): V1SeccompProfile | undefined 
 }
 
 /** `check` stands at the root. */
-export function checkSeccompOfPod(pod: V1Pod, policy: V1beta1PodSecurityPolicy, check: Check): void {
+export function checkSeccompOfPod(pod: V1Pod, policy: V1beta1PodSecurityPolicy, check: Check<V1Pod>): void {
   const profile = pod.metadata.annotations?.[seccompPodAnnotation] || annotationOfProfile(pod.spec.securityContext?.seccompProfile)
-  checkSeccomp(profile, policy, check.at('pod').at('metadata').at('annotations').key(seccompPodAnnotation))
+  checkSeccomp(profile, policy, check.dynamic('pod').at('metadata').at('annotations').key(seccompPodAnnotation))
 }
 
-export function checkSeccompOfContainer(pod: V1Pod, container: AnyContainer, policy: V1beta1PodSecurityPolicy, check: Check): void {
+export function checkSeccompOfContainer(pod: V1Pod, container: AnyContainer, policy: V1beta1PodSecurityPolicy, check: Check<V1Pod>): void {
   const { annotations = {} } = pod.metadata
   const key = seccompContainerPrefix + container.name
   const profile =
     annotationOfProfile(container.securityContext?.seccompProfile) ||
     (annotations[key] ?? (annotationOfProfile(pod.spec.securityContext?.seccompProfile) || (annotations[seccompPodAnnotation] ?? '')))
-  checkSeccomp(profile, policy, check.at('pod').at('metadata').at('annotations').key(key))
+  checkSeccomp(profile, policy, check.dynamic('pod').at('metadata').at('annotations').key(key))
 }
 
-function checkSeccomp(profile: string, { metadata }: V1beta1PodSecurityPolicy, check: Check): void {
+function checkSeccomp(profile: string, { metadata }: V1beta1PodSecurityPolicy, check: Check<unknown>): void {
   const text = metadata.annotations?.[allowedSeccomp]
   const allowed = new Set(text?.split(','))
   if (allowed.has('*')) return
@@ -55,12 +55,12 @@ function checkSeccomp(profile: string, { metadata }: V1beta1PodSecurityPolicy, c
   } else if (!allowed.has(profile)) check.forbidden(`${profile} is not an allowed seccomp profile. Valid values are ${text}`)
 }
 
-export function checkAppArmor(pod: V1Pod, container: AnyContainer, { metadata }: V1beta1PodSecurityPolicy, check: Check): void {
+export function checkAppArmor(pod: V1Pod, container: AnyContainer, { metadata }: V1beta1PodSecurityPolicy, check: Check<V1Pod>): void {
   const text = metadata.annotations?.[allowedAppArmor]
   if (text === undefined) return
   const key = appArmorPrefix + container.name
   const profile = pod.metadata.annotations?.[key] ?? ''
-  const place = check.at('pod').at('metadata').at('annotations').key(key)
+  const place = check.dynamic('pod').at('metadata').at('annotations').key(key)
   if (profile === '') place.forbidden('AppArmor profile must be set')
   else if (!text.split(',').includes(profile)) place.forbidden(`${profile} is not an allowed profile. Allowed values: ${quoted(text)}`)
 }

@@ -1,5 +1,5 @@
-import { eachContainer } from '#api/core/v1/pod-spec/all-containers.ts'
-import type { V1Pod, V1ProjectedVolumeSource, V1Volume } from '#api/core/v1/types.gen.ts'
+import { checkAtContainer, eachContainer } from '#api/core/v1/pod-spec/all-containers.ts'
+import type { V1Pod, V1PodSpec, V1ProjectedVolumeSource, V1Volume } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import type { V1beta1PodSecurityPolicy } from '#api/policy/v1beta1/pod-security-policy-types.ts'
 
@@ -12,10 +12,10 @@ const types: readonly [keyof V1Volume, string][] = [
 ].map((field) => [field, field === 'cephfs' ? 'cephFS' : field])
 
 /** `check` stands at the spec. */
-export function checkVolumes(pod: V1Pod, { spec: rules }: V1beta1PodSecurityPolicy, check: Check): void {
+export function checkVolumes(pod: V1Pod, { spec: rules }: V1beta1PodSecurityPolicy, check: Check<V1PodSpec>): void {
   const { volumes: allowed = [], allowedFlexVolumes = [], allowedCSIDrivers = [] } = rules
   for (const [index, volume] of (pod.spec.volumes ?? []).entries()) {
-    const place = check.at('volumes').at(index)
+    const place = check.at('volumes').at(index).with(volume)
     const type = types.find(([field]) => volume[field] !== undefined)?.[1] ?? ''
     if (type === '') place.invalid(`unknown volume type for volume: ${volume.name}`, '')
     else if (!allowed.includes('*') && !allowed.includes(type) && !(allowed.includes('secret') && isTokenOnly(volume.projected))) {
@@ -24,7 +24,7 @@ export function checkVolumes(pod: V1Pod, { spec: rules }: V1beta1PodSecurityPoli
     else if (volume.flexVolume && allowedFlexVolumes.length > 0) {
       const { driver } = volume.flexVolume
       if (!allowedFlexVolumes.some((each) => each.driver === driver)) {
-        place.at('driver').invalid('Flexvolume driver is not allowed to be used', driver)
+        place.dynamic('driver').invalid('Flexvolume driver is not allowed to be used', driver)
       }
     } else if (volume.csi && allowedCSIDrivers.length > 0) {
       const { driver } = volume.csi
@@ -37,19 +37,25 @@ export function checkVolumes(pod: V1Pod, { spec: rules }: V1beta1PodSecurityPoli
 
 type AllowedPaths = readonly { pathPrefix?: string; readOnly?: boolean }[]
 
-function checkHostPath(pod: V1Pod, { name, hostPath }: V1Volume, allowed: AllowedPaths, place: Check, check: Check): void {
+function checkHostPath(
+  pod: V1Pod,
+  { name, hostPath }: V1Volume,
+  allowed: AllowedPaths,
+  place: Check<V1Volume>,
+  check: Check<V1PodSpec>,
+): void {
   if (allowed.length === 0) return
   const path = hostPath?.path ?? ''
   const matching = allowed.filter(({ pathPrefix = '' }) => isBelow(path, pathPrefix))
   if (matching.length === 0) {
-    place.at('hostPath').at('pathPrefix').invalid('is not allowed to be used', path)
+    place.at('hostPath').dynamic('pathPrefix').invalid('is not allowed to be used', path)
     return
   }
   if (matching.some(({ readOnly }) => !readOnly)) return
   eachContainer(pod.spec, ({ volumeMounts = [] }, list, index) => {
     for (const [mountIndex, mount] of volumeMounts.entries()) {
       if (mount.name !== name || mount.readOnly) continue
-      check.at(list).at(index).at('volumeMounts').at(mountIndex).at('readOnly').invalid('must be read-only', false)
+      checkAtContainer(check, list, index).at('volumeMounts').at(mountIndex).at('readOnly').invalid('must be read-only', false)
     }
   })
 }

@@ -19,19 +19,19 @@ export type Exemptions = {
 /** Throws an Error that names what is wrong. */
 export function readConfiguration(configuration: unknown): { defaults: Policy; exemptions: Exemptions } {
   const { defaults = {}, exemptions = {} } = (configuration ?? {}) as PodSecurityConfiguration
-  const check = new Check()
+  const check = new Check({ defaults, exemptions })
   const levelVersion = (mode: Mode): LevelVersion => {
     const [levelText, versionText] = [defaults[mode] || 'privileged', defaults[`${mode}-version`] || 'latest']
     const [level, minor] = [parseLevel(levelText), parseVersion(versionText)]
-    if (level === undefined) check.at(`defaults.${mode}`).invalid(levelFault, levelText)
-    if (minor === undefined) check.at(`defaults.${mode}-version`).invalid(versionFault, versionText)
+    if (level === undefined) check.at('defaults').at(mode).invalid(levelFault, levelText)
+    if (minor === undefined) check.at('defaults').at(`${mode}-version`).invalid(versionFault, versionText)
     return { level: level ?? 'restricted', minor: minor ?? 0 }
   }
   const exempt = (list: keyof Exemptions, faultsOf: (name: string) => string[]): ReadonlySet<string> => {
     const names = new Set<string>()
     for (const [index, name] of (exemptions[list] ?? []).entries()) {
       const faults = faultsOf(name)
-      const place = check.at(`exemptions.${list}`).at(index)
+      const place = check.at('exemptions').at(list).at(index)
       if (faults.length > 0) place.invalid(faults.join(', '), name)
       else if (names.has(name)) place.duplicate(name)
       names.add(name)

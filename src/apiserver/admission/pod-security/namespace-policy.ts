@@ -21,7 +21,7 @@ type Labels = Readonly<Record<string, string>> | undefined
 
 /** What the labels of a namespace ask for; the defaults where they are silent. A policy is given even when labels are wrong. */
 export function policyOf(labels: Labels, defaults: Policy): { policy: Policy; errors: FieldError[] } {
-  const check = new Check()
+  const check = new Check({ metadata: { labels } })
   const policy: Record<Mode, LevelVersion> = { ...defaults }
   if (labels === undefined) return { policy, errors: check.errors }
   let isEnforceSet = false

@@ -39,29 +39,29 @@ export async function parseAuthenticationConfiguration(
   ownIssuers: readonly string[],
 ): Promise<AuthenticationConfiguration> {
   const { document, root } = await ConfigDocument.read(text, path, 'AuthenticationConfiguration', versions, ['jwt', 'anonymous'])
-  const check = new Check()
-  const jwt = document.list(root['jwt'], 'jwt', (item, at) => jwtConfiguration(document, item, at, check.at(at), ownIssuers))
-  if (jwt.length > 64) check.at('jwt').tooMany(jwt.length, 64)
+  const check = new Check(undefined)
+  const jwt = document.list(root['jwt'], 'jwt', (item, at) => jwtConfiguration(document, item, at, check.dynamic(at), ownIssuers))
+  if (jwt.length > 64) check.dynamic('jwt').tooMany(jwt.length, 64)
   for (const [index, { issuer, discoveryUrl }] of jwt.entries()) {
-    const place = check.at('jwt').at(index).at('issuer')
+    const place = check.dynamic('jwt').at(index).at('issuer')
     const earlier = jwt.slice(0, index)
-    if (earlier.some((one) => one.issuer === issuer)) place.at('url').duplicate(issuer)
+    if (earlier.some((one) => one.issuer === issuer)) place.dynamic('url').duplicate(issuer)
     if (discoveryUrl !== undefined && earlier.some((one) => one.discoveryUrl === discoveryUrl))
-      place.at('discoveryURL').duplicate(discoveryUrl)
+      place.dynamic('discoveryURL').duplicate(discoveryUrl)
   }
   const anonymous = root['anonymous'] === undefined ? undefined : anonymousConfiguration(document, root['anonymous'], check)
   document.mustBeSound(check.errors)
   return { jwt, ...(anonymous === undefined ? {} : { anonymous }) }
 }
 
-function anonymousConfiguration(document: ConfigDocument, value: unknown, check: Check): { enabled: boolean; paths: string[] } {
+function anonymousConfiguration(document: ConfigDocument, value: unknown, check: Check<unknown>): { enabled: boolean; paths: string[] } {
   const map = document.map(value, 'anonymous', ['enabled', 'conditions'])
   const paths = document.list(map['conditions'], 'anonymous.conditions', (item, at) =>
     document.text(document.map(item, at, ['path'])['path'], `${at}.path`),
   )
   const enabled = document.flag(map['enabled'], 'anonymous.enabled', false)
   if (!enabled && paths.length > 0) {
-    check.at('anonymous').at('conditions').invalid('enabled should be set to true when conditions are defined', paths)
+    check.dynamic('anonymous').at('conditions').invalid('enabled should be set to true when conditions are defined', paths)
   }
   return { enabled, paths }
 }
@@ -70,7 +70,7 @@ function jwtConfiguration(
   document: ConfigDocument,
   value: unknown,
   at: string,
-  check: Check,
+  check: Check<unknown>,
   ownIssuers: readonly string[],
 ): JwtConfiguration {
   const map = document.map(value, at, fields.jwt)
@@ -114,21 +114,21 @@ function jwtConfiguration(
     ...(uid.claim === '' ? {} : { uidClaim: uid.claim }),
     ...(expressions === undefined ? {} : { expressions }),
   }
-  validateIssuer(configuration, text(issuer, 'audienceMatchPolicy', 'issuer'), check.at('issuer'), ownIssuers)
+  validateIssuer(configuration, text(issuer, 'audienceMatchPolicy', 'issuer'), check.dynamic('issuer'), ownIssuers)
   if (username.claim === '') {
-    if (username.expression === '') check.at('claimMappings').at('username').required('claim or expression is required')
+    if (username.expression === '') check.dynamic('claimMappings').at('username').required('claim or expression is required')
   }
   // A prefix that is forgotten lets an issuer name users of others: to have none must be said.
   else if (username.prefix === undefined) {
     check
-      .at('claimMappings')
+      .dynamic('claimMappings')
       .at('username')
       .at('prefix')
       .required('prefix is required when claim is set. It can be set to an empty string to disable prefixing')
   }
   if (groups.claim !== '' && groups.prefix === undefined) {
     check
-      .at('claimMappings')
+      .dynamic('claimMappings')
       .at('groups')
       .at('prefix')
       .required('prefix is required when claim is set. It can be set to an empty string to disable prefixing')
@@ -145,26 +145,26 @@ function rule(document: ConfigDocument, value: unknown, at: string): ValidationR
 function validateIssuer(
   { issuer, discoveryUrl, audiences }: JwtConfiguration,
   matchPolicy: string,
-  check: Check,
+  check: Check<unknown>,
   ownIssuers: readonly string[],
 ): void {
-  if (issuer === '') check.at('url').required()
-  else validateUrl(check.at('url').with(issuer), ownIssuers)
+  if (issuer === '') check.dynamic('url').required()
+  else validateUrl(check.dynamic('url').with(issuer), ownIssuers)
   if (discoveryUrl !== undefined) {
     if (issuer.replace(/\/+$/, '') === discoveryUrl.replace(/\/+$/, '')) {
-      check.at('discoveryURL').invalid('discoveryURL must be different from URL', discoveryUrl)
+      check.dynamic('discoveryURL').invalid('discoveryURL must be different from URL', discoveryUrl)
     }
-    validateUrl(check.at('discoveryURL').with(discoveryUrl), [])
+    validateUrl(check.dynamic('discoveryURL').with(discoveryUrl), [])
   }
-  if (audiences.length === 0) check.at('audiences').required('at least one audiences is required')
+  if (audiences.length === 0) check.dynamic('audiences').required('at least one audiences is required')
   for (const [index, audience] of audiences.entries()) {
-    if (audience === '') check.at('audiences').at(index).required()
-    if (audiences.indexOf(audience) < index) check.at('audiences').at(index).duplicate(audience)
+    if (audience === '') check.dynamic('audiences').at(index).required()
+    if (audiences.indexOf(audience) < index) check.dynamic('audiences').at(index).duplicate(audience)
   }
   if (audiences.length > 1 && matchPolicy !== 'MatchAny') {
-    check.at('audienceMatchPolicy').invalid('audienceMatchPolicy must be MatchAny for multiple audiences', matchPolicy)
+    check.dynamic('audienceMatchPolicy').invalid('audienceMatchPolicy must be MatchAny for multiple audiences', matchPolicy)
   } else if (matchPolicy !== '' && matchPolicy !== 'MatchAny') {
-    check.at('audienceMatchPolicy').invalid('audienceMatchPolicy must be empty or MatchAny for single audience', matchPolicy)
+    check.dynamic('audienceMatchPolicy').invalid('audienceMatchPolicy must be empty or MatchAny for single audience', matchPolicy)
   }
 }
 

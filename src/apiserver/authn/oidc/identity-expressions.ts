@@ -28,14 +28,14 @@ export type WrittenExpressions = {
 }
 
 /** Undefined where there are none: then the engine is not even loaded. `check` stands at the issuer. */
-export function readIdentityExpressions(written: WrittenExpressions, check: Check): IdentityExpressions | undefined {
-  const mappings = check.at('claimMappings')
-  const claimRules = claimRulesOf(check.at('claimValidationRules').with(written.claimRules))
+export function readIdentityExpressions(written: WrittenExpressions, check: Check<unknown>): IdentityExpressions | undefined {
+  const mappings = check.dynamic('claimMappings')
+  const claimRules = claimRulesOf(check.dynamic('claimValidationRules').with(written.claimRules))
   const username = mapped(mappings.at('username').with(written.username))
   const groups = mapped(mappings.at('groups').with(written.groups))
   const uid = mapped(mappings.at('uid').with({ ...written.uid, prefix: undefined }))
   const extra = extraOf(mappings.at('extra').with(written.extra))
-  const userRules = userRulesOf(check.at('userValidationRules').with(written.userRules))
+  const userRules = userRulesOf(check.dynamic('userValidationRules').with(written.userRules))
   if (username !== undefined) mustVerifyMail(username, [...extra, ...claimRules], mappings.at('username').at('expression'))
   if (![username, groups, uid].some(Boolean) && extra.length + claimRules.length + userRules.length === 0) return undefined
   return {
@@ -126,7 +126,7 @@ function extraOf(check: Check<WrittenExpressions['extra']>): { key: string; prog
 }
 
 /** A mail address that nobody verified may be anybody's. */
-function mustVerifyMail(username: Program, others: readonly { program: Program }[], check: Check): void {
+function mustVerifyMail(username: Program, others: readonly { program: Program }[], check: Check<unknown>): void {
   const { usesClaim } = identityCel()
   if (!usesClaim(username, 'email')) return
   if ([username, ...others.map(({ program }) => program)].some((program) => usesClaim(program, 'email_verified'))) return

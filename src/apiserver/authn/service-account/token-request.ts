@@ -54,7 +54,7 @@ export class TokenRequests {
     asked: V1TokenRequest,
     namespace: string,
     name: string,
-    validate: (request: V1TokenRequest, check: Check) => void,
+    validate: (request: V1TokenRequest, check: Check<V1TokenRequest>) => void,
   ): V1TokenRequest {
     const { metadata = {}, spec } = asked
     mustMatch('metadata.name', metadata.name, name, 'must match the service account name if specified', name)
@@ -151,8 +151,8 @@ export class TokenRequests {
 
 function mustMatch(field: string, given: string | undefined, expected: string, message: string, name: string): void {
   if (!given || given === expected) return
-  const check = new Check()
-  check.at(field).invalid(message, given)
+  const check = new Check(given, field)
+  check.invalid(message)
   throw invalid({ group, kind }, name, check.errors)
 }
 

@@ -18,7 +18,7 @@ export type ObjectJudge = (
   next: KubernetesObject,
   prev: KubernetesObject | undefined,
   context: WriteContext,
-  check: Check,
+  check: Check<KubernetesObject>,
   sources: PermissionSources,
 ) => Promise<void>
 

@@ -13,7 +13,7 @@ export const judgeCertificateSigning: ObjectJudge = async (next, prev, { user, s
   const { signerName = '' } = spec ?? {}
   if (await mayActForSigner(authorizer, user, 'sign', signerName)) return
   check
-    .at('spec')
+    .dynamic('spec')
     .at('signerName')
     .forbidden(`User ${quoted(user.name)} is not permitted to "sign" for signer ${quoted(signerName)}`)
 }

@@ -24,7 +24,7 @@ export const judgeParamKind: ObjectJudge = async (next, prev, { user, subresourc
   if (verdict.decision === 'allow') return
   const { kind: name = '', apiVersion = '' } = kind
   check
-    .at('spec.paramKind')
+    .dynamic('spec.paramKind')
     .forbidden(
       verdict.error ??
         `user ${goText(user)} must have "get" permission on all objects of the referenced paramKind (kind=${name}, apiVersion=${apiVersion})`,
@@ -52,7 +52,7 @@ export const judgeParamRef =
         : kind !== undefined && resource.resource === '*'
           ? `unable to resolve paramKind &{${kind.apiVersion} ${kind.kind}} to determine minimum required permissions and ${everything}`
           : `user ${goText(user)} does not have "${verb}" permission on the object referenced by paramRef`
-    check.at('spec.paramRef').forbidden(error === undefined ? why : `failed to authorize request: ${error}`)
+    check.dynamic('spec.paramRef').forbidden(error === undefined ? why : `failed to authorize request: ${error}`)
   }
 
 function paramKindOf(policy: AnyPolicy | undefined): V1ParamKind | undefined {

@@ -1,6 +1,7 @@
 /** The status of a claim is written by many: the scheduler binds it, drivers report on their devices; each needs its own permission. */
 import type { Check } from '#api/meta/check.ts'
 import type { V1AllocatedDeviceStatus, V1AllocationResult, V1ResourceClaim, V1ResourceClaimStatus } from '#api/resource/v1/types.gen.ts'
+import type { KubernetesObject } from '#api/resource.ts'
 import type { UserInfo } from '#apiserver/authn/authenticator.ts'
 import { splitServiceAccountUsername } from '#apiserver/authn/service-account/username.ts'
 import type { Attributes, Authorizer } from '#apiserver/authz/authorizer.ts'
@@ -21,7 +22,7 @@ async function judgeBinding(
   after: V1ResourceClaimStatus,
   before: V1ResourceClaimStatus,
   context: WriteContext,
-  check: Check,
+  check: Check<KubernetesObject>,
   authorizer: Authorizer,
 ): Promise<void> {
   const isSame =
@@ -31,14 +32,14 @@ async function judgeBinding(
   const refusal = await refusalOf(authorizer, { ...attributesOf(context), verb, subresource: 'binding', namespace: '', name: '' })
   if (refusal === undefined) return
   const needed = `resource="resourceclaims/binding", verb="${verb}" permission`
-  check.at('status').at('allocation').forbidden(`changing status.allocation or status.reservedFor requires ${needed}: ${refusal}`)
+  check.dynamic('status').at('allocation').forbidden(`changing status.allocation or status.reservedFor requires ${needed}: ${refusal}`)
 }
 
 async function judgeDevices(
   after: V1ResourceClaimStatus,
   before: V1ResourceClaimStatus,
   context: WriteContext,
-  check: Check,
+  check: Check<KubernetesObject>,
   authorizer: Authorizer,
 ): Promise<void> {
   const isOnNode = speaksForNode(context.user, nodeOf(after.allocation))
@@ -52,7 +53,7 @@ async function judgeDevices(
     }
     if (refusal === undefined) continue
     const needed = `resource="resourceclaims/driver", verb="[${verbs.join(' ')}]" permission`
-    check.at('status').at('devices').forbidden(`changing status.devices requires ${needed}: ${refusal}`)
+    check.dynamic('status').at('devices').forbidden(`changing status.devices requires ${needed}: ${refusal}`)
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Check } from '#api/meta/check.ts'
 
 /** One thing that is wrong; `field` is empty for what upstream does not place. */
-export type Fault = { field: string; message: string; report(check: Check): void }
+export type Fault = { field: string; message: string; report(check: Check<unknown>): void }
 
 export const invalidFault = (field: string, value: unknown, message: string): Fault => ({
   field,

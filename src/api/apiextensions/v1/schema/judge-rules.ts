@@ -19,7 +19,7 @@ type Place = {
   /** How often a value can stand here; undefined where there is no limit. */
   readonly cardinality: number | undefined
   /** The list around it whose elements cannot be told from those they replace. */
-  readonly uncorrelatable: Check | undefined
+  readonly uncorrelatable: Check<unknown> | undefined
 }
 
 /** `check` stands at the root schema. */
@@ -32,7 +32,7 @@ export function judgeRules(check: Check<Schema>, { isUnchanged }: StoredRules): 
 
 class Costs {
   readonly #allowsExpensive: boolean
-  readonly #expensive: { check: Check; cost: number }[] = []
+  readonly #expensive: { check: Check<unknown>; cost: number }[] = []
   #total = 0
 
   constructor(allowsExpensive: boolean) {
@@ -40,14 +40,14 @@ class Costs {
   }
 
   /** What counts toward the total need not be what is too much by itself. */
-  report(check: Check, what: string, cost: number): void {
+  report(check: Check<unknown>, what: string, cost: number): void {
     if (!this.#allowsExpensive && cost > ruleCostLimit) check.forbidden(tooMuch(what, cost, ruleCostLimit))
   }
-  add(check: Check, cost: number): void {
+  add(check: Check<unknown>, cost: number): void {
     this.#total += cost
     if (cost >= totalCostLimit / 100) this.#expensive.push({ check, cost })
   }
-  reportTotal(check: Check): void {
+  reportTotal(check: Check<unknown>): void {
     if (this.#total <= totalCostLimit) return
     const shown = this.#expensive.toSorted((one, other) => other.cost - one.cost).slice(0, mostExpensiveShown)
     for (const each of shown)

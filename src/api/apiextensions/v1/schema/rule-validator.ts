@@ -24,7 +24,7 @@ const maxMessageBytes = 5 * 1024
 class BudgetSpent extends Error {}
 
 /** Without `warn` what did not change must be right all the same. */
-export type RuleContext = { readonly check: Check; readonly warn?: ((text: string) => void) | undefined }
+export type RuleContext = { readonly check: Check<unknown>; readonly warn?: ((text: string) => void) | undefined }
 
 /** Made once for a version of a definition; undefined when its schema has no rules. */
 export class RuleValidator {
@@ -76,7 +76,7 @@ export class RuleValidator {
   }
 
   #judgeFields(value: Fields, old: Fields, { check, warn }: RuleContext, budget: Budget): void {
-    for (const [name, validator] of this.#properties) validator.#judge(value[name], old[name], { check: check.at(name), warn }, budget)
+    for (const [name, validator] of this.#properties) validator.#judge(value[name], old[name], { check: check.dynamic(name), warn }, budget)
     if (this.#values === undefined) return
     for (const [name, each] of Object.entries(value)) this.#values.#judge(each, old[name], { check: check.key(name), warn }, budget)
   }
@@ -88,7 +88,7 @@ export class RuleValidator {
     for (const [index, element] of value.entries()) {
       const before =
         keys && old.find((each) => isFields(each) && isFields(element) && keys.every((key) => semanticEqual(each[key], element[key])))
-      this.#items.#judge(element, before, { check: check.at(index), warn }, budget)
+      this.#items.#judge(element, before, { check: check.with(value).at(index), warn }, budget)
     }
   }
 
@@ -109,7 +109,7 @@ export class RuleValidator {
   }
 
   /** What fails is reported here, and then holds as far as the rule goes. */
-  #holds(program: Program, rule: V1ValidationRule, variables: Variables, check: Check, budget: Budget): boolean {
+  #holds(program: Program, rule: V1ValidationRule, variables: Variables, check: Check<unknown>, budget: Budget): boolean {
     const type = this.#schema.type ?? ''
     try {
       return budget.run(program, variables) === true
@@ -181,9 +181,12 @@ class Budget {
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value)
 const shownRule = ({ message, rule = '' }: V1ValidationRule): string => message?.trim() || rule.trim()
 
-function placeOf(path: string, schema: Schema, check: Check): Check {
+function placeOf(path: string, schema: Schema, check: Check<unknown>): Check<unknown> {
   try {
-    return followPath(path, schema).segments.reduce((place, segment) => place.at(segment), check)
+    return followPath(path, schema).segments.reduce(
+      (place, segment) => (typeof segment === 'number' ? place.with([]).at(segment) : place.dynamic(segment)),
+      check,
+    )
   } catch {
     return check
   }

@@ -194,7 +194,12 @@ function validateNested(check: Check<Schema>, skip: Skips = {}): void {
 }
 
 /** What a junctor of the root speaks of must be declared outside of junctors as well. */
-function validateCompleteness(condition: Schema, schema: Schema, place: Check, conditionPlace: Check): void {
+function validateCompleteness(
+  condition: Schema,
+  schema: Schema,
+  place: Check<V1JSONSchemaProps>,
+  conditionPlace: Check<V1JSONSchemaProps>,
+): void {
   const visit = (path: Check<Schema>) => validateNestedCompleteness(path.value, schema, place, path)
   if (condition.not != null) visit(conditionPlace.at('not').with(condition.not))
   for (const field of ['allOf', 'anyOf', 'oneOf'] as const) {
@@ -202,16 +207,24 @@ function validateCompleteness(condition: Schema, schema: Schema, place: Check, c
   }
 }
 
-function validateNestedCompleteness(nested: Schema, schema: Schema | undefined, place: Check, path: Check): void {
+function validateNestedCompleteness(
+  nested: Schema,
+  schema: Schema | undefined,
+  place: Check<Schema | undefined>,
+  path: Check<Schema>,
+): void {
   if (schema === undefined) {
     place.required(`because it is defined in ${path.path}`)
     return
   }
-  validateCompleteness(nested, schema, place, path)
+  validateCompleteness(nested, schema, place.with(schema), path)
   const items = itemSchema(nested)
-  if (items !== undefined) validateNestedCompleteness(items, itemSchema(schema), place.at('items'), path.at('items'))
+  if (items !== undefined) {
+    const declared = itemSchema(schema)
+    validateNestedCompleteness(items, declared, place.at('items').with(declared), path.at('items').with(items))
+  }
   for (const [name, property] of Object.entries(nested.properties ?? {})) {
     const declared = place.at('properties').key(name)
-    validateNestedCompleteness(property, schema.properties?.[name], declared, path.at('properties').key(name))
+    validateNestedCompleteness(property, declared.value, declared, path.at('properties').key(name).with(property))
   }
 }

@@ -137,13 +137,13 @@ function validateListType(check: Check<Schema>, rules: SchemaRules): void {
 }
 
 /** Items of a set are compared as a whole, hence must not be merged field by field. */
-function validateSetItems(schema: Schema, check: Check): void {
+function validateSetItems(schema: Schema, check: Check<V1JSONSchemaProps | V1JSONSchemaProps[] | undefined>): void {
   const items = itemSchema(schema)
   if (!hasMergedItems(schema) || items === undefined) return
   const field = items.type === 'array' ? 'x-kubernetes-list-type' : 'x-kubernetes-map-type'
   // Upstream shows the list type in both cases.
   const shown = items['x-kubernetes-list-type']
-  check.at(field).invalid('must be atomic as item of a list with x-kubernetes-list-type=set', shown)
+  check.dynamic(field).invalid('must be atomic as item of a list with x-kubernetes-list-type=set', shown)
 }
 
 /** A set whose items would be merged: such a schema may be stored from before it was refused. */
@@ -189,16 +189,16 @@ function validateMapList(check: Check<Schema>, keys: readonly string[]): void {
 }
 
 /** Items of sets and maps must be told apart: no nulls, and no key without a value. `check` stands at the items. */
-export function validateListKeys(schema: Schema, check: Check): void {
+export function validateListKeys(schema: Schema, check: Check<V1JSONSchemaProps | V1JSONSchemaProps[] | undefined>): void {
   const items = itemSchema(schema)
   const listType = schema['x-kubernetes-list-type']
   if (items === undefined || (listType !== 'set' && listType !== 'map')) return
-  if (items.nullable) check.at('nullable').forbidden(`cannot be nullable when x-kubernetes-list-type is ${listType}`)
+  if (items.nullable) check.dynamic('nullable').forbidden(`cannot be nullable when x-kubernetes-list-type is ${listType}`)
   if (listType === 'set') return
   for (const key of schema['x-kubernetes-list-map-keys'] ?? []) {
     const property = items.properties?.[key]
     if (property === undefined) continue
-    const place = check.at('properties').key(key)
+    const place = check.dynamic('properties').key(key)
     if (!items.required?.includes(key) && property.default == null) {
       place
         .dynamic('default')

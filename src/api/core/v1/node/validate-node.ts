@@ -2,7 +2,7 @@
 import { jsonSyntaxError } from '#api/codec/json-syntax-error.ts'
 import { duplicateBecause } from '#api/core/v1/odd-errors.ts'
 import { validateTaintEffect } from '#api/core/v1/pod-spec/validate-tolerations.ts'
-import { type ResourceList, validateResourceQuantity } from '#api/core/v1/quantities.ts'
+import { validateResourceQuantity } from '#api/core/v1/quantities.ts'
 import type { V1ConfigMapNodeConfigSource, V1Node, V1NodeConfigSource, V1NodeConfigStatus, V1Taint } from '#api/core/v1/types.gen.ts'
 import { type Check, quoted } from '#api/meta/check.ts'
 import { configMapKey } from '#api/meta/formats.ts'
@@ -15,7 +15,7 @@ export function validateNode(node: V1Node, check: Check<V1Node>): void {
   validateAnnotations(check.at('metadata').at('annotations'))
   // Upstream looks for the taints in the wrong place.
   if (spec.taints) validateTaints(check.at('metadata').dynamic('taints').with(spec.taints))
-  validateResources(node, check)
+  validateResources(check.at('status'))
   const swap = status?.nodeInfo?.swap?.capacity
   if (swap !== undefined && swap <= 0)
     check.at('metadata').dynamic('nodeSwapStatus').dynamic('capacity').invalid('must be greater than zero', swap)
@@ -28,7 +28,7 @@ export function validateNodeUpdate(check: Check<V1Node>, prev: V1Node): void {
   const next = check.value
   const { spec, status } = next
   validateAnnotations(check.at('metadata').at('annotations'))
-  validateResources(next, check)
+  validateResources(check.at('status'))
   validateDeclaredFeatures(check.at('status').at('declaredFeatures').or([]))
   const seen = new Set<string>()
   for (const at of check.at('status').at('addresses').items()) {
@@ -69,19 +69,10 @@ function validatePodCidrsKept(check: Check<readonly string[]>, prev: readonly st
   else for (const [index, cidr] of prev.entries()) if (cidr !== next[index]) check.forbidden(message)
 }
 
-function validateResources({ status }: V1Node, check: Check): void {
-  const validate = (list: ResourceList | undefined, field: string) => {
-    for (const name in list)
-      validateResourceQuantity(
-        name,
-        check
-          .at(field)
-          .at(name)
-          .with(list[name] ?? '0'),
-      )
+function validateResources(check: Check<V1Node['status']>): void {
+  for (const list of [check.at('capacity'), check.at('allocatable')]) {
+    for (const name in list.value) validateResourceQuantity(name, list.at(name).or('0'))
   }
-  validate(status?.capacity, 'status.capacity')
-  validate(status?.allocatable, 'status.allocatable')
 }
 
 /** `check` stands at the list. */
@@ -169,15 +160,15 @@ function validateAnnotations(check: Check<{ [key: string]: string } | undefined>
 
 type AvoidedPod = { podSignature?: { podController?: { controller?: boolean } } }
 
-function validateAvoidedPods(text: string, check: Check): void {
+function validateAvoidedPods(text: string, check: Check<{ [key: string]: string } | undefined>): void {
   const error = jsonSyntaxError(Buffer.from(text))
   if (error !== undefined) {
-    check.at('AvoidPods').invalid(error, avoidPodsAnnotation)
+    check.dynamic('AvoidPods').invalid(error, avoidPodsAnnotation)
     return
   }
   const { preferAvoidPods } = { ...(JSON.parse(text) as { preferAvoidPods?: unknown }) }
   for (const [index, { podSignature }] of itemsOf<AvoidedPod>(preferAvoidPods).entries()) {
-    const at = check.at(avoidPodsAnnotation).at(index).at('PodSignature')
+    const at = check.dynamic(avoidPodsAnnotation).at(index).at('PodSignature')
     const controller = podSignature?.podController
     if (controller === undefined) at.required()
     else if (!controller.controller) at.at('PodController').at('Controller').invalid('must point to a controller', false)

@@ -57,12 +57,13 @@ export function validateTemplateMeta(check: Check<V1ObjectMeta>): void {
 const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod']
 export const volumeModes = ['Block', 'Filesystem']
 
-/** `check` stands at the owner of the list. */
-export function validateAccessModes(modes: readonly string[], check: Check): void {
-  for (const mode of modes) if (!accessModes.includes(mode)) check.at('accessModes').notSupported(accessModes, mode)
+/** What is wrong with a mode is reported at the list. */
+export function validateAccessModes(check: Check<readonly string[] | undefined>): void {
+  const modes = check.value ?? []
+  for (const mode of modes) if (!accessModes.includes(mode)) check.notSupported(accessModes, mode)
   const others = modes.filter((mode) => mode !== 'ReadWriteOncePod' && accessModes.includes(mode))
   if (modes.includes('ReadWriteOncePod') && others.length > 0) {
-    check.at('accessModes').forbidden('may not use ReadWriteOncePod with other access modes')
+    check.forbidden('may not use ReadWriteOncePod with other access modes')
   }
 }
 
@@ -74,7 +75,7 @@ export function validateClaimSpec(check: Check<V1PersistentVolumeClaimSpec>, opt
   if (selector) {
     validateLabelSelector(check.at('selector'), { allowInvalidValues: options.allowInvalidLabelValueInSelector })
   }
-  validateAccessModes(modes, check)
+  validateAccessModes(check.at('accessModes'))
   validateSize(check.at('resources').key('storage').with(spec.resources?.requests?.['storage']))
   if (storageClassName) mustBe(dns1123Subdomain, check.at('storageClassName').present)
   if (volumeMode !== undefined && !volumeModes.includes(volumeMode)) check.at('volumeMode').notSupported(volumeModes)

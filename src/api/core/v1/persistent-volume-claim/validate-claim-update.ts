@@ -63,14 +63,14 @@ function takeOverStorage(munged: V1PersistentVolumeClaimSpec, prev: V1Persistent
 }
 
 /** A claim that could not be enlarged may be taken back, but never below what its volume has. */
-function validateSizes(next: V1PersistentVolumeClaim, prev: V1PersistentVolumeClaim, check: Check): void {
+function validateSizes(next: V1PersistentVolumeClaim, prev: V1PersistentVolumeClaim, check: Check<unknown>): void {
   const size = parseQuantity(next.spec.resources?.requests?.['storage'] ?? '0')
   const oldSize = parseQuantity(prev.spec.resources?.requests?.['storage'] ?? '0')
   const actual = parseQuantity(prev.status?.capacity?.['storage'] ?? '0')
   if (size.compare(oldSize) < 0 && size.compare(actual) <= 0) check.forbidden('field can not be less than status.capacity')
 }
 
-function validateAttributesClass(next: V1PersistentVolumeClaim, prev: V1PersistentVolumeClaim, check: Check): void {
+function validateAttributesClass(next: V1PersistentVolumeClaim, prev: V1PersistentVolumeClaim, check: Check<unknown>): void {
   const name = next.spec.volumeAttributesClassName
   if (name === prev.spec.volumeAttributesClassName || prev.status?.currentVolumeAttributesClassName === undefined) return
   const when = 'is forbidden when status.currentVolumeAttributesClassName is not nil'

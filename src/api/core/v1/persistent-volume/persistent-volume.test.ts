@@ -47,9 +47,9 @@ test('volumes are judged in the words clients know', () => {
 })
 
 test('a spec that stands for itself has a driver and nothing of claims', () => {
-  const check = new Check()
   const spec = { accessModes: ['ReadWriteOnce'], csi: { driver: 'd.example.com', volumeHandle: 'h' }, storageClassName: 'x' }
-  validateVolumeSpec(check.at('spec').with(spec), '', { allowInvalidLabelValueInNodeAffinity: false, isInline: true })
+  const check = new Check(spec, 'spec')
+  validateVolumeSpec(check, '', { allowInvalidLabelValueInNodeAffinity: false, isInline: true })
   assert.deepEqual(
     check.errors.map(({ field, body }) => `${field}: ${body}`),
     ['spec.storageClassName: Forbidden: may not be specified in the context of inline volumes'],

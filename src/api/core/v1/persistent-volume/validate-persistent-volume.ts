@@ -54,8 +54,8 @@ export function validateVolumeSpec(check: Check<V1PersistentVolumeSpec>, name: s
     if (!spec.csi) check.at('csi').required('has to be specified in the context of inline volumes')
   }
   if (!spec.accessModes?.length) check.at('accessModes').required()
-  validateAccessModes(spec.accessModes ?? [], check)
-  if (!isInline) validateCapacity(spec, check.at('capacity'))
+  validateAccessModes(check.at('accessModes'))
+  if (!isInline) validateCapacity(check.at('capacity'))
   validateReclaimPolicy(check.at('persistentVolumeReclaimPolicy').or(''), isInline)
   if (spec.nodeAffinity) {
     if (isInline) check.at('nodeAffinity').forbidden(notInline)
@@ -78,15 +78,16 @@ export function validateVolumeSpec(check: Check<V1PersistentVolumeSpec>, name: s
   if (!spec.csi) check.at('csi').required('has to be specified when using volumeAttributesClassName')
 }
 
-function validateCapacity({ capacity = {} }: V1PersistentVolumeSpec, check: Check): void {
+function validateCapacity(check: Check<V1PersistentVolumeSpec['capacity']>): void {
+  const capacity = check.value ?? {}
   const names = Object.keys(capacity)
   if (names.length === 0) check.required()
   if (capacity['storage'] === undefined || names.length > 1) {
     check.notSupported(['storage'], names.length === 0 ? null : asInternal('{q', capacity))
   }
   for (const name of names) {
-    validateNotBelowZero(check.key(name).with(capacity[name] ?? '0'))
-    validatePositiveQuantity(check.key(name).with(capacity[name] ?? '0'))
+    validateNotBelowZero(check.key(name).or('0'))
+    validatePositiveQuantity(check.key(name).or('0'))
   }
 }
 

@@ -31,7 +31,8 @@ type SourceRule = {
   /** Upstream forgot to refuse it beside another. */
   mayBeSecond?: boolean
   /** `check` stands at the source; `name` is the volume's. */
-  validate(spec: V1PersistentVolumeSpec, check: Check, name: string): void
+  // biome-ignore lint/suspicious/noExplicitAny: the source's own type, which differs from row to row
+  validate(spec: V1PersistentVolumeSpec, check: Check<any>, name: string): void
 }
 
 export const volumeSourceRules: readonly SourceRule[] = [
@@ -112,18 +113,18 @@ function validateGlusterfs(check: Check<V1GlusterfsPersistentVolumeSource>): voi
   else if (namespace !== undefined) mustBe(dns1123Label, at.present)
 }
 
-function validateIscsi({ iscsi }: V1PersistentVolumeSpec, check: Check, name: string): void {
+function validateIscsi({ iscsi }: V1PersistentVolumeSpec, check: Check<V1PersistentVolumeSpec['iscsi']>, name: string): void {
   if (!iscsi) return
   if (!iscsi.targetPortal) check.at('targetPortal').required()
-  if (isIscsiNameTooLong(name, iscsi)) check.at('targetportal').invalid(iscsiNameTooLong, iscsi.targetPortal ?? '')
+  if (isIscsiNameTooLong(name, iscsi)) check.dynamic('targetportal').invalid(iscsiNameTooLong, iscsi.targetPortal ?? '')
   validateIscsiTarget(check.with(iscsi), 'must be valid format')
   if (iscsi.secretRef && !iscsi.secretRef.name) check.at('secretRef').at('name').required()
-  if (iscsi.initiatorName !== undefined) validateIscsiName(check.at('initiatorname').with(iscsi.initiatorName), 'must be valid format')
+  if (iscsi.initiatorName !== undefined) validateIscsiName(check.dynamic('initiatorname').with(iscsi.initiatorName), 'must be valid format')
 }
 
 const secrets = ['controllerPublishSecretRef', 'controllerExpandSecretRef', 'nodePublishSecretRef', 'nodeExpandSecretRef'] as const
 
-function validateCsi({ csi }: V1PersistentVolumeSpec, check: Check): void {
+function validateCsi({ csi }: V1PersistentVolumeSpec, check: Check<V1PersistentVolumeSpec['csi']>): void {
   validateCsiDriverName(csi?.driver, check.at('driver'))
   if (!csi?.volumeHandle) check.at('volumeHandle').required()
   for (const field of secrets) {

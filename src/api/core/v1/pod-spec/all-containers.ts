@@ -27,8 +27,9 @@ export function someContainer(spec: V1PodSpec | undefined, holds: (container: An
   return false
 }
 
-export function checkAtContainer(check: Check, list: string, index: number): Check {
-  return check.at(list).at(index)
+/** `list` may be any of the three; what is read of it is what all containers have. */
+export function checkAtContainer(check: Check<V1PodSpec>, list: (typeof containerLists)[number], index: number): Check<AnyContainer> {
+  return check.at(list).at(index) as Check<AnyContainer>
 }
 
 /** A sidecar: an init container that keeps running. */

@@ -93,7 +93,7 @@ export function validateResourceFieldRef(check: Check<V1ResourceFieldSelector>, 
 
 const byteDivisors = ['1', '1k', '1M', '1G', '1T', '1P', '1E', '1Ki', '1Mi', '1Gi', '1Ti', '1Pi', '1Ei']
 
-function validateDivisor(resource: string, divisor: string, check: Check): void {
+function validateDivisor(resource: string, divisor: string, check: Check<V1ResourceFieldSelector>): void {
   const quantity = parseQuantity(divisor)
   if (quantity.isZero) return
   const name = resource.slice(resource.indexOf('.') + 1)

@@ -22,38 +22,33 @@ export function validateAffinity(check: Check<V1Affinity>, options: PodValidatio
 function validateNodeAffinity(check: Check<V1NodeAffinity>, options: PodValidationOptions): void {
   const affinity = check.value
   const must = affinity.requiredDuringSchedulingIgnoredDuringExecution
-  if (must) validateNodeSelector(check.at(required).with(must), options.allowInvalidLabelValueInNodeAffinity)
-  for (const [index, { weight = 0, preference }] of (affinity.preferredDuringSchedulingIgnoredDuringExecution ?? []).entries()) {
-    const at = check.at(preferred).at(index)
-    validateWeight(weight, at)
-    if (preference) validateNodeSelectorTerm(at.at('preference').with(preference), true)
+  if (must) validateNodeSelector(check.at(required).present, options.allowInvalidLabelValueInNodeAffinity)
+  for (const at of check.at(preferred).items()) {
+    validateWeight(at.at('weight').or(0))
+    if (at.value.preference) validateNodeSelectorTerm(at.at('preference'), true)
   }
 }
 
-function validateWeight(weight: number, check: Check): void {
-  if (weight <= 0 || weight > 100) check.at('weight').invalid('must be in the range 1-100', weight)
+function validateWeight(check: Check<number>): void {
+  if (check.value <= 0 || check.value > 100) check.invalid('must be in the range 1-100')
 }
 
 /** Anti-affinity has the same shape and the same rules. */
 function validatePodAffinity(check: Check<V1PodAffinity>, allowInvalidValues: boolean): void {
-  const affinity = check.value
-  for (const [index, term] of (affinity.requiredDuringSchedulingIgnoredDuringExecution ?? []).entries()) {
-    validatePodAffinityTerm(term, check.at(required).at(index), allowInvalidValues)
-  }
-  for (const [index, { weight = 0, podAffinityTerm }] of (affinity.preferredDuringSchedulingIgnoredDuringExecution ?? []).entries()) {
-    const at = check.at(preferred).at(index)
-    validateWeight(weight, at)
-    validatePodAffinityTerm(podAffinityTerm ?? { topologyKey: '' }, at.at('podAffinityTerm'), allowInvalidValues)
+  for (const at of check.at(required).items()) validatePodAffinityTerm(at, allowInvalidValues)
+  for (const at of check.at(preferred).items()) {
+    validateWeight(at.at('weight').or(0))
+    validatePodAffinityTerm(at.at('podAffinityTerm').or({ topologyKey: '' }), allowInvalidValues)
   }
 }
 
-function validatePodAffinityTerm(term: V1PodAffinityTerm, check: Check, allowInvalidValues: boolean): void {
-  validateTermSelectors(check.with(term), allowInvalidValues)
-  for (const name of term.namespaces ?? []) mustBe(dns1123Label, check.at('namespace').with(name))
+function validatePodAffinityTerm(check: Check<V1PodAffinityTerm>, allowInvalidValues: boolean): void {
+  const term = check.value
+  validateTermSelectors(check, allowInvalidValues)
+  for (const name of term.namespaces ?? []) mustBe(dns1123Label, check.dynamic('namespace').with(name))
   validateLabelKeys(term.matchLabelKeys ?? [], term.mismatchLabelKeys ?? [], term.labelSelector, check)
-  const topologyKey = term.topologyKey ?? ''
-  if (topologyKey === '') check.at('topologyKey').required('can not be empty')
-  mustBe(qualifiedName, check.at('topologyKey').with(topologyKey))
+  if (!term.topologyKey) check.at('topologyKey').required('can not be empty')
+  mustBe(qualifiedName, check.at('topologyKey').or(''))
 }
 
 function validateTermSelectors(check: Check<V1PodAffinityTerm>, allowInvalidValues: boolean): void {

@@ -8,7 +8,7 @@ import { validateInitRestartPolicy, validateRestartPolicy } from '#api/core/v1/p
 import { validateSecurityContext } from '#api/core/v1/pod-spec/validate-security-context.ts'
 import { type VolumesByName, validateVolumeDevices, validateVolumeMounts } from '#api/core/v1/pod-spec/validate-volume-mounts.ts'
 import type { PodValidationOptions } from '#api/core/v1/pod-spec/validation-options.ts'
-import type { V1Container, V1ContainerResizePolicy, V1PodSpec } from '#api/core/v1/types.gen.ts'
+import type { V1Container, V1ContainerResizePolicy, V1EphemeralContainer, V1PodSpec } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { dns1123Label } from '#api/meta/names.ts'
 
@@ -93,7 +93,7 @@ const nonEphemeralFields = [
 ] as const
 
 /** `check` stands at the list. */
-export function validateEphemeralContainers(pod: PodSurroundings, check: Check): void {
+export function validateEphemeralContainers(pod: PodSurroundings, check: Check<V1EphemeralContainer[] | undefined>): void {
   const containers = pod.spec.ephemeralContainers
   if (!containers?.length) return
   const others = new Set([...(pod.spec.containers ?? []), ...(pod.spec.initContainers ?? [])].map(({ name }) => name))
@@ -132,23 +132,23 @@ function validateContainer(check: Check<AnyContainer>, pod: PodSurroundings): vo
   if (container.envFrom?.length) validateEnvFrom(check.at('envFrom').present)
   if (container.volumeMounts?.length) validateVolumeMounts(container, pod.volumes, check.at('volumeMounts'))
   if (container.volumeDevices?.length) validateVolumeDevices(container, pod.volumes, check.at('volumeDevices'))
-  validatePullPolicy(container.imagePullPolicy, check, 'imagePullPolicy')
+  validatePullPolicy(check.at('imagePullPolicy'))
   if (container.resources) validateContainerResources(check.at('resources').present, pod.claimNames, pod.options)
   if (container.resizePolicy?.length) validateResizePolicy(check.at('resizePolicy').present, pod.spec.restartPolicy)
   if (container.securityContext) validateSecurityContext(check.at('securityContext').present, pod.hostUsers)
 }
 
-function validateTerminationMessagePolicy(policy: string | undefined, check: Check): void {
+function validateTerminationMessagePolicy(policy: string | undefined, check: Check<AnyContainer>): void {
   if (policy === 'File' || policy === 'FallbackToLogsOnError') return
   if (!policy) check.at('terminationMessagePolicy').required()
   else check.at('terminationMessagePolicy').notSupported(['File', 'FallbackToLogsOnError'], policy)
 }
 
-/** `check` stands at the owner of the field. */
-export function validatePullPolicy(policy: string | undefined, check: Check, field: string): void {
+export function validatePullPolicy(check: Check<string | undefined>): void {
+  const policy = check.value
   if (policy === 'IfNotPresent' || policy === 'Always' || policy === 'Never') return
-  if (!policy) check.at(field).required()
-  else check.at(field).notSupported(['Always', 'IfNotPresent', 'Never'], policy)
+  if (!policy) check.required()
+  else check.notSupported(['Always', 'IfNotPresent', 'Never'])
 }
 
 /** `check` stands at the list, which is also where upstream reports what is wrong with an item. */

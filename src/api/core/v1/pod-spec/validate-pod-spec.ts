@@ -98,7 +98,7 @@ function validatePlacement(check: Check<V1PodSpec>, options: PodValidationOption
 
 const restartPolicies = ['Always', 'OnFailure', 'Never']
 
-function validateRestartPolicy(policy: string | undefined, check: Check): void {
+function validateRestartPolicy(policy: string | undefined, check: Check<V1PodSpec>): void {
   if (!policy) check.at('restartPolicy').required()
   else if (!restartPolicies.includes(policy)) check.at('restartPolicy').notSupported(restartPolicies, policy)
 }

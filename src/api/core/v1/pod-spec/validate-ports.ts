@@ -7,9 +7,10 @@ const portProtocols = ['SCTP', 'TCP', 'UDP'] as const
 
 const isPortProtocol = (protocol: string): boolean => protocol === 'TCP' || protocol === 'UDP' || protocol === 'SCTP'
 
-export function validateProtocol(protocol: string | undefined, check: Check): void {
-  if (!protocol) check.at('protocol').required()
-  else if (!isPortProtocol(protocol)) check.at('protocol').notSupported(portProtocols, protocol)
+export function validateProtocol(check: Check<string | undefined>): void {
+  const protocol = check.value
+  if (!protocol) check.required()
+  else if (!isPortProtocol(protocol)) check.notSupported(portProtocols)
 }
 
 export function validatePortNumber(check: Check<number>): void {
@@ -31,18 +32,19 @@ export function validateContainerPorts(check: Check<readonly V1ContainerPort[]>)
   for (let index = 0; index < ports.length; index++) {
     const port = ports[index] as V1ContainerPort
     const at = check.at(index)
-    if (port.name) validateName(port.name, names, at)
+    if (port.name) validateName(at.at('name').present, names)
     if (port.containerPort) validatePortNumber(at.at('containerPort'))
     else at.at('containerPort').required()
     if (port.hostPort) validatePortNumber(at.at('hostPort').present)
-    validateProtocol(port.protocol, at)
+    validateProtocol(at.at('protocol'))
   }
 }
 
-function validateName(name: string, names: Set<string>, check: Check): void {
+function validateName(check: Check<string>, names: Set<string>): void {
+  const name = check.value
   const messages = portName(name)
-  if (messages.length > 0) for (const message of messages) check.at('name').invalid(message, name)
-  else if (names.has(name)) check.at('name').duplicate(name)
+  if (messages.length > 0) for (const message of messages) check.invalid(message)
+  else if (names.has(name)) check.duplicate()
   else names.add(name)
 }
 

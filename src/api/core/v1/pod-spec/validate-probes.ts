@@ -63,7 +63,7 @@ function validateHttpGet(check: Check<V1HTTPGetAction>): void {
   }
 }
 
-function validateSleep(seconds: number, graceSeconds: number | undefined, check: Check): void {
+function validateSleep(seconds: number, graceSeconds: number | undefined, check: Check<unknown>): void {
   if (graceSeconds === undefined || (seconds >= 0 && seconds <= graceSeconds)) return
   check.invalid(`must be non-negative and less than terminationGracePeriodSeconds (${graceSeconds})`, seconds)
 }

@@ -38,18 +38,15 @@ export function validateDownwardApiFile(check: Check<V1DownwardAPIVolumeFile>): 
 export function validateProjected(check: Check<V1ProjectedVolumeSource>, options: PodValidationOptions): void {
   validateFileMode(check.at('defaultMode'))
   const files = new Files(check)
-  for (const at of check.at('sources').items()) {
-    const projection = at.value
-    validateProjection(projection, files, check, at, options)
-  }
+  for (const at of check.at('sources').items()) validateProjection(at, files, check, options)
 }
 
 /** The paths that earlier sources have taken. */
 class Files {
   readonly #paths = new Set<string>()
-  readonly #check: Check
+  readonly #check: Check<unknown>
 
-  constructor(check: Check) {
+  constructor(check: Check<unknown>) {
     this.#check = check
   }
 
@@ -61,20 +58,20 @@ class Files {
 }
 
 function validateProjection(
-  projection: V1VolumeProjection,
+  check: Check<V1VolumeProjection>,
   files: Files,
-  volume: Check,
-  check: Check,
+  volume: Check<V1ProjectedVolumeSource>,
   options: PodValidationOptions,
 ): void {
+  const projection = check.value
   let sources = 0
   if (projection.secret) {
     sources++
-    validateKeys(check.at('secret').with(projection.secret), files)
+    validateKeys(check.at('secret').present, files)
   }
   if (projection.configMap) {
     sources++
-    validateKeys(check.at('configMap').with(projection.configMap), files)
+    validateKeys(check.at('configMap').present, files)
   }
   if (projection.downwardAPI) {
     sources++
@@ -85,16 +82,16 @@ function validateProjection(
   }
   if (projection.serviceAccountToken) {
     sources++
-    validateToken(projection.serviceAccountToken, volume, check.at('serviceAccountToken'), options)
+    validateToken(check.at('serviceAccountToken').present, volume, options)
   }
   if (projection.clusterTrustBundle) {
     sources++
-    validateTrustBundle(check.at('clusterTrustBundle').with(projection.clusterTrustBundle))
+    validateTrustBundle(check.at('clusterTrustBundle').present)
     files.take(projection.clusterTrustBundle.path ?? '')
   }
   if (projection.podCertificate) {
     sources++
-    validatePodCertificate(check.at('podCertificate').with(projection.podCertificate), files)
+    validatePodCertificate(check.at('podCertificate').present, files)
   }
   if (sources > 1) check.forbidden('may not specify more than 1 volume type per source')
 }
@@ -112,14 +109,20 @@ function validateKeys(check: Check<{ name?: string; items?: V1KeyToPath[] }>, fi
 const shortestTokenSeconds = 600
 const longestTokenSeconds = 2 ** 32
 
-function validateToken(token: V1ServiceAccountTokenProjection, volume: Check, check: Check, options: PodValidationOptions): void {
+/** What is wrong with the path is reported at the volume. */
+function validateToken(
+  check: Check<V1ServiceAccountTokenProjection>,
+  volume: Check<V1ProjectedVolumeSource>,
+  options: PodValidationOptions,
+): void {
+  const token = check.value
   const seconds = token.expirationSeconds ?? 0
   if (seconds < shortestTokenSeconds) check.at('expirationSeconds').invalid('may not specify a duration less than 10 minutes', seconds)
   if (seconds > longestTokenSeconds) {
     check.at('expirationSeconds').invalid('may not specify a duration larger than 2^32 seconds', seconds)
   }
-  if (!token.path) volume.at('path').required()
-  else if (!options.allowNonLocalTokenPath) validateLocalPath(volume.at('path').with(token.path))
+  if (!token.path) volume.dynamic('path').required()
+  else if (!options.allowNonLocalTokenPath) validateLocalPath(volume.dynamic('path').with(token.path))
 }
 
 function validateTrustBundle(check: Check<V1ClusterTrustBundleProjection>): void {

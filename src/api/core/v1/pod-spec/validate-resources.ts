@@ -65,7 +65,7 @@ function validateRequirements(check: Check<V1ResourceRequirements>, validateName
   if (hasHugePages && !hasCpuOrMemory) check.forbidden('HugePages require cpu or memory')
 }
 
-function validateAgainstLimit(name: string, request: string, limit: string | undefined, check: Check): void {
+function validateAgainstLimit(name: string, request: string, limit: string | undefined, check: Check<V1ResourceRequirements>): void {
   if (limit === undefined) {
     if (!isOvercommitAllowed(name)) check.at('limits').required('Limit must be set for non overcommitable resources')
     return
@@ -78,7 +78,7 @@ function validateAgainstLimit(name: string, request: string, limit: string | und
   check.at('requests').invalid(message, parseQuantity(request).toString())
 }
 
-function validatePages(name: string, quantity: string, check: Check): void {
+function validatePages(name: string, quantity: string, check: Check<unknown>): void {
   if (!isHugePages(name) || isDivisibleIntoPages(name, quantity)) return
   const shown = parseQuantity(quantity).toString()
   check.invalid(`${shown} is not positive integer multiple of ${name}`, shown)

@@ -28,17 +28,18 @@ export function validatePodSecurityContext(check: Check<V1PodSecurityContext>, s
     check.dynamic('shareProcessNamespace').invalid('ShareProcessNamespace and HostPID cannot both be enabled', true)
   }
   if (context.sysctls?.length) validateSysctls(check.at('sysctls').present, spec, options)
-  validateChoice(context.fsGroupChangePolicy, ['Always', 'OnRootMismatch'], check, 'fsGroupChangePolicy')
+  validateChoice(check.at('fsGroupChangePolicy'), ['Always', 'OnRootMismatch'])
   if (context.seccompProfile) validateSeccompProfile(check.at('seccompProfile').present)
   if (context.windowsOptions) validateWindowsOptions(check.at('windowsOptions').present)
   if (context.appArmorProfile) validateAppArmorProfile(check.at('appArmorProfile').present)
-  validateChoice(context.supplementalGroupsPolicy, ['Merge', 'Strict'], check, 'supplementalGroupsPolicy')
+  validateChoice(check.at('supplementalGroupsPolicy'), ['Merge', 'Strict'])
   const seLinuxPolicies = options.allowOnlyRecursiveSELinuxChangePolicy ? ['Recursive'] : ['MountOption', 'Recursive']
-  validateChoice(context.seLinuxChangePolicy, seLinuxPolicies, check, 'seLinuxChangePolicy')
+  validateChoice(check.at('seLinuxChangePolicy'), seLinuxPolicies)
 }
 
-function validateChoice(value: string | undefined, choices: readonly string[], check: Check, field: string): void {
-  if (value !== undefined && !choices.includes(value)) check.at(field).notSupported(choices, value)
+function validateChoice(check: Check<string | undefined>, choices: readonly string[]): void {
+  const { value } = check
+  if (value !== undefined && !choices.includes(value)) check.notSupported(choices)
 }
 
 /** `check` stands at the container's security context. */

@@ -1,6 +1,6 @@
 /** Judges how pods want to be spread over a cluster. */
 import type { PodValidationOptions } from '#api/core/v1/pod-spec/validation-options.ts'
-import type { V1TopologySpreadConstraint } from '#api/core/v1/types.gen.ts'
+import type { V1PodAffinityTerm, V1TopologySpreadConstraint } from '#api/core/v1/types.gen.ts'
 import { Check } from '#api/meta/check.ts'
 import { validateLabelSelector } from '#api/meta/labels.ts'
 import { mustBe, qualifiedName } from '#api/meta/names.ts'
@@ -55,15 +55,15 @@ export function validateLabelKeys(
   matchKeys: readonly string[],
   mismatchKeys: readonly string[],
   selector: V1LabelSelector | undefined,
-  check: Check,
+  check: Check<V1TopologySpreadConstraint | V1PodAffinityTerm>,
 ): void {
   if (matchKeys.length === 0 && mismatchKeys.length === 0) return
   validateKeyNames(matchKeys, selector, check.at('matchLabelKeys'))
-  validateKeyNames(mismatchKeys, selector, check.at('mismatchLabelKeys'))
+  validateKeyNames(mismatchKeys, selector, check.dynamic('mismatchLabelKeys'))
   const seen = new Set(Object.keys(selector?.matchLabels ?? {}))
   for (const { key } of selector?.matchExpressions ?? []) {
     const index = matchKeys.lastIndexOf(key)
-    if (index >= 0 && seen.has(key)) check.at(index).invalid('exists in both matchLabelKeys and labelSelector', key)
+    if (index >= 0 && seen.has(key)) check.with(matchKeys).at(index).invalid('exists in both matchLabelKeys and labelSelector', key)
     seen.add(key)
   }
   for (const [index, key] of matchKeys.entries()) {
@@ -72,13 +72,17 @@ export function validateLabelKeys(
   }
 }
 
-function validateKeyNames(keys: readonly string[], selector: V1LabelSelector | undefined, check: Check): void {
+function validateKeyNames(
+  keys: readonly string[],
+  selector: V1LabelSelector | undefined,
+  check: Check<readonly string[] | undefined>,
+): void {
   if (keys.length === 0) return
   if (selector === undefined) {
     check.forbidden('must not be specified when labelSelector is not set')
     return
   }
-  for (const [index, key] of keys.entries()) mustBe(qualifiedName, check.at(index).with(key))
+  check.with(keys).each((key) => mustBe(qualifiedName, key))
 }
 
 function validateKeysApartFromSelector(check: Check<readonly string[]>, selector: V1LabelSelector | undefined): void {
@@ -103,10 +107,11 @@ export function hasInvalidSpreadSelector(constraints: readonly V1TopologySpreadC
 
 /** Whether the stored keys break the rules of merged (or unmerged) keys. */
 export function violatesMatchLabelKeys(constraints: readonly V1TopologySpreadConstraint[], areMerged: boolean): boolean {
-  const check = new Check()
-  for (const { matchLabelKeys = [], labelSelector } of constraints) {
-    if (areMerged) validateLabelKeys(matchLabelKeys, [], labelSelector, check)
-    else validateKeysApartFromSelector(check.with(matchLabelKeys), labelSelector)
+  const check = new Check(constraints)
+  for (const at of check.items()) {
+    const { matchLabelKeys = [], labelSelector } = at.value
+    if (areMerged) validateLabelKeys(matchLabelKeys, [], labelSelector, at)
+    else validateKeysApartFromSelector(at.at('matchLabelKeys').or([]), labelSelector)
   }
   return check.failed
 }

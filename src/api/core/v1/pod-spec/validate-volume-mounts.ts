@@ -8,7 +8,7 @@ import type { Check } from '#api/meta/check.ts'
 export type VolumesByName = ReadonlyMap<string, V1Volume>
 
 /** `check` stands at the list, which is where upstream reports most errors of a mount's options. */
-export function validateVolumeMounts(container: AnyContainer, volumes: VolumesByName, check: Check): void {
+export function validateVolumeMounts(container: AnyContainer, volumes: VolumesByName, check: Check<V1VolumeMount[] | undefined>): void {
   const mounts = container.volumeMounts
   if (mounts === undefined) return
   const mountPaths = new Set<string>()
@@ -25,13 +25,13 @@ export function validateVolumeMounts(container: AnyContainer, volumes: VolumesBy
     if (mountPaths.has(mountPath)) check.at(index).at('mountPath').invalid('must be unique', mountPath)
     mountPaths.add(mountPath)
     if (container.volumeDevices) validateNotADevice(check.at(index).with(mount), container.volumeDevices)
-    if (mount.subPath) validateDescendingPath(check.at('subPath').with(mount.subPath))
+    if (mount.subPath) validateDescendingPath(check.dynamic('subPath').with(mount.subPath))
     if (mount.subPathExpr) {
       if (mount.subPath) check.at(index).at('subPathExpr').invalid('subPathExpr and subPath are mutually exclusive', mount.subPathExpr)
-      validateDescendingPath(check.at('subPathExpr').with(mount.subPathExpr))
+      validateDescendingPath(check.dynamic('subPathExpr').with(mount.subPathExpr))
     }
-    if (mount.mountPropagation !== undefined) validatePropagation(mount.mountPropagation, container, check.at('mountPropagation'))
-    if (mount.recursiveReadOnly !== undefined) validateRecursiveReadOnly(mount, check.at('recursiveReadOnly'))
+    if (mount.mountPropagation !== undefined) validatePropagation(mount.mountPropagation, container, check.dynamic('mountPropagation'))
+    if (mount.recursiveReadOnly !== undefined) validateRecursiveReadOnly(mount, check.dynamic('recursiveReadOnly'))
   }
 }
 
@@ -52,14 +52,14 @@ function lastPaths<T extends { name: string }>(items: readonly T[], pathOf: (ite
 
 const propagations = ['Bidirectional', 'HostToContainer', 'None']
 
-function validatePropagation(propagation: string, container: AnyContainer, check: Check): void {
+function validatePropagation(propagation: string, container: AnyContainer, check: Check<unknown>): void {
   if (!propagations.includes(propagation)) check.notSupported(propagations, propagation)
   if (propagation === 'Bidirectional' && container.securityContext?.privileged !== true) {
     check.forbidden('Bidirectional mount propagation is available only to privileged containers')
   }
 }
 
-function validateRecursiveReadOnly(mount: V1VolumeMount, check: Check): void {
+function validateRecursiveReadOnly(mount: V1VolumeMount, check: Check<unknown>): void {
   switch (mount.recursiveReadOnly) {
     case 'Disabled':
       return
@@ -75,7 +75,7 @@ function validateRecursiveReadOnly(mount: V1VolumeMount, check: Check): void {
   }
 }
 
-export function validateVolumeDevices(container: AnyContainer, volumes: VolumesByName, check: Check): void {
+export function validateVolumeDevices(container: AnyContainer, volumes: VolumesByName, check: Check<V1VolumeDevice[] | undefined>): void {
   const devices = container.volumeDevices
   if (devices === undefined) return
   const mounts = container.volumeMounts ?? []

@@ -37,7 +37,8 @@ type SourceRule = {
   at?: string
   /** Where it is reported that there is another source already. */
   conflictAt?: string
-  validate(volume: V1Volume, check: Check, options: PodValidationOptions): void
+  // biome-ignore lint/suspicious/noExplicitAny: the source's own type, which differs from row to row
+  validate(volume: V1Volume, check: Check<any>, options: PodValidationOptions): void
 }
 
 const rule = (validate: SourceRule['validate'], places: Omit<SourceRule, 'validate'> = {}): SourceRule => ({ validate, ...places })
@@ -118,7 +119,7 @@ const sourceRules: Partial<Record<keyof V1Volume, SourceRule>> = {
   }),
   image: rule(({ image }, check, options) => {
     if (options.resourceIsPod && !image?.reference) check.at('reference').required()
-    validatePullPolicy(image?.pullPolicy, check, 'pullPolicy')
+    validatePullPolicy(check.at('pullPolicy').with(image?.pullPolicy))
   }),
 }
 
@@ -158,7 +159,7 @@ export function validateVolumes(
 }
 
 /** The claim of an ephemeral volume belongs to that volume alone. */
-function validateNotOfEphemeral(claim: string, volumes: readonly V1Volume[], podName: string, check: Check): void {
+function validateNotOfEphemeral(claim: string, volumes: readonly V1Volume[], podName: string, check: Check<V1Volume>): void {
   if (!volumes.some((volume) => volume.ephemeral && `${podName}-${volume.name}` === claim)) return
   check.at('persistentVolumeClaim').at('claimName').invalid('must not reference a PVC that gets created for an ephemeral volume', claim)
 }

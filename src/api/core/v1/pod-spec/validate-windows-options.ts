@@ -142,7 +142,7 @@ function validateForWindows(check: Check<V1PodSpec>): void {
     const context: Record<string, unknown> = { ...container.securityContext }
     for (const field of linuxContainerFields) {
       if (context[field] === undefined) continue
-      checkAtContainer(check, list, index).at('securityContext').at(field).forbidden(notForWindows)
+      checkAtContainer(check, list, index).at('securityContext').dynamic(field).forbidden(notForWindows)
     }
   })
 }

@@ -39,7 +39,7 @@ export function validateEphemeralContainersUpdate(next: V1Pod, prev: V1Pod, chec
     validateKept(old, byName.get(old.name), check.at('spec').at('ephemeralContainers'))
 }
 
-function validateKept(old: V1EphemeralContainer, next: V1EphemeralContainer | undefined, check: Check): void {
+function validateKept(old: V1EphemeralContainer, next: V1EphemeralContainer | undefined, check: Check<unknown>): void {
   if (next === undefined) check.forbidden(`existing ephemeral containers ${quoted(old.name)} may not be removed\n`)
   else if (!semanticEqual(old, next)) {
     const diff = internalDiff('core.EphemeralContainer', old, next)

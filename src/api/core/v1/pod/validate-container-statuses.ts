@@ -5,6 +5,7 @@ import type {
   V1LinuxContainerUser,
   V1PodSpec,
   V1PodStatus,
+  V1ResourceHealth,
   V1ResourceStatus,
 } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
@@ -72,7 +73,7 @@ function validateAllocatedName(check: Check<string>, { resources }: V1Container)
 const healthValues = ['Healthy', 'Unhealthy', 'Unknown']
 const messageMaxBytes = 1024
 
-function validateHealths({ resources = [] }: V1ResourceStatus, check: Check): void {
+function validateHealths({ resources = [] }: V1ResourceStatus, check: Check<V1ResourceHealth[] | undefined>): void {
   const ids = new Set<string>()
   for (const [index, { resourceID = '', health = '', message }] of resources.entries()) {
     const at = check.at(index)

@@ -54,14 +54,18 @@ function validateConditions(check: Check<readonly V1PodCondition[]>): void {
   }
 }
 
-function validateNominatedNode({ status }: V1Pod, prev: V1Pod, check: Check, clears: boolean): void {
+function validateNominatedNode({ status }: V1Pod, prev: V1Pod, check: Check<unknown>, clears: boolean): void {
   const name = status?.nominatedNodeName
   if (!name || name === prev.status?.nominatedNodeName) return
   mustBe(dns1123Subdomain, check.with(name))
   if (clears && prev.spec?.nodeName) check.forbidden('may not be set on pods that are already bound to a node')
 }
 
-function validateClaimStatuses(statuses: readonly V1PodResourceClaimStatus[], spec: V1PodSpec, check: Check): void {
+function validateClaimStatuses(
+  statuses: readonly V1PodResourceClaimStatus[],
+  spec: V1PodSpec,
+  check: Check<V1PodStatus['resourceClaimStatuses']>,
+): void {
   const names = new Set<string>()
   for (const [index, { name = '', resourceClaimName }] of statuses.entries()) {
     const at = check.at(index)
@@ -106,7 +110,11 @@ function validateExtendedClaimStatus(check: Check<V1PodExtendedResourceClaimStat
   else mustBe(dns1123Subdomain, check.at('resourceClaimName').or(''))
 }
 
-function validateNodeAllocatableClaims(status: V1PodStatus, spec: V1PodSpec, check: Check): void {
+function validateNodeAllocatableClaims(
+  status: V1PodStatus,
+  spec: V1PodSpec,
+  check: Check<V1PodStatus['nodeAllocatableResourceClaimStatuses']>,
+): void {
   for (const [index, claim] of (status.nodeAllocatableResourceClaimStatuses ?? []).entries()) {
     const { resourceClaimName = '', containers = [], resources = {} } = claim
     const at = check.at(index)
@@ -128,7 +136,7 @@ function validateNodeAllocatableClaims(status: V1PodStatus, spec: V1PodSpec, che
 
 const onePerFamily = 'may specify no more than one IP for each IP family'
 
-function validatePodIps({ podIPs = [] }: V1PodStatus, prev: V1PodStatus, check: Check): void {
+function validatePodIps({ podIPs = [] }: V1PodStatus, prev: V1PodStatus, check: Check<V1PodStatus['podIPs']>): void {
   const known = (prev.podIPs ?? []).map(({ ip }) => ip ?? '')
   for (const [index, { ip = '' }] of podIPs.entries()) ipForLegacyField(check.at(index).with(ip), { known })
   validateFamilies(
@@ -138,7 +146,7 @@ function validatePodIps({ podIPs = [] }: V1PodStatus, prev: V1PodStatus, check: 
   )
 }
 
-function validateHostIps({ hostIP = '', hostIPs = [] }: V1PodStatus, prev: V1PodStatus, check: Check): void {
+function validateHostIps({ hostIP = '', hostIPs = [] }: V1PodStatus, prev: V1PodStatus, check: Check<V1PodStatus['hostIPs']>): void {
   const first = hostIPs[0]
   if (first === undefined) return
   if ((first.ip ?? '') !== hostIP)
@@ -155,7 +163,7 @@ function validateHostIps({ hostIP = '', hostIPs = [] }: V1PodStatus, prev: V1Pod
   )
 }
 
-function validateFamilies(ips: readonly string[], shown: unknown, check: Check): void {
+function validateFamilies(ips: readonly string[], shown: unknown, check: Check<unknown>): void {
   if (ips.length < 2) return
   const parsed = ips.map(parseIp)
   const wrong = parsed.indexOf(undefined)

@@ -3,7 +3,7 @@ import { noSpec, podOptionsForUpdate, validatePodMetadataAndSpec } from '#api/co
 import { validatePodAnnotationsUpdate } from '#api/core/v1/pod-spec/validate-annotations.ts'
 import { validateTolerations } from '#api/core/v1/pod-spec/validate-tolerations.ts'
 import type { PodValidationOptions } from '#api/core/v1/pod-spec/validation-options.ts'
-import type { V1Container, V1NodeAffinity, V1NodeSelectorTerm, V1Pod, V1PodSpec } from '#api/core/v1/types.gen.ts'
+import type { V1Container, V1NodeAffinity, V1NodeSelectorTerm, V1Pod, V1PodSchedulingGate, V1PodSpec } from '#api/core/v1/types.gen.ts'
 import { internalDiff } from '#api/core/v1/unified-diff.ts'
 import type { Check } from '#api/meta/check.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
@@ -71,7 +71,7 @@ function validateDeadline(check: Check<number | undefined>, prev: number | undef
   return false
 }
 
-function validateTolerationsUpdate(next: V1PodSpec, prev: V1PodSpec, check: Check, options: PodValidationOptions): void {
+function validateTolerationsUpdate(next: V1PodSpec, prev: V1PodSpec, check: Check<unknown>, options: PodValidationOptions): void {
   const tolerations = next.tolerations ?? []
   for (const old of prev.tolerations ?? []) {
     const { tolerationSeconds: _, ...kept } = old
@@ -83,7 +83,7 @@ function validateTolerationsUpdate(next: V1PodSpec, prev: V1PodSpec, check: Chec
   validateTolerations(check.with(tolerations), options)
 }
 
-function validateGatesUpdate(next: V1PodSpec, prev: V1PodSpec, check: Check): void {
+function validateGatesUpdate(next: V1PodSpec, prev: V1PodSpec, check: Check<V1PodSchedulingGate[] | undefined>): void {
   const known = new Set((prev.schedulingGates ?? []).map(({ name }) => name))
   const added = new Map<string, number>()
   for (const [index, { name }] of (next.schedulingGates ?? []).entries()) if (!known.has(name)) added.set(name, index)

@@ -33,7 +33,7 @@ export function clusterIPsRelatedFields(check: Check<V1Service>, prev: V1Service
 }
 
 /** Returns whether each of them can be read. */
-function validateAddresses(clusterIPs: readonly string[], known: readonly string[] = [], check: Check): boolean {
+function validateAddresses(clusterIPs: readonly string[], known: readonly string[] = [], check: Check<string[] | undefined>): boolean {
   let areReadable = true
   for (const [index, address] of clusterIPs.entries()) {
     if (index === 0 && address === 'None') {
@@ -55,7 +55,7 @@ const isIpv6Text = (address: string): boolean => {
   return ip !== undefined && !isIpv4(ip)
 }
 
-function validateFamiliesOfAddresses(service: V1Service, check: Check): void {
+function validateFamiliesOfAddresses(service: V1Service, check: Check<string[] | undefined>): void {
   const { clusterIPs = [], ipFamilies = [] } = service.spec ?? {}
   if (clusterIPs.length > 1 && new Set(clusterIPs.map(isIpv6Text)).size < 2) {
     check.invalid('may specify no more than one IP for each IP family', clusterIPs)

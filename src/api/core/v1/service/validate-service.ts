@@ -75,7 +75,7 @@ function validatePorts(check: Check<readonly V1ServicePort[]>): void {
       else names.add(port.name)
     } else if (ports.length > 1) at.at('name').required()
     validatePortNumber(at.at('port').or(0))
-    validateProtocol(port.protocol, at)
+    validateProtocol(at.at('protocol'))
     validatePortNumberOrName(at.at('targetPort'))
     if (port.appProtocol !== undefined) mustBe(qualifiedName, at.at('appProtocol').present)
   }
@@ -101,7 +101,11 @@ function validateSessionAffinity(check: Check<V1ServiceSpec>): void {
   }
 }
 
-function validateExternalIps({ externalIPs = [] }: V1ServiceSpec, prev: V1ServiceSpec | undefined, check: Check): void {
+function validateExternalIps(
+  { externalIPs = [] }: V1ServiceSpec,
+  prev: V1ServiceSpec | undefined,
+  check: Check<string[] | undefined>,
+): void {
   const known = prev?.externalIPs ?? []
   for (const [index, address] of externalIPs.entries()) {
     const at = check.at(index)
@@ -111,7 +115,7 @@ function validateExternalIps({ externalIPs = [] }: V1ServiceSpec, prev: V1Servic
   }
 }
 
-function validatePortsTogether({ type, ports = [] }: V1ServiceSpec, check: Check): void {
+function validatePortsTogether({ type, ports = [] }: V1ServiceSpec, check: Check<V1ServicePort[] | undefined>): void {
   if (type === 'ClusterIP') {
     for (const [index, { nodePort }] of ports.entries()) {
       if (nodePort) check.at(index).at('nodePort').forbidden("may not be used when `type` is 'ClusterIP'")
@@ -151,7 +155,7 @@ function validateSourceRanges(check: Check<V1Service>, prev: V1Service | undefin
 }
 
 /** `check` stands at the class. */
-export function validateLoadBalancerClass({ spec }: V1Service, check: Check): void {
+export function validateLoadBalancerClass({ spec }: V1Service, check: Check<unknown>): void {
   const name = spec?.loadBalancerClass
   if (name === undefined) return
   if (spec?.type === 'LoadBalancer') mustBe(qualifiedName, check.with(name))
