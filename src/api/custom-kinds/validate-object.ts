@@ -3,7 +3,7 @@ import { validateValue } from '#api/apiextensions/v1/schema/validate-value.ts'
 import type { V1CustomResourceSubresourceScale } from '#api/apiextensions/v1/types.gen.ts'
 import { integerAt, textAt } from '#api/custom-kinds/field-access.ts'
 import type { VersionSchema } from '#api/custom-kinds/version-schema.ts'
-import { Check, type FieldErrorType } from '#api/meta/check.ts'
+import { Check, type DynamicCheck, type FieldErrorType } from '#api/meta/check.ts'
 import type { KubernetesObject, RuleContext } from '#api/resource.ts'
 import { validateEmbedded } from '#api/structural/embedded-objects.ts'
 import { validateUniqueItems } from '#api/structural/list-types.ts'
@@ -13,7 +13,7 @@ export type ObjectRules = { readonly schema: VersionSchema; readonly scale: V1Cu
 
 type Warn = RuleContext['warn']
 
-export function validateNew(object: KubernetesObject, { schema, scale }: ObjectRules, check: Check): void {
+export function validateNew(object: KubernetesObject, { schema, scale }: ObjectRules, check: DynamicCheck): void {
   validateValue(check.with(object), schema.schema)
   validateScaleSpec(object, scale, check)
   validateScaleStatus(object, scale, check)
@@ -26,7 +26,7 @@ export function validateChange(
   next: KubernetesObject,
   prev: KubernetesObject,
   { schema, scale }: ObjectRules,
-  check: Check,
+  check: DynamicCheck,
   warn: Warn,
 ): void {
   validateValue(check.with(next), schema.schema, { old: prev })
@@ -42,7 +42,7 @@ export function validateStatusChange(
   next: KubernetesObject,
   prev: KubernetesObject,
   { schema, scale }: ObjectRules,
-  check: Check,
+  check: DynamicCheck,
   warn: Warn,
 ): void {
   const [status, before] = [(next as Fields)['status'], (prev as Fields)['status']]
@@ -56,12 +56,12 @@ export function validateStatusChange(
 }
 
 /** What was wrong before may stay wrong. */
-function validateChangedItems(next: KubernetesObject, prev: KubernetesObject, { shape }: VersionSchema, check: Check): void {
+function validateChangedItems(next: KubernetesObject, prev: KubernetesObject, { shape }: VersionSchema, check: DynamicCheck): void {
   if (!shape.hasUniqueItems) return
-  const found = new Check()
+  const found: DynamicCheck = new Check<unknown>()
   validateUniqueItems(next, shape, found)
   if (!found.failed) return
-  const before = new Check()
+  const before: DynamicCheck = new Check<unknown>()
   validateUniqueItems(prev, shape, before)
   if (!before.failed) check.errors.push(...found.errors)
 }
@@ -75,7 +75,13 @@ const blocking: ReadonlySet<FieldErrorType> = new Set<FieldErrorType>([
 ])
 
 /** Rules are written for objects of the right shape. */
-function judgeByRules(next: KubernetesObject, prev: KubernetesObject | undefined, schema: VersionSchema, check: Check, warn: Warn): void {
+function judgeByRules(
+  next: KubernetesObject,
+  prev: KubernetesObject | undefined,
+  schema: VersionSchema,
+  check: DynamicCheck,
+  warn: Warn,
+): void {
   const { rules } = schema
   if (rules === undefined) return
   if (check.errors.some(({ type }) => blocking.has(type))) {
@@ -88,11 +94,11 @@ function judgeByRules(next: KubernetesObject, prev: KubernetesObject | undefined
 
 const maxReplicas = 2 ** 31 - 1
 
-function validateScaleSpec(object: KubernetesObject, scale: V1CustomResourceSubresourceScale | undefined, check: Check): void {
+function validateScaleSpec(object: KubernetesObject, scale: V1CustomResourceSubresourceScale | undefined, check: DynamicCheck): void {
   if (scale !== undefined) validateReplicas(object, scale.specReplicasPath, check)
 }
 
-function validateScaleStatus(object: KubernetesObject, scale: V1CustomResourceSubresourceScale | undefined, check: Check): void {
+function validateScaleStatus(object: KubernetesObject, scale: V1CustomResourceSubresourceScale | undefined, check: DynamicCheck): void {
   if (scale === undefined) return
   validateReplicas(object, scale.statusReplicasPath, check)
   if (!scale.labelSelectorPath) return
@@ -100,7 +106,7 @@ function validateScaleStatus(object: KubernetesObject, scale: V1CustomResourceSu
   if (error !== undefined) check.at(scale.labelSelectorPath).invalid(error, '')
 }
 
-function validateReplicas(object: KubernetesObject, path: string, check: Check): void {
+function validateReplicas(object: KubernetesObject, path: string, check: DynamicCheck): void {
   const { value = 0, error } = integerAt(object, path)
   const place = check.at(path)
   if (error !== undefined) place.invalid(error, 0)

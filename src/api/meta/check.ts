@@ -73,8 +73,7 @@ export class Check<out T> {
   }
 
   /** A path that the type has not: fields whose names come with a schema at run time, and the places where upstream's path is no field. */
-  // biome-ignore lint/suspicious/noExplicitAny: what stands there has no type
-  dynamic(segment: string): Check<any> {
+  dynamic(segment: string): DynamicCheck {
     // biome-ignore lint/suspicious/noExplicitAny: that is what it is for
     return new Check((this.value as any)?.[segment], segment, this, false, this.errors)
   }
@@ -186,6 +185,10 @@ export class Check<out T> {
     this.#report('InternalError', undefined, detail)
   }
 }
+
+/** Stands at a value whose schema is only known at run time: objects of custom kinds, documents. Any path compiles. */
+// biome-ignore lint/suspicious/noExplicitAny: that is what it says
+export type DynamicCheck = Check<any>
 
 /** Given as the value where the message must not quote one. */
 export const omittedValue = Symbol('omitted value')

@@ -2,7 +2,7 @@
 import { DecodeError } from '#api/codec/decode-error.ts'
 import { decodeValue } from '#api/codec/json.ts'
 import { fieldErrorText } from '#api/meta/aggregate.ts'
-import { Check } from '#api/meta/check.ts'
+import { Check, type DynamicCheck } from '#api/meta/check.ts'
 import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
 import { dropNulls } from '#api/structural/defaults.ts'
 import { type Dropped, pruneObject } from '#api/structural/prune.ts'
@@ -61,7 +61,7 @@ function soundPart(metadata: Fields): V1ObjectMeta {
   return sound
 }
 
-type Place = { readonly dropsMalformed: boolean; readonly dropped: Dropped | undefined; readonly check: Check }
+type Place = { readonly dropsMalformed: boolean; readonly dropped: Dropped | undefined; readonly check: DynamicCheck }
 
 function coerceEmbedded(value: unknown, shape: Shape, place: Place): void {
   if (Array.isArray(value)) {
@@ -98,7 +98,7 @@ function coerceTypeAndMetadata(fields: Fields, { dropsMalformed, dropped, check 
   }
 }
 
-function refuse(check: Check, value: unknown, why: string): never {
+function refuse(check: DynamicCheck, value: unknown, why: string): never {
   check.invalid(why, value)
   throw new DecodeError(check.errors.map(fieldErrorText).join(', '))
 }

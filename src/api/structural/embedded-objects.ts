@@ -1,12 +1,12 @@
 /** Objects inside of objects: they say what they are, and their metadata is sound. */
-import type { Check } from '#api/meta/check.ts'
+import type { DynamicCheck } from '#api/meta/check.ts'
 import { parseApiVersion, unexpectedApiVersion } from '#api/meta/gvk.ts'
 import { dns1035Label, nameIsPathSegment } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
 import { type Fields, fieldShape, isFields, type Shape } from '#api/structural/shape.ts'
 
-export function validateEmbedded(value: unknown, shape: Shape, check: Check): void {
+export function validateEmbedded(value: unknown, shape: Shape, check: DynamicCheck): void {
   if (!shape.hasEmbedded) return
   if (Array.isArray(value)) {
     const { items } = shape
@@ -20,7 +20,7 @@ export function validateEmbedded(value: unknown, shape: Shape, check: Check): vo
   }
 }
 
-function validateObject(object: Fields, check: Check): void {
+function validateObject(object: Fields, check: DynamicCheck): void {
   for (const name of ['apiVersion', 'kind']) if (!(name in object)) check.at(name).required()
   const { apiVersion, kind, metadata } = object
   if (apiVersion !== undefined) validateText(apiVersion, check.at('apiVersion'), apiVersionErrors)
@@ -32,7 +32,7 @@ function validateObject(object: Fields, check: Check): void {
   validateObjectMeta(check.at('metadata').with(meta), { scope, nameRule: nameIsPathSegment, finalizers: 'any' })
 }
 
-function validateText(value: unknown, check: Check, errorsOf: (text: string) => string[]): void {
+function validateText(value: unknown, check: DynamicCheck, errorsOf: (text: string) => string[]): void {
   if (typeof value !== 'string') check.invalid('must be a string', value)
   else if (value === '') check.invalid('must not be empty', value)
   else for (const message of errorsOf(value)) check.invalid(message, value)

@@ -1,9 +1,9 @@
 /** Lists that are sets or maps hold nothing twice. */
-import type { Check } from '#api/meta/check.ts'
+import type { DynamicCheck } from '#api/meta/check.ts'
 import { fieldShape, isFields, type Shape } from '#api/structural/shape.ts'
 import { sortedJson } from '#api/structural/sorted-json.ts'
 
-export function validateUniqueItems(value: unknown, shape: Shape, check: Check): void {
+export function validateUniqueItems(value: unknown, shape: Shape, check: DynamicCheck): void {
   if (!shape.hasUniqueItems) return
   if (Array.isArray(value)) {
     if (shape.listType === 'set') reportRepeated(value, check)
@@ -19,7 +19,7 @@ export function validateUniqueItems(value: unknown, shape: Shape, check: Check):
 }
 
 /** The first that comes again, of each. */
-function reportRepeated(items: readonly unknown[], check: Check): void {
+function reportRepeated(items: readonly unknown[], check: DynamicCheck): void {
   if (items.length < 2) return
   const seen = new Map<unknown, number>()
   for (const [index, item] of items.entries()) {
@@ -32,7 +32,7 @@ function reportRepeated(items: readonly unknown[], check: Check): void {
   }
 }
 
-function validateKeys(items: readonly unknown[], { listKeys }: Shape, check: Check): void {
+function validateKeys(items: readonly unknown[], { listKeys }: Shape, check: DynamicCheck): void {
   for (const [index, item] of items.entries()) {
     if (item !== null && !isFields(item)) {
       check.at(index).invalid('must be an object for an array of list-type map', item)

@@ -19,7 +19,7 @@ import {
   validateQuobyte,
   validateStorageOs,
 } from '#api/core/v1/volume-sources.ts'
-import type { Check } from '#api/meta/check.ts'
+import type { Check, DynamicCheck } from '#api/meta/check.ts'
 import { dns1123Label, dns1123Subdomain, mustBe } from '#api/meta/names.ts'
 
 type SourceRule = {
@@ -31,8 +31,7 @@ type SourceRule = {
   /** Upstream forgot to refuse it beside another. */
   mayBeSecond?: boolean
   /** `check` stands at the source; `name` is the volume's. */
-  // biome-ignore lint/suspicious/noExplicitAny: the source's own type, which differs from row to row
-  validate(spec: V1PersistentVolumeSpec, check: Check<any>, name: string): void
+  validate(spec: V1PersistentVolumeSpec, check: DynamicCheck, name: string): void
 }
 
 export const volumeSourceRules: readonly SourceRule[] = [

@@ -27,7 +27,7 @@ import {
   validateQuobyte,
   validateStorageOs,
 } from '#api/core/v1/volume-sources.ts'
-import { type Check, quoted } from '#api/meta/check.ts'
+import { type Check, type DynamicCheck, quoted } from '#api/meta/check.ts'
 import { dns1123Label, dns1123Subdomain, mustBe } from '#api/meta/names.ts'
 import { parseQuantity } from '#api/meta/quantity.ts'
 import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
@@ -37,8 +37,7 @@ type SourceRule = {
   at?: string
   /** Where it is reported that there is another source already. */
   conflictAt?: string
-  // biome-ignore lint/suspicious/noExplicitAny: the source's own type, which differs from row to row
-  validate(volume: V1Volume, check: Check<any>, options: PodValidationOptions): void
+  validate(volume: V1Volume, check: DynamicCheck, options: PodValidationOptions): void
 }
 
 const rule = (validate: SourceRule['validate'], places: Omit<SourceRule, 'validate'> = {}): SourceRule => ({ validate, ...places })
