@@ -6,8 +6,10 @@ import { servingFilter } from '#api/meta/runtime-config.ts'
 import { Scheme } from '#api/scheme.ts'
 import { openAccess } from '#apiserver/access/access.ts'
 import { keepEncrypted } from '#apiserver/access/encryption.ts'
+import { type FrontProxy, type FrontProxySettings, openFrontProxy, standardFrontProxy } from '#apiserver/access/front-proxy.ts'
 import type { AccessSeams, AccessSettings } from '#apiserver/access/settings.ts'
 import { admissionPlugins } from '#apiserver/admission/plugins.ts'
+import { Aggregator } from '#apiserver/aggregation/aggregator.ts'
 import { ClusterIps } from '#apiserver/allocation/cluster-ips.ts'
 import { NodePorts } from '#apiserver/allocation/node-ports.ts'
 import { keepAllocationsRepaired } from '#apiserver/allocation/repair-allocations.ts'
@@ -63,6 +65,8 @@ export type RunApiServerOptions = {
   outside: Pick<AccessSeams, 'files' | 'http' | 'connect'>
   /** How node agents are reached; where absent, as upstream does by default. */
   nodeConnections?: NodeConnectionSettings
+  /** Proxies in front, and this server in front of others; absent: as upstream's clusters are set up. */
+  frontProxy?: FrontProxySettings
   /** `--enable-aggregator-routing`: services are reached by their endpoints, never by another name. */
   enableAggregatorRouting?: boolean
   /** Serves without TLS and credentials on this port of the loopback address; 0 does not. */
@@ -104,6 +108,7 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
   await using opened = new AsyncDisposableStack()
   const access = opened.use(await openAccess(options.access, keys, { ...options.outside, clock, random, logger }))
   const { serviceAccounts, encryption } = access
+  const frontProxy = await openFrontProxy(options.frontProxy ?? standardFrontProxy, keys, options.outside.files)
   const authorizer = standardAuthorizer(access.authorizers.chosen)
   access.authorizers.onChange(authorizer.use)
   const { requests, metrics = new Metrics() } = options
@@ -122,7 +127,11 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
     }),
   )
   const webhooks = opened.use(new WebhookCalls({ clock, makeClient: options.outside.http, hostOf: (service) => routes.hostOf(service) }))
+  const aggregator = opened.use(
+    new Aggregator({ makeClient: nodeUpgradeClient, identity: frontProxy.identity, routes, clock, logger, metrics }),
+  )
   const server: ApiServer = new ApiServer({
+    aggregator,
     store,
     clock,
     random,
@@ -136,7 +145,8 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
     ...(requests === undefined ? {} : { requestTimeoutMs: requests.requestTimeout }),
     scheme,
     isEnabled,
-    authenticator: (cluster) => standardAuthenticator({ keys, clock, logger, cluster, serviceAccounts, more: access.authenticators }),
+    authenticator: (cluster) =>
+      standardAuthenticator({ keys, clock, logger, cluster, serviceAccounts, frontProxy, more: access.authenticators }),
     authorizer: () => authorizer,
     admissionPlugins: (cluster, authorizer) =>
       admissionPlugins(
@@ -179,10 +189,14 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
   })
   opened.defer(() => server.stop())
   await server.start()
+  aggregator.follow(server.cluster)
   opened.use(authorizer.follow(server.cluster))
   const clusterIps = new ClusterIps(server.registries, random, options.serviceCidrs)
   opened.use(await keepAllocationsRepaired({ ...options, cluster: server.cluster, clusterIps, nodePorts }))
-  const serving = { tls: tlsMaterial(keys), onExchange: (exchange: HttpExchange) => server.handler.handle(overWebSocket(exchange)) }
+  const serving = {
+    tls: tlsMaterial(keys, frontProxy),
+    onExchange: (exchange: HttpExchange) => server.handler.handle(overWebSocket(exchange)),
+  }
   const listener = options.listen && (await listenHttp({ ...options.listen, ...serving }))
   port = listener?.port ?? 0
   if (listener) opened.defer(() => listener.close())
@@ -194,16 +208,17 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
   }
   opened.use(
     keys.onChange((changed) => {
-      listener?.setTls(tlsMaterial(keys))
-      second?.setTls(tlsMaterial(keys))
+      listener?.setTls(tlsMaterial(keys, frontProxy))
+      second?.setTls(tlsMaterial(keys, frontProxy))
       if (changed.includes('apiserver-kubelet-client')) nodes?.forgetIdentity()
+      if (changed.includes('front-proxy-client')) aggregator.forgetIdentity()
     }),
   )
   const background = await bootstrap(server, {
     ...options,
     securePort: port,
-    clientCa: keys.authority('ca').certificatePem,
-    requestHeaderCa: keys.authority('front-proxy-ca').certificatePem,
+    clientCa: () => keys.authority('ca').certificatePem,
+    frontProxy,
   })
   opened.use(background)
   server.registries.forgetHistory()
@@ -245,8 +260,8 @@ function listenInsecurely(port: number, server: ApiServer): Promise<HttpListener
   })
 }
 
-function tlsMaterial(keys: ClusterKeys) {
+function tlsMaterial(keys: ClusterKeys, frontProxy: FrontProxy) {
   const { certificatePem, privateKeyPem } = keys.identity('apiserver')
-  const clientCa = [keys.authority('ca').certificatePem, keys.authority('front-proxy-ca').certificatePem]
+  const clientCa = [keys.authority('ca').certificatePem, frontProxy.authority()]
   return { cert: certificatePem, key: privateKeyPem, clientCa }
 }

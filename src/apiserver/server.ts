@@ -3,6 +3,7 @@ import { canonicalize, jsonText } from '#api/codec/json.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 import type { Scheme } from '#api/scheme.ts'
 import { AdmissionChain, type AdmissionPlugin } from '#apiserver/admission/admission.ts'
+import type { Aggregator } from '#apiserver/aggregation/aggregator.ts'
 import type { Auditor } from '#apiserver/audit/auditor.ts'
 import type { Authenticator } from '#apiserver/authn/authenticator.ts'
 import type { Authorizer } from '#apiserver/authz/authorizer.ts'
@@ -10,6 +11,7 @@ import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import { CustomDefinitions } from '#apiserver/custom-resources/custom-definitions.ts'
 import { definitionHooks } from '#apiserver/custom-resources/definition-hooks.ts'
 import { untypedStorage } from '#apiserver/custom-resources/untyped-storage.ts'
+import { DiscoveredGroups } from '#apiserver/discovery/discovered-groups.ts'
 import { subresourcesOf } from '#apiserver/discovery/discovery.ts'
 import { discoveryRoute, hasBuiltInKinds } from '#apiserver/discovery/discovery-endpoints.ts'
 import type { ValueTransformer } from '#apiserver/encryption/transformer.ts'
@@ -71,6 +73,8 @@ export type ApiServerOptions = {
   transformer?(group: string, plural: string): ValueTransformer | undefined
   /** Objects of these resources (by `group/plural`) go away by themselves. */
   ttlSeconds?: Readonly<Record<string, number>>
+  /** Group versions of other servers; absent: there are none. */
+  aggregator?: Pick<Aggregator, 'endpointFor' | 'discovery' | 'openApi'> | undefined
   /** Undefined: nothing is put on record. */
   auditor?: Auditor | undefined
   requestTimeoutMs?: number
@@ -159,11 +163,14 @@ export class ApiServer {
     const special = options.specialSubresources?.(parts) ?? new Map<string, SpecialSubresource>()
     const virtual = options.virtualResources?.(parts) ?? new Map<string, Endpoint>()
     const resources = resourceRoute(services)
-    const discovery = discoveryRoute({ scheme, serverAddress: options.serverAddress })
+    const { aggregator } = options
+    const groups = aggregator === undefined ? scheme : new DiscoveredGroups(scheme, aggregator.discovery)
+    const discovery = discoveryRoute({ groups, serverAddress: options.serverAddress })
     const openApi = openApiEndpoints({
       scheme,
       version: JSON.stringify(options.version),
       clock,
+      remote: aggregator?.openApi,
     })
     const others = otherRoute({
       health: this.health,
@@ -201,6 +208,8 @@ export class ApiServer {
         objectCount: (group, resource) => this.registries.find(group, 'v1', resource)?.registry.cache.size ?? 0,
       },
       route(info, method) {
+        const elsewhere = aggregator?.endpointFor(info)
+        if (elsewhere !== undefined) return elsewhere
         if (!info.isResourceRequest) return discovery(info.path, method) ?? others(info.path, method)
         if (method === 'POST' && info.subresource === '') {
           const endpoint = virtual.get(`${info.group}/${info.resource}`)

@@ -7,7 +7,7 @@ import type { Authenticator, TokenAuthenticator } from '#apiserver/authn/authent
 import { bearerTokenAuthenticator, webSocketTokenAuthenticator } from '#apiserver/authn/bearer-token.ts'
 import { bootstrapTokenAuthenticator } from '#apiserver/authn/bootstrap-token.ts'
 import type { ClusterLookups, NodeLike, PodLike, SecretLike, ServiceAccountLike } from '#apiserver/authn/cluster-lookups.ts'
-import { requestHeaderAuthenticator, standardRequestHeaders } from '#apiserver/authn/request-header.ts'
+import { type RequestHeaderOptions, requestHeaderAuthenticator } from '#apiserver/authn/request-header.ts'
 import type { ServiceAccountIssuer } from '#apiserver/authn/service-account/issuer.ts'
 import { legacyServiceAccountTokenAuthenticator } from '#apiserver/authn/service-account/legacy-token-authenticator.ts'
 import { serviceAccountTokenAuthenticator } from '#apiserver/authn/service-account/token-authenticator.ts'
@@ -24,6 +24,8 @@ export type StandardAuthenticatorOptions = {
   clock: Clock
   logger: Logger
   serviceAccounts: ServiceAccountIssuer
+  /** Whose headers are believed. */
+  frontProxy: Omit<RequestHeaderOptions, 'clock'>
   more: MoreAuthenticators
 }
 
@@ -39,7 +41,7 @@ export type MoreAuthenticators = {
 }
 
 export function standardAuthenticator(options: StandardAuthenticatorOptions): Authenticator {
-  const { cluster, keys, clock, logger, serviceAccounts, more } = options
+  const { cluster, keys, clock, logger, serviceAccounts, frontProxy, more } = options
   const lookups = clusterLookups(cluster)
   const { issuers, audiences: serverAudiences, publicKeys } = serviceAccounts
   const labelSecret = labelSecretOf(cluster, logger)
@@ -50,15 +52,10 @@ export function standardAuthenticator(options: StandardAuthenticatorOptions): Au
     forServerOnly(serverAudiences, bootstrapTokenAuthenticator(lookups, clock, logger)),
     ...more.slowTokens,
   ])
-  const clientAuthority = anchorsOf(keys, 'ca')
+  const clientAuthority = anchorsOf(keys)
   const known = withAuthenticatedGroup(
     unionAuthenticator([
-      requestHeaderAuthenticator({
-        anchors: anchorsOf(keys, 'front-proxy-ca'),
-        clock,
-        allowedNames: ['front-proxy-client'],
-        ...standardRequestHeaders,
-      }),
+      requestHeaderAuthenticator({ ...frontProxy, clock }),
       x509Authenticator(clientAuthority, clock),
       ...more.requests,
       bearerTokenAuthenticator(tokens, serverAudiences),
@@ -69,11 +66,11 @@ export function standardAuthenticator(options: StandardAuthenticatorOptions): Au
 }
 
 /** The same array for the same authority: what was verified against it is remembered by that. */
-function anchorsOf(keys: ClusterKeys, name: 'ca' | 'front-proxy-ca') {
-  let certificate = keys.authority(name).certificate
+function anchorsOf(keys: ClusterKeys) {
+  let certificate = keys.authority('ca').certificate
   let anchors = [certificate]
   return () => {
-    const current = keys.authority(name).certificate
+    const current = keys.authority('ca').certificate
     if (current !== certificate) {
       certificate = current
       anchors = [current]

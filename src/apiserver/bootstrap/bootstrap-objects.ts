@@ -8,8 +8,6 @@ export type BootstrapFacts = {
   kubernetesServiceIp: string
   advertiseAddress: string
   securePort: number
-  clientCa: string
-  requestHeaderCa: string
 }
 
 /** `status` is written once the object is there: a creator may not set it. */
@@ -26,7 +24,7 @@ export function namespaceEntries(): Entry[] {
 }
 
 export function bootstrapEntries(facts: BootstrapFacts): Entry[] {
-  return [...priorityClasses(), serviceCidr(facts), ...authenticationConfig(facts)]
+  return [...priorityClasses(), serviceCidr(facts)]
 }
 
 function priorityClasses(): Entry[] {
@@ -56,35 +54,6 @@ function serviceCidr({ serviceCidrs }: BootstrapFacts): Entry {
       spec: { cidrs: serviceCidrs },
     } as KubernetesObject,
   }
-}
-
-/** Where extension servers learn whose certificates and headers to trust. */
-function authenticationConfig({ clientCa, requestHeaderCa }: BootstrapFacts): Entry[] {
-  const data = {
-    'client-ca-file': clientCa,
-    ...(requestHeaderCa === ''
-      ? {}
-      : {
-          'requestheader-client-ca-file': requestHeaderCa,
-          'requestheader-allowed-names': '["front-proxy-client"]',
-          'requestheader-username-headers': '["X-Remote-User"]',
-          'requestheader-group-headers': '["X-Remote-Group"]',
-          'requestheader-extra-headers-prefix': '["X-Remote-Extra-"]',
-          'requestheader-uid-headers': '["X-Remote-Uid"]',
-        }),
-  }
-  return [
-    {
-      group: '',
-      resource: 'configmaps',
-      object: {
-        apiVersion: 'v1',
-        kind: 'ConfigMap',
-        metadata: { name: 'extension-apiserver-authentication', namespace: 'kube-system' },
-        data,
-      } as KubernetesObject,
-    },
-  ]
 }
 
 /** Since when uses of tokens in secrets are written down: those that are older are not known to be unused. */

@@ -1,8 +1,10 @@
 /** Puts what a cluster needs into the store, and keeps it there. */
 
+import type { FrontProxy } from '#apiserver/access/front-proxy.ts'
 import { defaultRbacObjects } from '#apiserver/authz/rbac/default-roles.ts'
 import type { ClusterRole } from '#apiserver/authz/rbac/rbac-objects.ts'
 import { aggregateClusterRoles } from '#apiserver/bootstrap/aggregate-cluster-roles.ts'
+import { ensureAuthenticationConfig } from '#apiserver/bootstrap/authentication-config.ts'
 import {
   type BootstrapEntry,
   type BootstrapFacts,
@@ -15,7 +17,7 @@ import {
 import { besideOthers, type Company, createIfMissing, reconcileRbac, replaceIfDifferent } from '#apiserver/bootstrap/ensure-objects.ts'
 import { defaultFlowControl } from '#apiserver/bootstrap/flow-control-defaults.ts'
 import { keepIdentityLease } from '#apiserver/bootstrap/identity-lease.ts'
-import { localApiServices } from '#apiserver/bootstrap/local-api-services.ts'
+import { keepLocalApiServices } from '#apiserver/bootstrap/local-api-services.ts'
 import { type ServerAddress, shareAddress } from '#apiserver/bootstrap/shared-addresses.ts'
 import type { ApiServer } from '#apiserver/server.ts'
 import type { Logger } from '#base/log.ts'
@@ -28,6 +30,10 @@ export type BootstrapOptions = BootstrapFacts &
     random: Random
     logger: Logger
     aggregatesClusterRoles: boolean
+    /** PEM, of the authority of client certificates; changes as it is renewed. */
+    clientCa(): string
+    /** Whose headers are believed. */
+    frontProxy: FrontProxy
     /** Of this machine; absent: this server does not say that it is there. */
     hostName?: string | undefined
   }
@@ -36,19 +42,17 @@ const retryServiceMs = 10_000
 
 export async function bootstrap(server: ApiServer, options: BootstrapOptions): Promise<AsyncDisposable> {
   const createAll = (entries: readonly BootstrapEntry[]) => inParallel(options, entries, (entry) => createIfMissing(server, entry))
+  const background = new AsyncDisposableStack()
   await createAll(namespaceEntries())
   server.boot.done('namespaces')
   await Promise.all([
     inParallel(options, defaultRbacObjects(), ({ kind, object }) => reconcileRbac(server, kind, object as unknown as ClusterRole)),
-    createAll([
-      ...bootstrapEntries(options),
-      tokenTracking(options.clock.now()),
-      ...defaultFlowControl(),
-      ...localApiServices(server.scheme.definitions(), options.clock.now()),
-    ]),
+    createAll([...bootstrapEntries(options), tokenTracking(options.clock.now()), ...defaultFlowControl()]),
+    besideOthers(options, () => ensureAuthenticationConfig(server, options.clientCa(), options.frontProxy)),
+    keepLocalApiServices(server, options).then((keeping) => background.use(keeping)),
   ])
   server.boot.done('objects')
-  const background = new AsyncDisposableStack()
+  background.use(keepAuthenticationConfig(server, options))
   background.use(await makeService(server, options))
   // A machine without any address but loopback has nothing to tell.
   if (options.advertiseAddress !== '') await publishAddress(server, options, background)
@@ -57,6 +61,17 @@ export async function bootstrap(server: ApiServer, options: BootstrapOptions): P
   server.boot.done('identity')
   if (options.aggregatesClusterRoles) background.use(await aggregateClusterRoles(server, options.logger))
   return background
+}
+
+const recheckConfigMs = 60_000
+
+/** Authorities are renewed, and the config map may be deleted. */
+function keepAuthenticationConfig(server: ApiServer, { clock, logger, clientCa, frontProxy }: BootstrapOptions): Disposable {
+  return clock.every(recheckConfigMs, () => {
+    ensureAuthenticationConfig(server, clientCa(), frontProxy).catch((error: unknown) =>
+      logger.warn('what extension API servers are told of certificates could not be written down', { error: String(error) }),
+    )
+  })
 }
 
 /** Where another server has died between taking the address and storing the service, the address is free again only after a while. */

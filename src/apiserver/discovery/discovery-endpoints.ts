@@ -1,7 +1,7 @@
 /** /api, /apis and what lies below them, plain or aggregated, remembered until something changes. */
 import { createHash } from 'node:crypto'
 import { notAcceptable } from '#api/meta/status-error.ts'
-import type { GroupEntry, Scheme } from '#api/scheme.ts'
+import type { Discovered, DiscoveredGroup } from '#apiserver/discovery/discovered-groups.ts'
 import { apiGroup, apiResourceList, groupDiscovery } from '#apiserver/discovery/discovery.ts'
 import { contentTypeOf, encodeValue } from '#apiserver/http/answers.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
@@ -11,7 +11,8 @@ import { pageNotFound } from '#apiserver/http/other-endpoints.ts'
 import { methodNotAllowed, serverCouldNotFind } from '#apiserver/http/refusals.ts'
 
 export type DiscoverySource = {
-  scheme: Pick<Scheme, 'revision' | 'groups' | 'group'>
+  /** What is served, here and elsewhere. */
+  groups: Discovered
   /** `10.0.0.1:6443`, what clients are told to call. */
   serverAddress(): string
 }
@@ -19,7 +20,7 @@ export type DiscoverySource = {
 type Source = DiscoverySource & { documents: Documents }
 
 export function discoveryRoute(options: DiscoverySource): (path: string, method: string) => Endpoint | undefined {
-  const source = { ...options, documents: new Documents(options.scheme) }
+  const source = { ...options, documents: new Documents(options.groups) }
   return (path, method) => {
     const parts = path.split('/').filter((part) => part !== '')
     const answer = documentFor(source, parts)
@@ -36,52 +37,52 @@ export function discoveryRoute(options: DiscoverySource): (path: string, method:
 function documentFor(source: Source, parts: string[]): Endpoint | undefined {
   const [root, first, second, ...rest] = parts
   if (rest.length > 0) return undefined
-  const { scheme, documents } = source
+  const { groups, documents } = source
   if (root === 'api') {
     if (second !== undefined) return undefined
     if (first === undefined) return (context) => respondGroups(context, documents.core(), coreVersions(source))
-    return versionDocument('', scheme.group(''), first)
+    return versionDocument('', groups.group(''), first)
   }
   if (root !== 'apis') return undefined
   if (first === undefined) {
     return (context) =>
-      respondGroups(context, documents.groups(), { kind: 'APIGroupList', apiVersion: 'v1', groups: namedGroups(scheme).map(apiGroup) })
+      respondGroups(context, documents.groups(), { kind: 'APIGroupList', apiVersion: 'v1', groups: namedGroups(groups).map(apiGroup) })
   }
-  const group = first === '' ? undefined : scheme.group(first)
+  const group = first === '' ? undefined : groups.group(first)
   if (group === undefined) return pageNotFound
   if (second === undefined) return (context) => respond(context, { kind: 'APIGroup', apiVersion: 'v1', ...apiGroup(group) })
   return versionDocument(first, group, second)
 }
 
 /** Of groups that the server brings along, it says in its own words what they have not; of others nobody says anything. */
-export function hasBuiltInKinds(entry: GroupEntry | undefined): boolean {
+export function hasBuiltInKinds(entry: DiscoveredGroup | undefined): boolean {
   return entry?.versions.some(({ definitions }) => definitions.some(({ untyped }) => untyped === undefined)) ?? false
 }
 
-const namedGroups = (scheme: DiscoverySource['scheme']): GroupEntry[] => scheme.groups.filter(({ group }) => group !== '')
+const namedGroups = (discovered: Discovered): DiscoveredGroup[] => discovered.groups.filter(({ group }) => group !== '')
 
 /** The aggregated documents, remembered until something changes; of what does not change, the text is kept. */
 class Documents {
-  readonly #scheme: DiscoverySource['scheme']
-  readonly #texts = new WeakMap<GroupEntry, string>()
+  readonly #groups: Discovered
+  readonly #texts = new WeakMap<DiscoveredGroup, string>()
   readonly #tagged = new Map<string, { revision: number; body: Buffer; etag: string }>()
 
-  constructor(scheme: DiscoverySource['scheme']) {
-    this.#scheme = scheme
+  constructor(groups: Discovered) {
+    this.#groups = groups
   }
 
   core() {
-    return this.#document('core', () => this.#scheme.groups.filter(({ group }) => group === ''))
+    return this.#document('core', () => this.#groups.groups.filter(({ group }) => group === ''))
   }
 
   groups() {
-    return this.#document('groups', () => namedGroups(this.#scheme))
+    return this.#document('groups', () => namedGroups(this.#groups))
   }
 
-  #document(name: string, entries: () => GroupEntry[]): (version: string) => { body: Buffer; etag: string } {
+  #document(name: string, entries: () => DiscoveredGroup[]): (version: string) => { body: Buffer; etag: string } {
     return (version) => {
       const key = `${name} ${version}`
-      const { revision } = this.#scheme
+      const { revision } = this.#groups
       const known = this.#tagged.get(key)
       if (known?.revision === revision) return known
       const head = `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/${version}","metadata":{},"items":[`
@@ -97,14 +98,14 @@ class Documents {
     }
   }
 
-  #text(entry: GroupEntry): string {
+  #text(entry: DiscoveredGroup): string {
     const text = this.#texts.get(entry) ?? JSON.stringify(groupDiscovery(entry))
     this.#texts.set(entry, text)
     return text
   }
 }
 
-function versionDocument(group: string, entry: GroupEntry | undefined, version: string): Endpoint {
+function versionDocument(group: string, entry: DiscoveredGroup | undefined, version: string): Endpoint {
   const found = entry?.versions.find((each) => each.version === version)
   if (found === undefined && !hasBuiltInKinds(entry)) return pageNotFound
   return (context) => {
@@ -113,10 +114,10 @@ function versionDocument(group: string, entry: GroupEntry | undefined, version: 
   }
 }
 
-function coreVersions({ scheme, serverAddress }: Source): unknown {
+function coreVersions({ groups, serverAddress }: Source): unknown {
   return {
     kind: 'APIVersions',
-    versions: scheme.group('')?.versions.map(({ version }) => version) ?? [],
+    versions: groups.group('')?.versions.map(({ version }) => version) ?? [],
     serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress: serverAddress() }],
   }
 }

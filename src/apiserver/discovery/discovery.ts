@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { allVerbs, type Verb } from '#api/kind.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
-import type { GroupEntry } from '#api/scheme.ts'
+import type { DiscoveredGroup } from '#apiserver/discovery/discovered-groups.ts'
 import { connectSubresources } from '#apiserver/subresources/connect-subresources.ts'
 
 type Subresource = { name: string; kind: string; group?: string; version?: string; verbs: readonly string[] }
@@ -93,23 +93,25 @@ function storageHash(definition: ResourceDefinition): { storageVersionHash?: str
   return { storageVersionHash: hash.subarray(0, 8).toString('base64') }
 }
 
-export function apiGroup({ group: name, versions }: GroupEntry): Record<string, unknown> {
+export function apiGroup({ group: name, versions }: DiscoveredGroup): Record<string, unknown> {
   const entries = versions.map(({ version }) => ({ groupVersion: groupVersion(name, version), version }))
   return { name, versions: entries, preferredVersion: entries[0] }
 }
 
 /** The aggregated form: everything in one document. */
-export function groupDiscovery({ group: name, versions }: GroupEntry): unknown {
+export function groupDiscovery({ group: name, versions }: DiscoveredGroup): unknown {
   return {
     metadata: name === '' ? {} : { name },
-    versions: versions.map(({ version, definitions }) => ({
+    versions: versions.map(({ version, definitions, remote }) => ({
       version,
-      resources: definitions
-        .map((definition) => resourceDiscovery(definition))
-        .sort((left, right) => (left.resource < right.resource ? -1 : 1)),
-      freshness: 'Current',
+      ...(remote !== undefined && remote.resources.length === 0 ? {} : { resources: remote?.resources ?? resourcesOf(definitions) }),
+      freshness: remote === undefined || remote.isCurrent ? 'Current' : 'Stale',
     })),
   }
+}
+
+function resourcesOf(definitions: readonly ResourceDefinition[]) {
+  return definitions.map((definition) => resourceDiscovery(definition)).sort((left, right) => (left.resource < right.resource ? -1 : 1))
 }
 
 function resourceDiscovery(definition: ResourceDefinition) {

@@ -19,6 +19,14 @@ export type Destination = {
   prefix?: string
   /** Anything but a change of protocol is refused. */
   mustUpgrade?: boolean
+  /** Beside the client's own, in whose place they go where names are the same. */
+  headers?: Readonly<Record<string, string | string[]>>
+  /** The client shall not be sent elsewhere, where it would show its credentials. */
+  refusesRedirects?: boolean
+  /** Gives the request up, until there is an answer. */
+  signal?: AbortSignal
+  /** The answer begins: from here on the request only streams. */
+  onAnswer?(): void
 }
 
 export async function forward(context: RequestContext, destination: Destination): Promise<void> {
@@ -30,7 +38,7 @@ export async function forward(context: RequestContext, destination: Destination)
 async function forwardRequest(context: RequestContext, destination: Destination): Promise<void> {
   const { exchange } = context
   const { backend, path, prefix } = destination
-  const headers = passedHeaders(exchange)
+  const headers = { ...passedHeaders(exchange), ...destination.headers }
   if (prefix !== undefined) headers['x-forwarded-uri'] = `${prefix}${path}`
   const answer = await backend
     .send({
@@ -38,13 +46,19 @@ async function forwardRequest(context: RequestContext, destination: Destination)
       target: targetOf(destination),
       headers,
       ...bodyOf(exchange, headers),
-      signal: clientSignal(context),
+      signal: eitherSignal(clientSignal(context), destination.signal),
     })
     .catch((error: Error) => {
-      throw serviceUnavailable(`error trying to reach service: ${error.message}`)
+      const why = destination.signal?.aborted ? (destination.signal.reason as Error).message : error.message
+      throw serviceUnavailable(`error trying to reach service: ${why}`)
     })
+  refuseRedirect(answer, destination)
   const answered = answeredHeaders(answer.rawHeaders, answer.headers.connection)
-  if (prefix === undefined) return sendPieces(exchange, answer.status, answered, answer.body)
+  if (prefix === undefined) {
+    const sending = sendPieces(exchange, answer.status, answered, answer.body)
+    destination.onAnswer?.()
+    return sending
+  }
   withoutCrossOrigin(answered)
   const rewriting: LinkRewriting = { prefix, hosts: [backend.host, String(headers['host'] ?? '')] }
   const location = answered['location']
@@ -78,11 +92,17 @@ async function forwardUpgrade(context: RequestContext, destination: Destination)
   const attempt = new AbortController()
   exchange.onClose(() => attempt.abort())
   const answer = await backend
-    .send({ method: exchange.method, target: targetOf(destination), headers: passedHeaders(exchange), signal: attempt.signal })
+    .send({
+      method: exchange.method,
+      target: targetOf(destination),
+      headers: { ...passedHeaders(exchange), ...destination.headers },
+      signal: attempt.signal,
+    })
     .catch((error: Error) => {
       throw unknownFailure(`error dialing backend: ${error.message}`)
     })
   if (answer.upgraded === undefined) {
+    refuseRedirect(answer, destination)
     if (answer.status < 400) throw unknownFailure(`invalid upgrade response: status code ${answer.status}`)
     return sendPieces(exchange, answer.status, answeredHeaders(answer.rawHeaders, answer.headers.connection), answer.body)
   }
@@ -94,6 +114,14 @@ async function forwardUpgrade(context: RequestContext, destination: Destination)
   client.socket.write(switchingProtocols(answer.rawHeaders))
   splice(client, answer.upgraded)
 }
+
+function refuseRedirect({ status, headers }: PassedAnswer, { refusesRedirects }: Destination): void {
+  if (!refusesRedirects || status < 300 || status > 399 || headers.location === undefined) return
+  throw serviceUnavailable('the backend attempted to redirect this request, which is not permitted')
+}
+
+const eitherSignal = (one: AbortSignal, other: AbortSignal | undefined): AbortSignal =>
+  other === undefined ? one : AbortSignal.any([one, other])
 
 function switchingProtocols(rawHeaders: readonly string[]): string {
   let text = 'HTTP/1.1 101 Switching Protocols\r\n'

@@ -31,8 +31,13 @@ export function respondIndex(context: RequestContext, documents: OpenApiDocument
   const paths: Record<string, unknown> = {}
   let all = ''
   for (const [name, { hash }] of documents.index()) {
+    if (documents.remote?.owns(name)) continue
     paths[name] = { serverRelativeURL: relativeUrl(name, hash) }
     all += hash
+  }
+  for (const [name, serverRelativeURL] of documents.remote?.index() ?? []) {
+    paths[name] = { serverRelativeURL }
+    all += serverRelativeURL
   }
   const etag = JSON.stringify(createHash('sha512').update(all).digest('hex').toUpperCase())
   const headers: HttpHeaders = { 'content-type': 'application/json', etag }

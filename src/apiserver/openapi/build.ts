@@ -5,6 +5,7 @@ import { headV2, PathsV2, tailV2 } from './document-v2.ts'
 import { headV3, pathItemV3, securitySchemes } from './document-v3.ts'
 import { type PathItem, typesOf } from './operation.ts'
 import { encodeEnds, encodeEntry, encodeSectionHead, type Section } from './protobuf-v2.ts'
+import { mergedParts, type SwaggerParts } from './remote-documents.ts'
 
 export type FormatV2 = 'json' | 'protobuf'
 
@@ -35,6 +36,7 @@ export async function buildV2(
   format: FormatV2,
   options: Omit<DefinitionOptions, 'dialect'>,
   breathe: Breathe,
+  remote: readonly SwaggerParts[] = [],
 ): Promise<Buffer> {
   const sink = format === 'json' ? jsonSink() : protobufSink()
   const items = await byPath(paths, breathe)
@@ -43,11 +45,21 @@ export async function buildV2(
     sink.entry('paths', item.path, writer.item(item))
     await breathe()
   }
-  for (const [name, schema] of await definitionsOf(items, { ...options, dialect: openApiV2 }, breathe)) {
+  const definitions = await definitionsOf(items, { ...options, dialect: openApiV2 }, breathe)
+  for (const [name, schema] of definitions) {
     sink.entry('definitions', name, schema)
     await breathe()
   }
   for (const [name, parameter] of [...writer.parameters].sort(byName)) sink.entry('parameters', name, parameter)
+  if (remote.length > 0) {
+    const known = new Set(definitions.map(([name]) => name))
+    for (const [section, entries] of Object.entries(mergedParts(remote, (name) => known.has(name)))) {
+      for (const [name, value] of Object.entries(entries)) {
+        if (section !== 'parameters' || !writer.parameters.has(name)) sink.entry(section as Section, name, value)
+        await breathe()
+      }
+    }
+  }
   return sink.finish()
 }
 

@@ -12,6 +12,7 @@ import { type CustomTypes, customTypesOf } from './custom-definition.ts'
 import { rootOf } from './naming.ts'
 import type { PathItem } from './operation.ts'
 import { groupInformation, otherPaths, versionResources } from './other-paths.ts'
+import type { RemoteDocuments } from './remote-documents.ts'
 import { resourcePaths } from './resource-paths.ts'
 
 export type OpenApiOptions = {
@@ -20,6 +21,8 @@ export type OpenApiOptions = {
   /** Of the program: another one may describe the same API in other words. */
   version: string
   clock: Clock
+  /** What other servers serve. */
+  remote?: RemoteDocuments | undefined
 }
 
 /** `hash` changes with the content. */
@@ -47,6 +50,10 @@ export class OpenApiDocuments {
     this.#options = options
   }
 
+  get remote(): RemoteDocuments | undefined {
+    return this.#options.remote
+  }
+
   /** The version 3 documents by name (`apis/apps/v1`) with their hashes. */
   index(): ReadonlyMap<string, { readonly hash: string }> {
     this.#refresh()
@@ -65,13 +72,17 @@ export class OpenApiDocuments {
     })
   }
 
-  v2(format: FormatV2): Promise<Built> {
+  async v2(format: FormatV2): Promise<Built> {
+    const remote = (await this.#options.remote?.v2()) ?? []
     this.#refresh()
-    const documents = [...this.#documents.values()]
-    const hash = this.#hash(documents.map((document) => document.hash).join())
-    return this.#keep(`v2 ${format} ${hash}`, async () => {
+    const documents = [...this.#documents].filter(([name]) => !this.#options.remote?.owns(name)).map(([, document]) => document)
+    const hash = this.#hash([...documents, ...remote].map((each) => each.hash).join())
+    const key = `v2 ${format} ${hash}`
+    for (const known of [...this.#built.keys()]) if (known.startsWith(`v2 ${format} `) && known !== key) this.#built.delete(known)
+    return this.#keep(key, async () => {
       const custom = new Map(documents.flatMap((document) => [...(document.custom ?? [])]))
-      const bytes = await buildV2(pathsOf(documents), format, { custom }, this.#pacer())
+      const parts = remote.map((each) => each.parts)
+      const bytes = await buildV2(pathsOf(documents), format, { custom }, this.#pacer(), parts)
       return { hash, compressed: await gzip(bytes) }
     })
   }

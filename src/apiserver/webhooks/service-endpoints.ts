@@ -4,7 +4,6 @@ import { Endpoints } from '#api/core/v1/kinds.gen.ts'
 import type { V1Endpoints } from '#api/core/v1/types.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import type { V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
-import type { KubernetesObject } from '#api/resource.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 
 export type ServiceEndpoint = {
@@ -30,14 +29,22 @@ export class ServiceEndpoints implements Disposable {
 
   /** Those that are ready, under the port's name; from Endpoints where nobody makes slices of them. */
   async readyOf(namespace: string, service: string, portName: string): Promise<ServiceEndpoint[]> {
-    const cluster = this.#cluster()
-    const keep = (slice: KubernetesObject, isDeleted: boolean) => this.#keep(slice as V1EndpointSlice, isDeleted)
-    this.#following ??= cluster.onChange(EndpointSlice, keep, true)
-    if (this.#following.caughtUp !== undefined) await this.#following.caughtUp
+    await this.#caughtUp()
     const slices = this.#slices.get(`${namespace}/${service}`)
     if (slices !== undefined) return [...slices.values()].flatMap((slice) => readyInSlice(slice, portName))
-    const endpoints = cluster.get(Endpoints, namespace, service)
+    const endpoints = this.#cluster().get(Endpoints, namespace, service)
     return endpoints === undefined ? [] : readyInEndpoints(endpoints, portName)
+  }
+
+  /** Whether anything is known of the service's pods, ready or not. */
+  async areThere(namespace: string, service: string): Promise<boolean> {
+    await this.#caughtUp()
+    return this.#slices.has(`${namespace}/${service}`) || this.#cluster().get(Endpoints, namespace, service) !== undefined
+  }
+
+  async #caughtUp(): Promise<void> {
+    this.#following ??= this.#cluster().onChange(EndpointSlice, (slice, isDeleted) => this.#keep(slice, isDeleted), true)
+    if (this.#following.caughtUp !== undefined) await this.#following.caughtUp
   }
 
   [Symbol.dispose](): void {

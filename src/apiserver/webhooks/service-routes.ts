@@ -25,11 +25,11 @@ const podTypes = ['ClusterIP', 'LoadBalancer', 'NodePort']
 
 export class ServiceRoutes implements Disposable {
   readonly #options: ServiceRoutesOptions
-  readonly #endpoints: ServiceEndpoints
+  readonly endpoints: ServiceEndpoints
 
   constructor(options: ServiceRoutesOptions) {
     this.#options = options
-    this.#endpoints = new ServiceEndpoints(options.cluster)
+    this.endpoints = new ServiceEndpoints(options.cluster)
   }
 
   /** `10.0.0.7:8443`, any of the pods that are ready. Throws why there is none. */
@@ -43,13 +43,13 @@ export class ServiceRoutes implements Disposable {
     if (!podTypes.includes(type)) throw new Error(`unsupported service type ${quoted(type)}`)
     const found = ports.find((each) => each.port === port)
     if (found === undefined) throw serviceUnavailable(`no service port ${port} found for service ${quoted(name)}`)
-    const ready = await this.#endpoints.readyOf(namespace, name, found.name ?? '')
+    const ready = await this.endpoints.readyOf(namespace, name, found.name ?? '')
     const { ip, port: targetPort } = this.#chosen(ready, name, ipFamilies[0])
     return joinedHostPort(ip, String(targetPort))
   }
 
   [Symbol.dispose](): void {
-    this.#endpoints[Symbol.dispose]()
+    this.endpoints[Symbol.dispose]()
   }
 
   #chosen(ready: readonly ServiceEndpoint[], service: string, family: string | undefined): ServiceEndpoint {

@@ -53,6 +53,8 @@ export async function startApiServer(
     runtimeConfig: options.runtimeConfig,
     servesLegacyApis: options.legacyApis,
     access: options,
+    frontProxy: options,
+    enableAggregatorRouting: options.enableAggregatorRouting,
     outside: { files, http: nodeHttpClient, connect: grpcChannel },
     insecurePort: options.insecurePort,
     requests: options,

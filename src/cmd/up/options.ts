@@ -1,5 +1,6 @@
 import { thisMachine } from '#base/machine.ts'
 import { defineOptions, list, type OptionValues, onOff, text, wholeNumber } from '#base/options.ts'
+import { aggregationOptions } from '#cmd/up/options/aggregation.ts'
 import { authenticationOptions, serviceAccountOptions } from '#cmd/up/options/authentication.ts'
 import { authorizationOptions } from '#cmd/up/options/authorization.ts'
 import { nodeOptions } from '#cmd/up/options/nodes.ts'
@@ -42,6 +43,7 @@ export const upOptions = defineOptions({
   featureGates: list('switch features on or off (A=true,B=false)', { placeholder: 'LIST', default: [] }),
   runtimeConfig: list('switch API versions on or off (storage.k8s.io/v1beta1=true, api/all=true)', { placeholder: 'LIST', default: [] }),
   ...authenticationOptions,
+  ...aggregationOptions,
   ...serviceAccountOptions,
   ...authorizationOptions,
   ...nodeOptions,

@@ -30,7 +30,7 @@ function definitionOf(resource: string): ResourceDefinition {
 type Changed = (object: KubernetesObject, isDeleted: boolean) => void
 
 /** Objects by resource, written as in permissions: `pods`, `storageclasses.storage.k8s.io`. */
-class FakeCluster extends ClusterView {
+export class FakeCluster extends ClusterView {
   readonly #objects: FakeObjects
 
   constructor(objects: Record<string, readonly object[]> = {}) {

@@ -1,0 +1,90 @@
+/** API aggregation: group versions that APIServices give to other servers are found, described and passed on to them. */
+import { askingRemotes } from '#apiserver/aggregation/ask-remote.ts'
+import { Availability } from '#apiserver/aggregation/availability.ts'
+import { AvailabilityMetrics } from '#apiserver/aggregation/availability-metrics.ts'
+import { judgeRemoteApi } from '#apiserver/aggregation/judge-remote-api.ts'
+import { passedOn } from '#apiserver/aggregation/passed-request.ts'
+import type { RemoteApi } from '#apiserver/aggregation/remote-api.ts'
+import { RemoteApis } from '#apiserver/aggregation/remote-apis.ts'
+import { RemoteConnections, type RemoteConnectionsOptions } from '#apiserver/aggregation/remote-connections.ts'
+import { RemoteDiscovery } from '#apiserver/aggregation/remote-discovery.ts'
+import { RemoteOpenApi } from '#apiserver/aggregation/remote-openapi.ts'
+import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
+import type { Endpoint } from '#apiserver/http/handler.ts'
+import type { RequestInfo } from '#apiserver/http/request-info.ts'
+import type { ServiceRoutes } from '#apiserver/webhooks/service-routes.ts'
+import type { Clock } from '#base/clock.ts'
+import type { Logger } from '#base/log.ts'
+import type { Metrics } from '#base/metrics.ts'
+
+export type AggregatorOptions = Omit<RemoteConnectionsOptions, 'hostOf'> & {
+  routes: ServiceRoutes
+  clock: Clock
+  logger: Logger
+  metrics: Metrics
+}
+
+export class Aggregator implements Disposable {
+  readonly discovery: RemoteDiscovery
+  readonly openApi: RemoteOpenApi
+  readonly #options: AggregatorOptions
+  readonly #apis = new RemoteApis()
+  readonly #connections: RemoteConnections
+  readonly #running = new DisposableStack()
+
+  constructor(options: AggregatorOptions) {
+    const { makeClient, identity, routes, clock, logger } = options
+    this.#options = options
+    this.#connections = this.#running.use(new RemoteConnections({ makeClient, identity, hostOf: (service) => routes.hostOf(service) }))
+    const ask = askingRemotes(this.#connections, clock)
+    this.discovery = new RemoteDiscovery(this.#apis, ask, logger)
+    this.openApi = new RemoteOpenApi(this.#apis, ask, logger)
+  }
+
+  /** Looks after the APIServices of the cluster from now on. */
+  follow(cluster: ClusterView): void {
+    const { clock, logger, metrics, routes } = this.#options
+    const connections = this.#connections
+    this.#running.use(
+      new Availability({
+        cluster,
+        apis: this.#apis,
+        clock,
+        logger,
+        metrics: new AvailabilityMetrics(metrics),
+        judge: (api) => judgeRemoteApi(api, { cluster, endpoints: routes.endpoints, connections, clock }),
+        onJudged: (api, isAvailable) => {
+          void this.discovery.refresh(api, isAvailable)
+          void this.openApi.refresh(api, isAvailable)
+        },
+      }),
+    )
+    this.#running.use(this.#apis.follow(cluster))
+  }
+
+  /** Undefined where the request is this server's own to answer. */
+  endpointFor(info: RequestInfo): Endpoint | undefined {
+    if (this.#apis.size === 0) return undefined
+    const api = this.#apiOf(info)
+    if (api === undefined) return undefined
+    return (context) => passedOn(context, api, { ...this.#options, connections: this.#connections })
+  }
+
+  /** The certificate was renewed. */
+  forgetIdentity(): void {
+    this.#connections.forget()
+  }
+
+  [Symbol.dispose](): void {
+    this.#running.dispose()
+  }
+
+  #apiOf({ path, isResourceRequest, group, version }: RequestInfo): RemoteApi | undefined {
+    if (isResourceRequest) return this.#apis.get(group, version)
+    const [root, first = '', second = '', third = '', fourth = ''] = path.split('/').filter((part) => part !== '')
+    if (root === 'apis') return this.#apis.get(first, second)
+    if (root === 'api') return this.#apis.get('', first)
+    if (root !== 'openapi' || first !== 'v3') return undefined
+    return second === 'apis' ? this.#apis.get(third, fourth) : second === 'api' ? this.#apis.get('', third) : undefined
+  }
+}

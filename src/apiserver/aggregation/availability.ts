@@ -1,0 +1,141 @@
+/** Tells whether the servers behind APIServices can be used, in the condition Available: told of changes, and looked at now and then. */
+import { APIService } from '#api/apiregistration/v1/kinds.gen.ts'
+import type { V1APIService, V1APIServiceCondition } from '#api/apiregistration/v1/types.gen.ts'
+import { Service } from '#api/core/v1/kinds.gen.ts'
+import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
+import { deepCopy } from '#api/meta/deep-copy.ts'
+import { formatTime } from '#api/meta/time.ts'
+import type { AvailabilityMetrics } from '#apiserver/aggregation/availability-metrics.ts'
+import type { RemoteApi } from '#apiserver/aggregation/remote-api.ts'
+import type { RemoteApis } from '#apiserver/aggregation/remote-apis.ts'
+import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
+import type { Clock, Timer } from '#base/clock.ts'
+import type { Logger } from '#base/log.ts'
+
+export type Judgement = Pick<V1APIServiceCondition, 'status' | 'reason' | 'message'> & {
+  /** It may answer the next time: it is tried again soon. */
+  readonly isPassing?: boolean
+}
+
+export type AvailabilityOptions = {
+  cluster: ClusterView
+  apis: RemoteApis
+  clock: Clock
+  logger: Logger
+  metrics: AvailabilityMetrics
+  judge(api: RemoteApi): Promise<Judgement>
+  /** Called after each look at one. */
+  onJudged(api: RemoteApi, isAvailable: boolean): void
+}
+
+const recheckMs = 30_000
+const firstRetryMs = 5
+
+type Entry = { timer: Timer | undefined; failures: number; isRunning: boolean; isDirty: boolean }
+
+export class Availability implements Disposable {
+  readonly #options: AvailabilityOptions
+  readonly #entries = new Map<string, Entry>()
+  #following: DisposableStack | undefined
+  #isStopped = false
+
+  constructor(options: AvailabilityOptions) {
+    this.#options = options
+    options.apis.onChange((name, api) => this.#changed(name, api))
+  }
+
+  [Symbol.dispose](): void {
+    this.#isStopped = true
+    this.#following?.dispose()
+    for (const { timer } of this.#entries.values()) timer?.cancel()
+    this.#entries.clear()
+  }
+
+  #changed(name: string, api: RemoteApi | undefined): void {
+    if (this.#isStopped) return
+    if (api === undefined) {
+      this.#entries.get(name)?.timer?.cancel()
+      this.#entries.delete(name)
+      this.#options.metrics.forget(name)
+      return
+    }
+    this.#follow()
+    this.#look(name)
+  }
+
+  /** Services matter once somebody stands behind one. */
+  #follow(): void {
+    if (this.#following !== undefined) return
+    const { cluster, apis } = this.#options
+    const lookBehind = (namespace: string, service: string) => {
+      for (const api of apis.all()) if (api.service.namespace === namespace && api.service.name === service) this.#look(api.name)
+    }
+    this.#following = new DisposableStack()
+    const touched = ({ metadata }: { metadata: { namespace?: string; name?: string } }) =>
+      lookBehind(metadata.namespace ?? '', metadata.name ?? '')
+    this.#following.use(cluster.onChange(Service, touched, true))
+    this.#following.use(
+      cluster.onChange(
+        EndpointSlice,
+        ({ metadata }) => lookBehind(metadata.namespace ?? '', metadata.labels?.['kubernetes.io/service-name'] ?? ''),
+        true,
+      ),
+    )
+  }
+
+  /** One look at a time for each; what changes meanwhile is looked at afterwards. */
+  #look(name: string): void {
+    const entry = this.#entries.getOrInsertComputed(name, () => ({ timer: undefined, failures: 0, isRunning: false, isDirty: false }))
+    entry.timer?.cancel()
+    if (entry.isRunning) {
+      entry.isDirty = true
+      return
+    }
+    entry.isRunning = true
+    void this.#judged(name, entry).then((delayMs) => {
+      entry.isRunning = false
+      if (this.#isStopped || this.#entries.get(name) !== entry) return
+      if (entry.isDirty) {
+        entry.isDirty = false
+        this.#look(name)
+      } else entry.timer = this.#options.clock.after(delayMs, () => this.#look(name))
+    })
+  }
+
+  /** Resolves with how long to wait for the next look. */
+  async #judged(name: string, entry: Entry): Promise<number> {
+    const { apis, judge, onJudged, logger } = this.#options
+    const api = apis.named(name)
+    if (api === undefined) return recheckMs
+    try {
+      const { isPassing = false, ...condition } = await judge(api)
+      if (this.#isStopped || apis.named(name)?.service !== api.service) return firstRetryMs
+      await this.#record(name, condition)
+      onJudged(api, condition.status === 'True')
+      if (isPassing) return Math.min(recheckMs, firstRetryMs * 2 ** entry.failures++)
+      entry.failures = 0
+      return recheckMs
+    } catch (error) {
+      // Another API server may have written first: the next look settles it.
+      logger.debug('the availability of an APIService could not be recorded', { apiService: name, error: String(error) })
+      return Math.min(recheckMs, firstRetryMs * 2 ** entry.failures++)
+    }
+  }
+
+  async #record(name: string, judgement: Judgement): Promise<void> {
+    const { cluster, clock, logger, metrics } = this.#options
+    const object = await cluster.getFresh(APIService, name)
+    if (object === undefined) return
+    const known = object.status?.conditions?.find(({ type }) => type === 'Available')
+    metrics.set(name, judgement.status === 'True')
+    const { status, reason, message } = judgement
+    if (known?.status === status && known.reason === reason && known.message === message) return
+    const lastTransitionTime = known?.status === status && known.lastTransitionTime ? known.lastTransitionTime : formatTime(clock.now())
+    const condition = { type: 'Available', lastTransitionTime, message, reason, status } as V1APIServiceCondition
+    const next: V1APIService = deepCopy(object)
+    next.status = { ...next.status, conditions: [...(next.status?.conditions ?? []).filter(({ type }) => type !== 'Available'), condition] }
+    logger.info('the availability of an APIService changes', { apiService: name, status, reason: reason ?? '', message: message ?? '' })
+    await cluster.replaceStatus(APIService, next)
+    if (known?.status !== 'False' && status !== 'True') metrics.becameUnavailable(name, reason ?? '')
+  }
+}

@@ -1,0 +1,68 @@
+/** Connections to the servers behind APIServices: with this server's own certificate, and on behalf of the user who asks. */
+import type { RemoteApi } from '#apiserver/aggregation/remote-api.ts'
+import type { UserInfo } from '#apiserver/authn/authenticator.ts'
+import { type Backend, socketBackend } from '#apiserver/node-connections/backend.ts'
+import type { ServiceReference } from '#apiserver/webhooks/service-routes.ts'
+import type { HttpClientOptions } from '#base/http-client.ts'
+import type { UpgradeClient } from '#base/upgrade-client.ts'
+
+export type RemoteConnectionsOptions = {
+  makeClient(options: HttpClientOptions): UpgradeClient
+  /** Shown to the other server, which believes the headers of whoever holds it. */
+  identity(): { certificatePem: string; privateKeyPem: string } | undefined
+  /** `host:port` of a pod of the service. */
+  hostOf(service: ServiceReference): Promise<string>
+}
+
+export class RemoteConnections implements Disposable {
+  readonly #options: RemoteConnectionsOptions
+  readonly #clients = new Map<string, UpgradeClient>()
+
+  constructor(options: RemoteConnectionsOptions) {
+    this.#options = options
+  }
+
+  /** Throws where the service has nobody who could answer. */
+  async backendOf({ service, connection }: RemoteApi): Promise<Backend> {
+    const host = await this.#options.hostOf(service)
+    return socketBackend(this.#clientFor(connection), 'https', host)
+  }
+
+  /** Requests that run go on; later ones show the current certificate, to whom is current. */
+  forget(): void {
+    this.#clients.clear()
+  }
+
+  [Symbol.dispose](): void {
+    for (const client of this.#clients.values()) client[Symbol.dispose]()
+    this.#clients.clear()
+  }
+
+  #clientFor(connection: HttpClientOptions): UpgradeClient {
+    return this.#clients.getOrInsertComputed(JSON.stringify(connection), () => {
+      const identity = this.#options.identity()
+      const own = identity === undefined ? {} : { cert: identity.certificatePem, key: identity.privateKeyPem }
+      return this.#options.makeClient({ ...connection, ...own })
+    })
+  }
+}
+
+/** Who asks, in the headers that extension servers are told to believe. */
+export function userHeaders({ name, uid, groups, extra }: UserInfo): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = { 'x-remote-user': encoded(name) }
+  if (uid) headers['x-remote-uid'] = encoded(uid)
+  if (groups.length > 0) headers['x-remote-group'] = groups.map(encoded)
+  for (const [key, values] of Object.entries(extra)) headers[`x-remote-extra-${escapedKey(key)}`] = values.map(encoded)
+  return headers
+}
+
+/** Go sends the bytes of UTF-8 as they are; Node takes a character for each byte. */
+const encoded = (value: string): string => Buffer.from(value, 'utf8').toString('latin1')
+
+/** Whatever may not stand in the name of a header goes as `%xx`. */
+function escapedKey(key: string): string {
+  return encoded(key).replace(
+    /[^!#$&'*+\-.^_`|~0-9A-Za-z]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).padStart(2, '0').toUpperCase()}`,
+  )
+}

@@ -1,0 +1,105 @@
+/** The OpenAPI documents of the servers behind APIServices. */
+import { createHash } from 'node:crypto'
+import type { AskRemote } from '#apiserver/aggregation/ask-remote.ts'
+import type { RemoteApi } from '#apiserver/aggregation/remote-api.ts'
+import type { RemoteApis } from '#apiserver/aggregation/remote-apis.ts'
+import type { RemoteDocuments, SwaggerParts } from '#apiserver/openapi/remote-documents.ts'
+import type { Logger } from '#base/log.ts'
+
+type Index = { etag: string; urls: ReadonlyMap<string, string> }
+type Swagger = { etag: string; hash: string; parts: SwaggerParts; isStale: boolean }
+
+export class RemoteOpenApi implements RemoteDocuments {
+  readonly #apis: RemoteApis
+  readonly #ask: AskRemote
+  readonly #logger: Logger
+  /** By service, since one often serves several versions. */
+  readonly #indexes = new Map<string, Index>()
+  readonly #swaggers = new Map<string, Swagger>()
+
+  constructor(apis: RemoteApis, ask: AskRemote, logger: Logger) {
+    this.#apis = apis
+    this.#ask = ask
+    this.#logger = logger
+  }
+
+  /** Looks for documents of version 3; those of version 2 are asked for when somebody needs them. */
+  async refresh(api: RemoteApi, isAvailable: boolean): Promise<void> {
+    const key = serviceOf(api)
+    const swagger = this.#swaggers.get(key)
+    if (swagger !== undefined) swagger.isStale = true
+    if (!isAvailable) return
+    const known = this.#indexes.get(key)
+    try {
+      const answer = await this.#ask(api, { target: '/openapi/v3', accept: 'application/json', etag: known?.etag ?? '' })
+      if (answer.status === 200) this.#indexes.set(key, { etag: answer.etag, urls: urlsIn(JSON.parse(answer.text)) })
+      else if (answer.status !== 304) this.#indexes.delete(key)
+    } catch (error) {
+      this.#logger.debug('an APIService has no OpenAPI documents', { apiService: api.name, error: (error as Error).message })
+      this.#indexes.delete(key)
+    }
+  }
+
+  index(): ReadonlyMap<string, string> {
+    const found = new Map<string, string>()
+    for (const api of this.#apis.all()) {
+      const name = documentOf(api)
+      const url = api.isAvailable ? this.#indexes.get(serviceOf(api))?.urls.get(name) : undefined
+      if (url !== undefined) found.set(name, url)
+    }
+    return found
+  }
+
+  owns(name: string): boolean {
+    for (const api of this.#apis.all()) if (documentOf(api) === name) return true
+    return false
+  }
+
+  async v2(): Promise<{ hash: string; parts: SwaggerParts }[]> {
+    const available = [...this.#apis.all()].filter(({ isAvailable }) => isAvailable)
+    const byService = Map.groupBy(available, serviceOf)
+    const swaggers = await Promise.all([...byService].map(async ([key, apis]) => ({ apis, swagger: await this.#swaggerOf(key, apis) })))
+    return swaggers.flatMap(({ apis, swagger }) => (swagger === undefined ? [] : [ownParts(swagger, apis)]))
+  }
+
+  async #swaggerOf(key: string, [api]: readonly RemoteApi[]): Promise<Swagger | undefined> {
+    const known = this.#swaggers.get(key)
+    if (api === undefined || (known !== undefined && !known.isStale)) return known
+    try {
+      const answer = await this.#ask(api, { target: '/openapi/v2', accept: 'application/json', etag: known?.etag ?? '' })
+      if (answer.status === 304 && known !== undefined) {
+        known.isStale = false
+        return known
+      }
+      if (answer.status !== 200) return undefined
+      const hash = createHash('sha512').update(answer.text).digest('hex')
+      const swagger = { etag: answer.etag, hash, parts: partsIn(JSON.parse(answer.text)), isStale: false }
+      this.#swaggers.set(key, swagger)
+      return swagger
+    } catch (error) {
+      this.#logger.debug('an APIService has no OpenAPI document', { apiService: api.name, error: (error as Error).message })
+      return known
+    }
+  }
+}
+
+const serviceOf = ({ service: { namespace, name, port } }: RemoteApi): string => `${namespace}/${name}:${port}`
+const documentOf = ({ group, version }: RemoteApi): string => (group === '' ? `api/${version}` : `apis/${group}/${version}`)
+
+function urlsIn(index: unknown): Map<string, string> {
+  const { paths } = (index ?? {}) as { paths?: Record<string, { serverRelativeURL?: unknown } | null> }
+  const urls = Object.entries(paths ?? {}).map(([name, entry]): [string, unknown] => [name, entry?.serverRelativeURL])
+  return new Map(urls.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
+}
+
+function partsIn(document: unknown): SwaggerParts {
+  const { paths, definitions, parameters } = (document ?? {}) as Partial<SwaggerParts>
+  return { paths: paths ?? {}, definitions: definitions ?? {}, parameters: parameters ?? {} }
+}
+
+/** A server may describe more than what it is asked for here: that is its own business, or another server's. */
+function ownParts({ hash, parts }: Swagger, apis: readonly RemoteApi[]): { hash: string; parts: SwaggerParts } {
+  const roots = apis.map((api) => `/${documentOf(api)}/`)
+  const paths = Object.entries(parts.paths).filter(([path]) => roots.some((root) => `${path}/`.startsWith(root)))
+  return { hash: `${hash}${roots.join()}`, parts: { ...parts, paths: Object.fromEntries(paths) } }
+}

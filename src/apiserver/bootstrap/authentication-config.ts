@@ -1,0 +1,70 @@
+/** The config map from which extension servers learn whose certificates and headers to believe. */
+import { ConfigMap } from '#api/core/v1/kinds.gen.ts'
+import type { V1ConfigMap } from '#api/core/v1/types.gen.ts'
+import { deepCopy } from '#api/meta/deep-copy.ts'
+import type { FrontProxy } from '#apiserver/access/front-proxy.ts'
+import { createIfMissing } from '#apiserver/bootstrap/ensure-objects.ts'
+import { serverContext } from '#apiserver/registry/registries.ts'
+import { sameJson } from '#apiserver/registry/same-json.ts'
+import type { ApiServer } from '#apiserver/server.ts'
+
+const namespace = 'kube-system'
+const name = 'extension-apiserver-authentication'
+
+type Data = Readonly<Record<string, string>>
+
+/** Makes it, or adds to it what this server believes: others may have other authorities, and each must be believed. */
+export async function ensureAuthenticationConfig(server: ApiServer, clientCa: string, frontProxy: FrontProxy): Promise<void> {
+  const wanted = authenticationData(clientCa, frontProxy)
+  const existing = await server.cluster.getFresh(ConfigMap, namespace, name)
+  if (existing === undefined) {
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data: { ...wanted } } as V1ConfigMap
+    return createIfMissing(server, { group: '', resource: 'configmaps', object })
+  }
+  const data = mergedData(existing.data ?? {}, wanted)
+  if (sameJson(data, existing.data ?? {})) return
+  const registry = server.registries.of('', 'configmaps')
+  await registry.update(name, serverContext(registry.definition, namespace), {
+    retriesConflicts: true,
+    transform: (prev) => ({ ...deepCopy(prev ?? existing), data: mergedData((prev as V1ConfigMap | undefined)?.data ?? {}, wanted) }),
+  })
+}
+
+function authenticationData(clientCa: string, proxy: FrontProxy): Data {
+  return {
+    'client-ca-file': clientCa,
+    'requestheader-client-ca-file': proxy.authority(),
+    'requestheader-allowed-names': JSON.stringify(proxy.allowedNames),
+    'requestheader-username-headers': JSON.stringify(proxy.usernameHeaders),
+    'requestheader-group-headers': JSON.stringify(proxy.groupHeaders),
+    'requestheader-extra-headers-prefix': JSON.stringify(proxy.extraHeaderPrefixes),
+    'requestheader-uid-headers': JSON.stringify(proxy.uidHeaders),
+  }
+}
+
+export function mergedData(existing: Data, wanted: Data): Record<string, string> {
+  const merged: Record<string, string> = { ...existing }
+  for (const [key, value] of Object.entries(wanted)) {
+    merged[key] = key.endsWith('-ca-file') ? mergedCertificates(existing[key] ?? '', value) : mergedList(existing[key], value)
+  }
+  return merged
+}
+
+const certificates = (pem: string): string[] => pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+
+function mergedCertificates(existing: string, wanted: string): string {
+  const known = new Set(certificates(existing).map((each) => each.trim()))
+  const added = certificates(wanted).filter((each) => !known.has(each.trim()))
+  return added.length === 0 && known.size > 0 ? existing : `${[...known, ...added].join('\n')}\n`
+}
+
+function mergedList(existing: string | undefined, wanted: string): string {
+  try {
+    const known: unknown = JSON.parse(existing ?? '[]')
+    if (!Array.isArray(known)) return wanted
+    const all = [...new Set([...known, ...(JSON.parse(wanted) as string[])])]
+    return all.length === known.length ? (existing ?? wanted) : JSON.stringify(all)
+  } catch {
+    return wanted
+  }
+}

@@ -1,0 +1,336 @@
+/** An extension API server behind a running cluster: found, described and reached through it, and done without while it is down. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { request } from 'node:https'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { connect } from 'node:tls'
+import { type Ask, asker, bearer, type Reply } from '../support/ask.ts'
+import { type ExtensionServer, startExtensionServer } from '../support/extension-server.ts'
+import { installedKubectls, kubectlBeside } from '../support/kubectl.ts'
+import { type RunningCluster, startCluster } from '../support/running-cluster.ts'
+
+const root = bearer('test-token')
+const group = 'extension.example.com'
+const apiServices = '/apis/apiregistration.k8s.io/v1/apiservices'
+const widgets = `/apis/${group}/v1/namespaces/default/widgets`
+let cluster: RunningCluster
+let extension: ExtensionServer
+let authority: string
+let ask: Ask
+
+before(async () => {
+  cluster = await startCluster()
+  authority = readFileSync(join(cluster.directory, 'data', 'pki', 'ca.crt'), 'utf8')
+  ask = asker(cluster.url, authority)
+  const { data } = (await asRoot('GET', '/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication')) as {
+    data: Record<string, string>
+  }
+  extension = await startExtensionServer(['extension.default.svc'], group, {
+    authority: data['requestheader-client-ca-file'] ?? '',
+    allowedNames: JSON.parse(data['requestheader-allowed-names'] ?? '[]') as string[],
+  })
+})
+after(async () => {
+  await cluster?.[Symbol.asyncDispose]()
+  await extension?.[Symbol.asyncDispose]()
+})
+
+async function asRoot(method: string, path: string, body?: object): Promise<Reply['body']> {
+  const reply = await ask(root, method, path, body)
+  assert.ok(reply.status < 300, `${method} ${path}: ${reply.status} ${JSON.stringify(reply.body)}`)
+  return reply.body
+}
+
+type Condition = { type: string; status: string; reason: string; message: string }
+
+async function condition(): Promise<Condition | undefined> {
+  const { status } = (await asRoot('GET', `${apiServices}/v1.${group}`)) as { status?: { conditions?: Condition[] } }
+  return status?.conditions?.find(({ type }) => type === 'Available')
+}
+
+/** Waits for what the cluster is told by itself; the test's own time limit is the only one. */
+async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
+  for (;;) {
+    const found = await look()
+    if (found !== undefined) return found
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+const reason = (wanted: string) =>
+  until(async () => {
+    const found = await condition()
+    return found?.reason === wanted ? found : undefined
+  })
+
+const apiService = () => ({
+  metadata: { name: `v1.${group}` },
+  spec: {
+    group,
+    version: 'v1',
+    service: { namespace: 'default', name: 'extension', port: 8443 },
+    caBundle: extension.caBundle,
+    groupPriorityMinimum: 2000,
+    versionPriority: 200,
+  },
+})
+const endpointSlice = () => ({
+  metadata: { name: 'extension-1', labels: { 'kubernetes.io/service-name': 'extension' } },
+  addressType: 'IPv4',
+  endpoints: [{ addresses: [extension.address] }],
+  ports: [{ name: 'https', port: extension.port }],
+})
+
+test('the condition tells step by step what is missing, until all checks pass', { timeout: 60_000 }, async () => {
+  await asRoot('POST', apiServices, apiService())
+  assert.equal((await reason('ServiceNotFound')).message, 'service/extension in "default" is not present')
+  const down = await ask(root, 'GET', widgets)
+  assert.deepEqual([down.status, down.body], [503, { answer: 'service unavailable\n' }])
+  await asRoot('POST', '/api/v1/namespaces/default/services', {
+    metadata: { name: 'extension' },
+    spec: { ports: [{ name: 'web', port: 80 }] },
+  })
+  assert.equal((await reason('ServicePortError')).message, 'service/extension in "default" is not listening on port 8443')
+  const service = (await asRoot('GET', '/api/v1/namespaces/default/services/extension')) as { spec: { ports: object[] } }
+  service.spec.ports = [{ name: 'https', port: 8443 }]
+  await asRoot('PUT', '/api/v1/namespaces/default/services/extension', service)
+  assert.equal((await reason('EndpointsNotFound')).message, 'cannot find endpointslices for service/extension in "default"')
+  const slices = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices'
+  await asRoot('POST', slices, { ...endpointSlice(), endpoints: [] })
+  const noAddresses = 'endpointslices for service/extension in "default" have no addresses with port name "https"'
+  assert.equal((await reason('MissingEndpoints')).message, noAddresses)
+  extension.misbehaves = (_, response) => response.writeHead(500).end()
+  const slice = await asRoot('GET', `${slices}/extension-1`)
+  await asRoot('PUT', `${slices}/extension-1`, { ...slice, endpoints: endpointSlice().endpoints })
+  const url = `https://${extension.address}:${extension.port}/apis/${group}/v1`
+  assert.equal((await reason('FailedDiscoveryCheck')).message, `failing or missing response from ${url}: bad status from ${url}: 500`)
+  extension.misbehaves = undefined
+  const passed = await reason('Passed')
+  assert.deepEqual([passed.status, passed.message], ['True', 'all checks passed'])
+})
+
+test('requests arrive as they are, in the name of who asked, with the certificate of the cluster', async () => {
+  const created = await asRoot('POST', widgets, {
+    apiVersion: `${group}/v1`,
+    kind: 'Widget',
+    metadata: { name: 'one' },
+    spec: { colour: 'red' },
+  })
+  assert.equal((created['metadata'] as { uid: string }).uid.startsWith('uid-'), true)
+  const last = extension.seen.at(-1)
+  assert.equal(last?.commonName, 'front-proxy-client')
+  assert.equal(last?.headers['x-remote-user'], 'admin')
+  assert.equal(last?.headers['x-remote-group'], 'system:masters, system:authenticated')
+  assert.equal(last?.headers['authorization'], undefined)
+  const pretended = {
+    ...root,
+    headers: {
+      ...root.headers,
+      'Impersonate-User': 'jane',
+      'Impersonate-Group': 'devs',
+      'Impersonate-Extra-a%2fb': 'c',
+      'X-Remote-User': 'mallory',
+    },
+  }
+  await asRoot('POST', '/apis/rbac.authorization.k8s.io/v1/clusterroles', {
+    metadata: { name: 'widgets' },
+    rules: [{ apiGroups: [group], resources: ['widgets'], verbs: ['list'] }],
+  })
+  assert.equal((await ask(pretended, 'GET', widgets)).status, 403)
+  await asRoot('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+    metadata: { name: 'widgets' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'widgets' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'jane' }],
+  })
+  const listed = await ask(pretended, 'GET', `${widgets}?limit=5&labelSelector=a%3Db`)
+  assert.equal(listed.status, 200)
+  const asJane = extension.seen.at(-1)
+  assert.equal(asJane?.url, `${widgets}?limit=5&labelSelector=a%3Db`)
+  assert.equal(asJane?.headers['x-remote-user'], 'jane')
+  assert.equal(asJane?.headers['x-remote-extra-a%2fb'] ?? asJane?.headers['x-remote-extra-a%2Fb'], 'c')
+  assert.equal(asJane?.headers['impersonate-user'], undefined)
+})
+
+test('nobody gets to the extension server with headers alone', async () => {
+  const options = { headers: { 'x-remote-user': 'admin' }, rejectUnauthorized: false }
+  const status = await new Promise((resolve, reject) => {
+    const url = `https://${extension.address}:${extension.port}${widgets}`
+    request(url, options, (response) => resolve(response.resume().statusCode))
+      .on('error', reject)
+      .end()
+  })
+  assert.equal(status, 401)
+})
+
+test('discovery tells of it in both forms, by its priority', async () => {
+  const accept = { accept: 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList' }
+  type Found = { metadata: { name: string }; versions: { version: string; freshness: string; resources?: { resource: string }[] }[] }
+  const entry = await until(async () => {
+    const { body } = await ask(root, 'GET', '/apis', undefined, accept)
+    const items = body['items'] as Found[]
+    const found = items.find(({ metadata }) => metadata.name === group)
+    return found?.versions[0]?.freshness === 'Current' ? { found, items } : undefined
+  })
+  assert.equal(entry.found.versions[0]?.resources?.[0]?.resource, 'widgets')
+  const names = entry.items.map(({ metadata }) => metadata.name)
+  assert.ok(names.indexOf('apps') < names.indexOf(group) && names.indexOf(group) < names.indexOf('settings.k8s.io'), names.join())
+  const { groups } = (await asRoot('GET', '/apis')) as { groups: { name: string; preferredVersion: { groupVersion: string } }[] }
+  assert.equal(groups.find(({ name }) => name === group)?.preferredVersion.groupVersion, `${group}/v1`)
+  assert.equal((await asRoot('GET', `/apis/${group}`))['kind'], 'APIGroup')
+  const { resources } = (await asRoot('GET', `/apis/${group}/v1`)) as { resources: { name: string }[] }
+  assert.deepEqual(
+    resources.map(({ name }) => name),
+    ['widgets'],
+  )
+})
+
+test('its OpenAPI documents are among the others', async () => {
+  const index = await until(async () => {
+    const { paths } = (await asRoot('GET', '/openapi/v3')) as { paths: Record<string, { serverRelativeURL: string }> }
+    return paths[`apis/${group}/v1`]
+  })
+  const v3 = (await asRoot('GET', index.serverRelativeURL)) as { components: { schemas: object } }
+  assert.deepEqual(Object.keys(v3.components.schemas), ['com.example.v1.Widget'])
+  const v2 = (await asRoot('GET', '/openapi/v2')) as { paths: object; definitions: object }
+  assert.ok(`/apis/${group}/v1/widgets` in v2.paths)
+  assert.ok('com.example.v1.Widget' in v2.definitions)
+  assert.ok('io.k8s.api.core.v1.Pod' in v2.definitions)
+  assert.ok(!('/apis/other.example.com/v1/' in v2.paths))
+})
+
+test('watches stream, and connections may change their protocol', { timeout: 60_000 }, async () => {
+  const opened = (lines: string[], first: string) =>
+    new Promise<ReturnType<typeof connect>>((resolve) => {
+      const url = new URL(cluster.url)
+      const socket = connect({ host: url.hostname, port: Number(url.port), ca: authority, ALPNProtocols: ['http/1.1'] }, () => {
+        socket.write(lines.join('\r\n'))
+      })
+      let text = ''
+      socket.on('error', () => {})
+      socket.on('data', (piece) => {
+        text += String(piece)
+        if (text.includes(first)) resolve(Object.assign(socket, { heard: () => text }))
+      })
+    })
+  const head = (target: string, ...more: string[]) => [
+    `GET ${target} HTTP/1.1`,
+    'Host: cluster',
+    'Authorization: Bearer test-token',
+    ...more,
+    '',
+    '',
+  ]
+  const watch = await opened(head(`${widgets}?watch=true`), '200 OK')
+  await asRoot('POST', widgets, { apiVersion: `${group}/v1`, kind: 'Widget', metadata: { name: 'watched' } })
+  const heard = (watch as unknown as { heard(): string }).heard
+  await until(async () => (heard().includes('"type":"ADDED"') ? true : undefined))
+  watch.destroy()
+  const upgraded = await opened(head(`${widgets}/one/exec`, 'Connection: Upgrade', 'Upgrade: SPDY/3.1'), 'hello admin')
+  upgraded.write('ping')
+  await until(async () => ((upgraded as unknown as { heard(): string }).heard().includes('PING') ? true : undefined))
+  upgraded.destroy()
+})
+
+test('a collection is deleted where it lives', async () => {
+  await asRoot('DELETE', widgets)
+  const { items } = (await asRoot('GET', widgets)) as { items: object[] }
+  assert.deepEqual(items, [])
+})
+
+test('it cannot send clients elsewhere', async () => {
+  extension.misbehaves = ({ url }, response) => {
+    if (url?.endsWith('/widgets')) response.writeHead(302, { location: 'https://evil.example.com/' }).end()
+    else response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+  }
+  const { status, body } = await ask(root, 'GET', widgets)
+  assert.deepEqual([status, body], [503, { answer: 'the backend attempted to redirect this request, which is not permitted\n' }])
+  extension.misbehaves = undefined
+})
+
+test('kubectl uses it like any other API', { timeout: 120_000 }, async (t) => {
+  const [found] = installedKubectls().slice(-1)
+  if (found === undefined) return t.skip('there is no kubectl')
+  const run = kubectlBeside(found.path, cluster.kubeconfig)
+  const manifest = { apiVersion: `${group}/v1`, kind: 'Widget', metadata: { name: 'by-kubectl' }, spec: { colour: 'blue' } }
+  const created = await run(['create', '-f', '-'], JSON.stringify(manifest))
+  assert.equal(created.stdout, `widget.${group}/by-kubectl created\n`, created.stderr)
+  assert.match((await run(['get', 'wd'])).stdout, /by-kubectl/)
+  const explained = await run(['explain', 'widget.spec'])
+  assert.match(explained.stdout, /How it looks/, explained.stderr)
+  assert.match((await run(['api-resources', '--api-group', group])).stdout, /widgets +wd +extension.example.com\/v1 +true +Widget/)
+  assert.match((await run(['get', 'apiservices', `v1.${group}`])).stdout, /default\/extension +True/)
+  assert.equal((await run(['delete', 'widget', 'by-kubectl'])).exitCode, 0)
+})
+
+test('while it is down its requests get 503, discovery calls it stale, and everything else goes on', { timeout: 120_000 }, async () => {
+  await asRoot('POST', '/api/v1/namespaces', { metadata: { name: 'goes' } })
+  await asRoot('POST', `/apis/${group}/v1/namespaces/goes/widgets`, {
+    apiVersion: `${group}/v1`,
+    kind: 'Widget',
+    metadata: { name: 'left' },
+  })
+  extension.misbehaves = (_, response) => response.destroy()
+  const broken = await ask(root, 'GET', widgets)
+  assert.equal(broken.status, 503)
+  assert.match(String(broken.body['answer']), /^error trying to reach service: /)
+  // Told at once, since what is behind it changes; otherwise it would be found out at the next look.
+  const slices = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/extension-1'
+  const slice = (await asRoot('GET', slices)) as { metadata: { labels: Record<string, string> } }
+  slice.metadata.labels['touched'] = 'yes'
+  await asRoot('PUT', slices, slice)
+  await reason('FailedDiscoveryCheck')
+  assert.deepEqual((await ask(root, 'GET', widgets)).body, { answer: 'service unavailable\n' })
+  const accept = { accept: 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList' }
+  type Found = { metadata: { name: string }; versions: { freshness: string }[] }
+  const { body } = await ask(root, 'GET', '/apis', undefined, accept)
+  assert.equal((body['items'] as Found[]).find(({ metadata }) => metadata.name === group)?.versions[0]?.freshness, 'Stale')
+  assert.equal((await asRoot('POST', '/api/v1/namespaces/default/configmaps', { metadata: { name: 'meanwhile' } }))['kind'], 'ConfigMap')
+  const { body: metrics } = await ask(root, 'GET', '/metrics')
+  assert.match(String(metrics['answer']), new RegExp(`aggregator_unavailable_apiservice\\{name="v1.${group}"\\} 1`))
+  // Nobody can say what is left in a namespace while one who may keep something there is silent.
+  await asRoot('DELETE', '/api/v1/namespaces/goes')
+  await until(async () => {
+    const { status } = (await asRoot('GET', '/api/v1/namespaces/goes')) as { status: { conditions?: { type: string; status: string }[] } }
+    return status.conditions?.find((each) => each.type === 'NamespaceDeletionDiscoveryFailure' && each.status === 'True')
+  })
+  extension.misbehaves = undefined
+  await reason('Passed')
+  assert.equal((await ask(root, 'GET', widgets)).status, 200)
+  await until(async () => ((await ask(root, 'GET', '/api/v1/namespaces/goes')).status === 404 ? true : undefined))
+  assert.deepEqual((await asRoot('GET', `/apis/${group}/v1/namespaces/goes/widgets`))['items'], [])
+})
+
+test('a server without the newer forms is described all the same', { timeout: 60_000 }, async () => {
+  extension.isModern = false
+  const slices = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/extension-1'
+  const slice = (await asRoot('GET', slices)) as { metadata: { labels: Record<string, string> } }
+  slice.metadata.labels['touched'] = 'again'
+  await asRoot('PUT', slices, slice)
+  const accept = { accept: 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList' }
+  type Found = { metadata: { name: string }; versions: { resources?: { resource: string; responseKind: object }[] }[] }
+  const resource = await until(async () => {
+    const { body } = await ask(root, 'GET', '/apis', undefined, accept)
+    return (body['items'] as Found[]).find(({ metadata }) => metadata.name === group)?.versions[0]?.resources?.[0]
+  })
+  assert.deepEqual(resource.responseKind, { group, version: 'v1', kind: 'Widget' })
+  extension.isModern = true
+})
+
+test('an APIService that goes takes its group along', async () => {
+  await asRoot('DELETE', `${apiServices}/v1.${group}`)
+  assert.equal((await ask(root, 'GET', widgets)).status, 404)
+  const { groups } = (await asRoot('GET', '/apis')) as { groups: { name: string }[] }
+  assert.ok(!groups.some(({ name }) => name === group))
+})
+
+test('the APIService of the aggregation API itself cannot be given away', async () => {
+  const path = `${apiServices}/v1.apiregistration.k8s.io`
+  const object = (await asRoot('GET', path)) as { spec: object }
+  await asRoot('PUT', path, {
+    ...object,
+    spec: { ...object.spec, service: { namespace: 'default', name: 'extension' }, insecureSkipTLSVerify: true },
+  })
+  assert.equal((await ask(root, 'GET', path)).status, 200)
+  await asRoot('PUT', path, { ...(await asRoot('GET', path)), spec: object.spec })
+})
