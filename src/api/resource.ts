@@ -47,7 +47,7 @@ type Told<T, Result> = { of(next: T, prev: T): Result }['of']
  * `next` is private and may be changed in place; `prev` is the stored object, frozen.
  */
 export type UpdateRules<T> = {
-  /** Puts back what this write may not touch, drops what is switched off. Runs before validation. */
+  /** Puts back what this write may not touch, the other of spec and status apart; drops what is switched off. Runs before validation. */
   prepareForUpdate?(next: T, prev: T, context: RuleContext): void
   /** Reports what is wrong with going from `prev` to `next`. Metadata was judged before. */
   validateUpdate?(next: T, prev: T, check: Check<T>, context: RuleContext): void
@@ -58,8 +58,21 @@ export type UpdateRules<T> = {
    * and for those whose validateUpdate does so itself, in its own order.
    */
   rejudgesMetadata?: false
-  /** Paths that an apply through this endpoint never owns: `status`, `metadata.finalizers`, … */
+  /**
+   * Paths that an apply through this endpoint never owns: `status`, `metadata.finalizers`, … Where there is a status subresource,
+   * those of it and of the object follow from the split of spec and status, unless said otherwise.
+   */
   resetFields?: readonly string[]
+}
+
+/** A kind that has these has the split: see meta/spec-and-status.ts. */
+export type StatusRules<T> = UpdateRules<T> & {
+  /** What else a write to the status leaves as it was: all of the metadata that users write, or these fields. Nothing unless said. */
+  keepsMetadata?: 'all' | readonly (keyof V1ObjectMeta)[]
+  /** Who creates an object may give it a status: nodes come with theirs. */
+  isSetOnCreate?: true
+  /** The gate without which a write to the object writes its status as well. */
+  splitGate?: string
 }
 
 export type ColumnType = 'string' | 'integer' | 'number' | 'boolean' | 'date'
@@ -96,10 +109,10 @@ export type ScaleRules<T> = {
 }
 
 export type Subresources<T> = {
-  status?: UpdateRules<T>
+  status?: StatusRules<T>
   scale?: ScaleRules<T>
   /** Further endpoints that take and give the whole object under rules of their own: approval, finalize, resize, … */
-  [name: string]: UpdateRules<T> | ScaleRules<T> | undefined
+  [name: string]: UpdateRules<T> | StatusRules<T> | ScaleRules<T> | undefined
 }
 
 /** A served version that is stored as another one. Both directions get a private copy and may change and return it. */
@@ -149,7 +162,7 @@ export type ResourceRules<T extends KubernetesObject = KubernetesObject> = Updat
    * kinds that judge all of their metadata again.
    */
   finalizers?: 'qualified' | 'any'
-  /** Clears what a creator may not set (status, most of all), sets the first generation. */
+  /** Clears what a creator may not set (the status is gone by then), gives the first status. */
   prepareForCreate?(object: T, context: RuleContext): void
   /** Reports what is wrong with the object as it stands, on create. Metadata was judged before. */
   validate?(object: T, check: Check<T>, context: RuleContext): void

@@ -4,6 +4,7 @@ import { deepCopy } from '#api/meta/deep-copy.ts'
 import { apiVersionOf } from '#api/meta/gvk.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
+import { dropStatus, putBackOtherPart } from '#api/meta/spec-and-status.ts'
 import type { Cell, KubernetesObject, ResourceDefinition, RuleContext, UpdateRules } from '#api/resource.ts'
 import { fromStored, storedDefinition, toStored } from '#api/scheme.ts'
 
@@ -30,6 +31,7 @@ export function tryCreate<T extends KubernetesObject>(definition: ResourceDefini
   const { scope, nameRule = nameIsDns1123Subdomain, finalizers = 'qualified' } = definition
   const check = new Check(object)
   definition.defaults?.(object)
+  dropStatus(definition, object, context)
   definition.prepareForCreate?.(object, context)
   validateObjectMeta(check.at('metadata').with(object.metadata ?? {}), { scope, nameRule, finalizers })
   definition.validate?.(object, check, context)
@@ -62,6 +64,7 @@ export function tryUpdate<T extends KubernetesObject>(
   const rules: UpdateRules<T> = subresource === undefined ? definition : ((definition.subresources?.[subresource] ?? {}) as UpdateRules<T>)
   const check = new Check(object)
   definition.defaults?.(object)
+  putBackOtherPart(definition, rules, object, prev, context)
   rules.prepareForUpdate?.(object, prev, context)
   rules.validateUpdate?.(object, prev, check, context)
   return { object, errors: [...new Set(shownErrors(check))], warnings: rules.warningsOnUpdate?.(object, prev) ?? [] }

@@ -3,6 +3,7 @@
 import { Check } from '#api/meta/check.ts'
 import { nameIsDns1123Subdomain, nameIsPathSegment } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
+import { dropStatus } from '#api/meta/spec-and-status.ts'
 import { invalid } from '#api/meta/status-error.ts'
 import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject, ResourceDefinition, RuleContext } from '#api/resource.ts'
@@ -15,6 +16,7 @@ export function beforeCreate(definition: ResourceDefinition, object: KubernetesO
   delete metadata.deletionGracePeriodSeconds
   if (definition.generation) metadata.generation = 1
   else delete metadata.generation
+  dropStatus(definition, object, context)
   definition.prepareForCreate?.(object, context)
 
   const { scope, nameRule = nameIsDns1123Subdomain, finalizers = 'qualified' } = definition

@@ -3,6 +3,7 @@
 import { Check } from '#api/meta/check.ts'
 import { nameIsPathSegment } from '#api/meta/names.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import { putBackOtherPart } from '#api/meta/spec-and-status.ts'
 import { invalid } from '#api/meta/status-error.ts'
 import type { KubernetesObject, ResourceDefinition, RuleContext, UpdateRules } from '#api/resource.ts'
 import { metadataOf } from '#apiserver/registry/metadata-of.ts'
@@ -19,6 +20,7 @@ export function beforeUpdate(
   const metadata = metadataOf(next)
   const before = prev.metadata ?? {}
   keep(metadata, before, 'generation')
+  putBackOtherPart(definition, rules, next, prev, context)
   rules.prepareForUpdate?.(next, prev, context)
   if (rules === definition && counts(definition, next, prev)) metadata.generation = (before.generation ?? 0) + 1
 

@@ -11,6 +11,7 @@ import { emptyObject, mergeTypeOf } from '#api/meta/apply/schema-merge-type.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { apiVersionOf } from '#api/meta/gvk.ts'
 import type { JsonObject } from '#api/meta/patch/json-value.ts'
+import { resetFieldsOf } from '#api/meta/spec-and-status.ts'
 import { badRequest } from '#api/meta/status-error.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { KubernetesObject, ResourceDefinition, UpdateRules } from '#api/resource.ts'
@@ -126,7 +127,7 @@ class FieldManagers {
 function fieldManagerOf({ definition }: ServedVersion, subresource: string, findVersion: FindVersion): FieldManager {
   const stored = definition.storedAs?.definition ?? definition
   const rules = subresource === '' ? stored : (stored.subresources?.[subresource] as UpdateRules<KubernetesObject> | undefined)
-  const reset = rules?.resetFields
+  const reset = rules && resetFieldsOf(stored, rules)
   const schema = definition.schema === '' ? undefined : schemaOf(definition.schema)
   if (definition.untyped !== undefined) return untypedManager(definition, definition.untyped, subresource, reset)
   return new FieldManager({

@@ -16,9 +16,7 @@ import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { validateConditions } from '#api/meta/conditions.ts'
 import { byteLength, mustBe, nameIsDns1123Subdomain, qualifiedName } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
-import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
-import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
 import { defineResource } from '#api/resource.ts'
 
 /** Expressions that every matching request must satisfy. */
@@ -26,17 +24,12 @@ export const validatingAdmissionPolicyResource = defineResource(ValidatingAdmiss
   finalizers: 'any',
   generation: 'spec',
   rejudgesMetadata: false,
-  resetFields: ['status'],
 
   defaults(policy) {
     policy.spec ??= {}
     policy.spec.failurePolicy ??= 'Fail'
     defaultMatchResources(policy.spec.matchConstraints)
   },
-  prepareForCreate(policy) {
-    policy.status = {}
-  },
-  prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
   validate(policy, check, context) {
     validateSpec(policy, check.at('spec').with(undefined))
     validateStaticSuffix(check, context)
@@ -50,12 +43,8 @@ export const validatingAdmissionPolicyResource = defineResource(ValidatingAdmiss
 
   subresources: {
     status: {
-      resetFields: ['spec', 'metadata'],
+      keepsMetadata: 'all',
       rejudgesMetadata: false,
-      prepareForUpdate(next, prev) {
-        putBack(next, prev, 'spec')
-        resetObjectMetaForStatus(next.metadata, prev.metadata)
-      },
       validateUpdate(_next, _prev, check) {
         check.at('status').at('typeChecking').at('expressionWarnings').each(validateExpressionWarning)
         validateConditions(check.at('status').at('conditions'))

@@ -10,7 +10,6 @@ import { type Check, quoted } from '#api/meta/check.ts'
 import { defaultColumns } from '#api/meta/columns.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
-import { putBack } from '#api/meta/put-back.ts'
 import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
 import { defineResource } from '#api/resource.ts'
 
@@ -20,7 +19,6 @@ export const customResourceDefinitionResource = defineResource(CustomResourceDef
   nameRule: nameIsDns1123Subdomain,
   finalizers: 'any',
   generation: 'spec',
-  resetFields: ['status'],
   columns: defaultColumns,
 
   defaults(definition) {
@@ -41,8 +39,7 @@ export const customResourceDefinitionResource = defineResource(CustomResourceDef
     definition.status = {}
     rememberStorageVersion(definition)
   },
-  prepareForUpdate(next, prev) {
-    putBack(next, prev, 'status')
+  prepareForUpdate(next) {
     rememberStorageVersion(next)
   },
   validate(definition, check, { requestVersion }) {
@@ -79,8 +76,6 @@ export const customResourceDefinitionResource = defineResource(CustomResourceDef
 
   subresources: {
     status: {
-      resetFields: ['spec'],
-      prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
       validateUpdate: (_next, _prev, check) => validateAcceptedNames(check.at('status')),
     },
   },

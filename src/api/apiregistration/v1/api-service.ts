@@ -5,7 +5,6 @@ import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { portNum } from '#api/meta/formats.ts'
 import { dns1035Label, dns1123Subdomain, mustBe, nameIsPathSegment, pathSegmentName } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
-import { putBack } from '#api/meta/put-back.ts'
 import { defineResource } from '#api/resource.ts'
 
 /** Says who serves a group version: this server, or another one behind a service. */
@@ -14,7 +13,6 @@ export const apiServiceResource = defineResource(APIService, {
   nameRule: nameIsPathSegment,
   finalizers: 'any',
   generation: false,
-  resetFields: ['status'],
 
   defaults({ spec }) {
     if (spec?.service != null) spec.service.port ??= 443
@@ -26,7 +24,6 @@ export const apiServiceResource = defineResource(APIService, {
       service.status.conditions = [{ type: 'Available', status: 'True', lastTransitionTime: now, reason: 'Local', message }]
     }
   },
-  prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
   validate: validateService,
   validateUpdate(next, _prev, check) {
     validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsPathSegment, finalizers: 'any' })
@@ -36,11 +33,7 @@ export const apiServiceResource = defineResource(APIService, {
   subresources: {
     status: {
       resetFields: ['spec', 'metadata'],
-      prepareForUpdate(next, prev) {
-        putBack(next, prev, 'spec')
-        for (const field of ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const)
-          putBack(next.metadata, prev.metadata, field)
-      },
+      keepsMetadata: ['labels', 'annotations', 'finalizers', 'ownerReferences'],
       validateUpdate(_next, _prev, check) {
         check
           .at('status')

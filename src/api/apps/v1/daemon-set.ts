@@ -20,7 +20,6 @@ import { semanticEqual } from '#api/meta/equality.ts'
 import { nonNegative } from '#api/meta/formats.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { hasInvalidLabelValue, validateLabelSelector } from '#api/meta/labels.ts'
-import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { labelsText } from '#api/meta/selector.ts'
 import { defineResource } from '#api/resource.ts'
@@ -31,7 +30,6 @@ export const templateGenerationAnnotation = 'deprecated.daemonset.template.gener
 export const daemonSetResource = defineResource(DaemonSet, {
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
-  resetFields: ['status'],
   derivedAnnotations: [templateGenerationAnnotation],
 
   defaults(daemonSet) {
@@ -47,7 +45,6 @@ export const daemonSetResource = defineResource(DaemonSet, {
   },
 
   prepareForCreate(daemonSet, context) {
-    delete daemonSet.status
     setTemplateGeneration(daemonSet, Math.max(templateGeneration(daemonSet), 1))
     dropDisabledFields(daemonSet.spec.template, undefined, context)
   },
@@ -57,7 +54,6 @@ export const daemonSetResource = defineResource(DaemonSet, {
   generation: 'spec',
   prepareForUpdate(next, prev, context) {
     dropDisabledFields(next.spec.template, prev.spec.template, context)
-    putBack(next, prev, 'status')
     const generation = templateGeneration(prev)
     setTemplateGeneration(next, semanticEqual(next.spec.template, prev.spec.template) ? generation : generation + 1)
   },
@@ -76,9 +72,7 @@ export const daemonSetResource = defineResource(DaemonSet, {
 
   subresources: {
     status: {
-      resetFields: ['spec'],
       prepareForUpdate(next, prev) {
-        putBack(next, prev, 'spec')
         setTemplateGeneration(next, templateGeneration(prev))
       },
       validateUpdate: ({ status }, prev, check) => status && validateStatus(check.at('status').present, prev.status),

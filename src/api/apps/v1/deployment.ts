@@ -19,7 +19,6 @@ import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { nonNegative } from '#api/meta/formats.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
-import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { defineResource } from '#api/resource.ts'
 
@@ -31,7 +30,6 @@ const selectorMayChange = ['extensions/v1beta1', 'apps/v1beta1']
 export const deploymentResource = defineResource(Deployment, {
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
-  resetFields: ['status'],
 
   defaults(deployment) {
     deployment.spec ??= {} as V1DeploymentSpec
@@ -46,7 +44,6 @@ export const deploymentResource = defineResource(Deployment, {
   },
 
   prepareForCreate(deployment, context) {
-    delete deployment.status
     dropDisabledFields(deployment.spec.template, undefined, context)
   },
   validate({ metadata, spec }, check, context) {
@@ -61,7 +58,6 @@ export const deploymentResource = defineResource(Deployment, {
   // Replica sets copy the annotations, hence they count as well.
   generation: (next, prev) => !semanticEqual(next.spec, prev.spec) || !semanticEqual(next.metadata.annotations, prev.metadata.annotations),
   prepareForUpdate(next, prev, context) {
-    putBack(next, prev, 'status')
     dropDisabledFields(next.spec.template, prev.spec.template, context)
   },
   validateUpdate(next, prev, check, context) {
@@ -77,10 +73,8 @@ export const deploymentResource = defineResource(Deployment, {
 
   subresources: {
     status: {
-      resetFields: ['spec', 'metadata.labels'],
+      keepsMetadata: ['labels'],
       prepareForUpdate(next, prev, { isEnabled }) {
-        putBack(next, prev, 'spec')
-        putBack(next.metadata, prev.metadata, 'labels')
         if (!isEnabled('DeploymentReplicaSetTerminatingReplicas') && prev.status?.terminatingReplicas === undefined) {
           delete next.status?.terminatingReplicas
         }

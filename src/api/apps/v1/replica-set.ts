@@ -12,13 +12,11 @@ import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { nonNegative } from '#api/meta/formats.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
-import { putBack } from '#api/meta/put-back.ts'
 import { defineResource } from '#api/resource.ts'
 
 export const replicaSetResource = defineResource(ReplicaSet, {
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
-  resetFields: ['status'],
 
   defaults(replicaSet) {
     replicaSet.spec ??= {} as V1ReplicaSetSpec
@@ -29,7 +27,6 @@ export const replicaSetResource = defineResource(ReplicaSet, {
   },
 
   prepareForCreate(replicaSet, context) {
-    delete replicaSet.status
     dropDisabledFields(templateOf(replicaSet), undefined, context)
   },
   validate: ({ spec }, check, context) => validateSpec(check.at('spec'), podValidationOptions(spec.template, undefined, context)),
@@ -40,7 +37,6 @@ export const replicaSetResource = defineResource(ReplicaSet, {
 
   generation: 'spec',
   prepareForUpdate(next, prev, context) {
-    putBack(next, prev, 'status')
     dropDisabledFields(templateOf(next), prev.spec.template, context)
   },
   validateUpdate(next, prev, check, context) {
@@ -53,9 +49,7 @@ export const replicaSetResource = defineResource(ReplicaSet, {
 
   subresources: {
     status: {
-      resetFields: ['spec'],
       prepareForUpdate(next, prev, { isEnabled }) {
-        putBack(next, prev, 'spec')
         if (!isEnabled('DeploymentReplicaSetTerminatingReplicas') && prev.status?.terminatingReplicas === undefined) {
           delete next.status?.terminatingReplicas
         }

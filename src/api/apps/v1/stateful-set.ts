@@ -27,7 +27,6 @@ import { nonNegative } from '#api/meta/formats.ts'
 import { validateAnnotations, validateLabels } from '#api/meta/labels.ts'
 import { dns1123Label, mustBe, nameIsDns1123Label } from '#api/meta/names.ts'
 import { validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
-import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
 
@@ -35,7 +34,6 @@ export const statefulSetResource = defineResource(StatefulSet, {
   nameRule: nameIsDns1123Label,
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
-  resetFields: ['status'],
 
   defaults(statefulSet) {
     statefulSet.spec ??= {} as V1StatefulSetSpec
@@ -61,7 +59,6 @@ export const statefulSetResource = defineResource(StatefulSet, {
   },
 
   prepareForCreate(statefulSet, context) {
-    delete statefulSet.status
     settleMaxUnavailable(statefulSet, undefined, context)
     dropDisabledFields(statefulSet.spec.template, undefined, context)
   },
@@ -74,7 +71,6 @@ export const statefulSetResource = defineResource(StatefulSet, {
 
   generation: 'spec',
   prepareForUpdate(next, prev, context) {
-    putBack(next, prev, 'status')
     settleMaxUnavailable(next, prev, context)
     dropDisabledFields(next.spec.template, prev.spec.template, context)
   },
@@ -102,9 +98,7 @@ export const statefulSetResource = defineResource(StatefulSet, {
 
   subresources: {
     status: {
-      resetFields: ['spec'],
       rejudgesMetadata: false,
-      prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
       validateUpdate(_next, prev, check) {
         validateStatus(check.at('status').or({ replicas: 0 }))
         validateObjectMetaUpdate(check.at('metadata'), prev.metadata)

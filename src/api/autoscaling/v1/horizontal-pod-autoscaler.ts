@@ -8,8 +8,6 @@ import { defineResource } from '#api/resource.ts'
 export const horizontalPodAutoscalerResource = defineResource(HorizontalPodAutoscaler, {
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
-  resetFields: ['status'],
-  subresources: { status: { resetFields: ['spec'] } },
   storedAs: { definition: horizontalPodAutoscalerV2, toStored: toV2, fromStored: fromV2 },
 
   defaults(autoscaler) {

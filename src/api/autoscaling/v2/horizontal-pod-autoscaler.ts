@@ -4,7 +4,6 @@ import type { V2HorizontalPodAutoscaler, V2HorizontalPodAutoscalerSpec, V2HPASca
 import { autoscalerOptions, validateAutoscalerSpec } from '#api/autoscaling/v2/validate-autoscaler.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { nonNegative } from '#api/meta/formats.ts'
-import { putBack } from '#api/meta/put-back.ts'
 import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
 
@@ -24,7 +23,6 @@ export const roundTripAnnotations = {
 export const horizontalPodAutoscalerResource = defineResource(HorizontalPodAutoscaler, {
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
-  resetFields: ['status'],
 
   defaults(autoscaler) {
     autoscaler.spec ??= {} as V2HorizontalPodAutoscalerSpec
@@ -45,7 +43,6 @@ export const horizontalPodAutoscalerResource = defineResource(HorizontalPodAutos
   },
 
   prepareForCreate(autoscaler, context) {
-    delete autoscaler.status
     dropDisabledTolerance(autoscaler, undefined, context)
   },
   validate(autoscaler, check, context) {
@@ -53,7 +50,6 @@ export const horizontalPodAutoscalerResource = defineResource(HorizontalPodAutos
   },
 
   prepareForUpdate(next, prev, context) {
-    putBack(next, prev, 'status')
     dropDisabledTolerance(next, prev, context)
   },
   validateUpdate(next, prev, check, context) {
@@ -62,8 +58,6 @@ export const horizontalPodAutoscalerResource = defineResource(HorizontalPodAutos
 
   subresources: {
     status: {
-      resetFields: ['spec'],
-      prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
       validateUpdate(_next, _prev, check) {
         nonNegative(check.at('status').at('currentReplicas'))
         nonNegative(check.at('status').at('desiredReplicas'))

@@ -13,7 +13,6 @@ import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { nonNegative } from '#api/meta/formats.ts'
 import { ageOf } from '#api/meta/human-duration.ts'
 import { byteLength } from '#api/meta/names.ts'
-import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { defineResource } from '#api/resource.ts'
 
@@ -23,7 +22,6 @@ const nameMaxBytes = 52
 export const cronJobResource = defineResource(CronJob, {
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
-  resetFields: ['status'],
 
   defaults(cronJob) {
     cronJob.spec ??= {} as V1CronJobSpec
@@ -38,7 +36,6 @@ export const cronJobResource = defineResource(CronJob, {
   },
 
   prepareForCreate(cronJob, context) {
-    delete cronJob.status
     dropDisabledFields(podTemplate(cronJob), undefined, context)
   },
   validate(cronJob, check, context) {
@@ -53,7 +50,6 @@ export const cronJobResource = defineResource(CronJob, {
 
   generation: 'spec',
   prepareForUpdate(next, prev, context) {
-    putBack(next, prev, 'status')
     dropDisabledFields(podTemplate(next), podTemplate(prev), context)
   },
   validateUpdate: (next, prev, check, context) =>
@@ -70,7 +66,7 @@ export const cronJobResource = defineResource(CronJob, {
   },
 
   subresources: {
-    status: { resetFields: ['spec'], rejudgesMetadata: false, prepareForUpdate: (next, prev) => putBack(next, prev, 'spec') },
+    status: { rejudgesMetadata: false },
   },
 
   columns: [

@@ -13,7 +13,6 @@ import { humanDuration } from '#api/meta/human-duration.ts'
 import { hasInvalidLabelValue, validateLabelSelector } from '#api/meta/labels.ts'
 import { dns1123Label, nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
-import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { defineResource } from '#api/resource.ts'
 
@@ -28,7 +27,6 @@ export const jobResource = defineResource(Job, {
   defaultPropagation: 'Orphan',
   unspecifiedPropagationWarning:
     'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',
-  resetFields: ['status'],
 
   defaults(job) {
     job.spec ??= {} as V1JobSpec
@@ -46,7 +44,6 @@ export const jobResource = defineResource(Job, {
 
   prepareForCreate(job, context) {
     if (!job.spec.manualSelector) generateSelector(job)
-    delete job.status
     dropDisabledFields(job.spec.template, undefined, context)
   },
   validate(job, check, context) {
@@ -59,7 +56,6 @@ export const jobResource = defineResource(Job, {
   generation: 'spec',
   rejudgesMetadata: false,
   prepareForUpdate(next, prev, context) {
-    putBack(next, prev, 'status')
     dropDisabledFields(next.spec.template, prev.spec.template, context)
   },
   validateUpdate(next, prev, check, context) {
@@ -82,8 +78,6 @@ export const jobResource = defineResource(Job, {
 
   subresources: {
     status: {
-      resetFields: ['spec'],
-      prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
       validateUpdate: (next, prev, check) => validateJobStatusUpdate(check.at('status').with(next), prev),
     },
   },

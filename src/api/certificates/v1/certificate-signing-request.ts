@@ -34,12 +34,8 @@ export const certificateSigningRequestResource = defineResource(CertificateSigni
     const { username, uid, groups, extra, ...asked } = request.spec ?? { request: '', signerName: '' }
     request.spec = asked
     if (user !== undefined) identify(request.spec, user)
-    request.status = {}
   },
-  prepareForUpdate(next, prev) {
-    putBack(next, prev, 'spec')
-    putBack(next, prev, 'status')
-  },
+  prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
   validate: (_request, check, context) => validateSigningRequest(check, context),
   validateUpdate: (_next, prev, check, context) => validateSigningRequestUpdate(check, prev, context),
 
@@ -48,7 +44,6 @@ export const certificateSigningRequestResource = defineResource(CertificateSigni
       resetFields: ['spec', 'status.conditions'],
       rejudgesMetadata: false,
       prepareForUpdate(next, prev, { now }) {
-        putBack(next, prev, 'spec')
         keepConditions(next, prev, 'Approved')
         keepConditions(next, prev, 'Denied')
         fillTimes(next, prev, now)

@@ -41,7 +41,7 @@ test('the server says who asks, and nobody asks with a status', () => {
       uid: '7',
       groups: ['dev'],
       extra: { scope: ['a'] },
-      status: {},
+      status: undefined,
     },
   )
 })

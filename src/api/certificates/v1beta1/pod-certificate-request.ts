@@ -8,8 +8,6 @@ import type { Check } from '#api/meta/check.ts'
 import { nameColumn } from '#api/meta/columns.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { byteLength, dns1123Subdomain, mustBe } from '#api/meta/names.ts'
-import { putBack } from '#api/meta/put-back.ts'
-import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
 import { labelsText } from '#api/meta/selector.ts'
 import { defineResource } from '#api/resource.ts'
 
@@ -21,20 +19,12 @@ export const podCertificateRequestResource = defineResource(PodCertificateReques
   defaults({ spec }) {
     if (spec != null) spec.maxExpirationSeconds ??= 24 * 60 * 60
   },
-  prepareForCreate(request) {
-    request.status = {}
-  },
-  prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
   validate: (_object, check) => validateSpec(check.at('spec').or({} as V1beta1PodCertificateRequestSpec)),
   validateUpdate: (_next, prev, check) => mustNotChange(check.at('spec'), prev.spec, 'certificates.PodCertificateRequestSpec'),
 
   subresources: {
     status: {
-      resetFields: ['spec'],
-      prepareForUpdate(next, prev) {
-        putBack(next, prev, 'spec')
-        resetObjectMetaForStatus(next.metadata, prev.metadata)
-      },
+      keepsMetadata: 'all',
       validateUpdate(next, prev, check, { now }) {
         if (!check.failed) validateIssue(next, prev, check.at('status'), now)
       },

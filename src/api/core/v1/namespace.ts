@@ -15,7 +15,6 @@ export const namespaceResource = defineResource(Namespace, {
   nameRule: nameIsDns1123Label,
   allowUnconditionalUpdate: true,
   returnsDeletedObject: true,
-  resetFields: ['status'],
 
   defaults(namespace) {
     namespace.spec ??= {}
@@ -35,7 +34,6 @@ export const namespaceResource = defineResource(Namespace, {
 
   prepareForUpdate(next, prev) {
     putBack(next.spec, prev.spec, 'finalizers')
-    putBack(next, prev, 'status')
     labelWithName(next)
   },
   // Metadata is judged in between, hence not before.
@@ -55,8 +53,6 @@ export const namespaceResource = defineResource(Namespace, {
 
   subresources: {
     status: {
-      resetFields: ['spec'],
-      prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
       validateUpdate(next, _prev, check) {
         const phase = next.status?.phase ?? ''
         const [expected, when] = next.metadata.deletionTimestamp ? ['Terminating', 'is not empty'] : ['Active', 'is empty']

@@ -11,7 +11,6 @@ import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { nonNegative } from '#api/meta/formats.ts'
 import { dns1123Label } from '#api/meta/names.ts'
-import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { defineResource } from '#api/resource.ts'
 
@@ -19,7 +18,6 @@ export const replicationControllerResource = defineResource(ReplicationControlle
   storagePath: 'controllers',
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Orphan',
-  resetFields: ['status'],
 
   defaults(controller) {
     controller.spec ??= {}
@@ -49,7 +47,6 @@ export const replicationControllerResource = defineResource(ReplicationControlle
 
   generation: (next, prev) => !semanticEqual(next.spec, prev.spec),
   prepareForUpdate(next, prev, context) {
-    putBack(next, prev, 'status')
     dropDisabledFields(next.spec.template, prev.spec.template, context)
   },
   validateUpdate(next, prev, check, context) {
@@ -108,8 +105,6 @@ export const replicationControllerResource = defineResource(ReplicationControlle
 
   subresources: {
     status: {
-      resetFields: ['spec'],
-      prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
       validateUpdate(_next, _prev, check) {
         validateStatus(check.at('status'))
       },

@@ -4,7 +4,6 @@ import { isStandardQuotaResource, validateQuotaResourceName } from '#api/core/v1
 import type { V1ResourceQuota, V1ResourceQuotaSpec, V1ResourceQuotaStatus } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { putBack } from '#api/meta/put-back.ts'
 import { canonicalQuantity, compareQuantities } from '#api/meta/quantity.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { defineResource } from '#api/resource.ts'
@@ -12,7 +11,6 @@ import { defineResource } from '#api/resource.ts'
 export const resourceQuotaResource = defineResource(ResourceQuota, {
   allowUnconditionalUpdate: true,
   returnsDeletedObject: true,
-  resetFields: ['status'],
 
   defaults({ spec, status }) {
     roundUpToMillis(spec?.hard)
@@ -20,16 +18,12 @@ export const resourceQuotaResource = defineResource(ResourceQuota, {
     roundUpToMillis(status?.used)
   },
 
-  prepareForCreate(quota) {
-    quota.status = {}
-  },
   validate(_object, check) {
     validateSpec(check.at('spec').or({}))
     validateStatus(check.at('status').or({}))
   },
   warningsOnCreate: quotaWarnings,
 
-  prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
   validateUpdate(next, prev, check) {
     validateSpec(check.at('spec').or({}))
     const [now, then] = [new Set(next.spec?.scopes), new Set(prev.spec?.scopes)]
@@ -57,8 +51,6 @@ export const resourceQuotaResource = defineResource(ResourceQuota, {
 
   subresources: {
     status: {
-      resetFields: ['spec'],
-      prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
       validateUpdate(next, _prev, check) {
         if (!next.metadata.resourceVersion) check.dynamic('resourceVersion').required()
         validateStatus(check.at('status').or({}))

@@ -9,7 +9,6 @@ import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { dns1123Subdomain, mustBe, nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
-import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { defineResource } from '#api/resource.ts'
 
@@ -19,21 +18,16 @@ const distinguisherMethods = ['ByNamespace', 'ByUser']
 export const flowSchemaResource = defineResource(FlowSchema, {
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
-  resetFields: ['status'],
 
   defaults(flowSchema) {
     flowSchema.spec ??= {} as V1FlowSchemaSpec
     flowSchema.spec.matchingPrecedence ||= 1000
   },
 
-  prepareForCreate(flowSchema) {
-    delete flowSchema.status
-  },
   validate: validateFlowSchema,
 
   generation: 'spec',
   rejudgesMetadata: false,
-  prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
   validateUpdate(next, _prev, check) {
     validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain })
     validateFlowSchema(next, check)
@@ -45,7 +39,6 @@ export const flowSchemaResource = defineResource(FlowSchema, {
       rejudgesMetadata: false,
       prepareForUpdate(next, prev) {
         putBackMetadata(next, prev)
-        putBack(next, prev, 'spec')
       },
       validateUpdate: (_next, _prev, check) => validateFlowConditions(check.at('status').at('conditions')),
     },

@@ -15,7 +15,6 @@ import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
-import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { defineResource } from '#api/resource.ts'
 
@@ -27,7 +26,6 @@ const hashBits = 60
 export const priorityLevelConfigurationResource = defineResource(PriorityLevelConfiguration, {
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
-  resetFields: ['status'],
 
   defaults(level) {
     level.spec ??= {} as V1PriorityLevelConfigurationSpec
@@ -46,14 +44,10 @@ export const priorityLevelConfigurationResource = defineResource(PriorityLevelCo
     queuing.queueLengthLimit ||= 50
   },
 
-  prepareForCreate(level) {
-    delete level.status
-  },
   validate: validateLevel,
 
   generation: 'spec',
   rejudgesMetadata: false,
-  prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
   validateUpdate(next, _prev, check) {
     validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain })
     validateLevel(next, check)
@@ -65,7 +59,6 @@ export const priorityLevelConfigurationResource = defineResource(PriorityLevelCo
       rejudgesMetadata: false,
       prepareForUpdate(next, prev) {
         putBackMetadata(next, prev)
-        putBack(next, prev, 'spec')
       },
       validateUpdate: (_next, _prev, check) => validateFlowConditions(check.at('status').at('conditions')),
     },

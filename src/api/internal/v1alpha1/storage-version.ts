@@ -7,33 +7,22 @@ import type {
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { dns1035Label, dns1123Subdomain, emptyError, mustBe, qualifiedName, regexError } from '#api/meta/names.ts'
-import { putBack } from '#api/meta/put-back.ts'
-import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
 import { defineResource } from '#api/resource.ts'
 
 export const storageVersionResource = defineResource(StorageVersion, {
   featureGate: 'StorageVersionAPI',
   nameRule: nameProblems,
   defaultPropagation: 'Background',
-  resetFields: ['status'],
 
   defaults(storageVersion) {
     storageVersion.spec ??= {}
   },
-  prepareForCreate(storageVersion) {
-    delete storageVersion.status
-  },
   rejudgesMetadata: false,
-  prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
 
   subresources: {
     status: {
-      resetFields: ['metadata', 'spec'],
+      keepsMetadata: 'all',
       rejudgesMetadata: false,
-      prepareForUpdate(next, prev) {
-        putBack(next, prev, 'spec')
-        resetObjectMetaForStatus(next.metadata, prev.metadata)
-      },
       validateUpdate: (_next, _prev, check) => validateStatus(check.at('status').or({})),
     },
   },

@@ -13,7 +13,6 @@ import {
   wildcardDns1123Subdomain,
 } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
-import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { Ingress } from '#api/networking/v1/kinds.gen.ts'
 import type {
@@ -33,12 +32,7 @@ export const ingressResource = defineResource(Ingress, {
   storagePath: 'ingress',
   generation: 'spec',
   allowUnconditionalUpdate: true,
-  resetFields: ['status'],
 
-  prepareForCreate(ingress) {
-    ingress.status = {}
-  },
-  prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
   validate(ingress, check, context) {
     validateSpec(check.at('spec'), leniency(context))
     const annotation = ingress.metadata?.annotations?.[classAnnotation]
@@ -60,8 +54,6 @@ export const ingressResource = defineResource(Ingress, {
 
   subresources: {
     status: {
-      resetFields: ['spec'],
-      prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
       validateUpdate(_next, prev, check, context) {
         const known = (prev.status?.loadBalancer?.ingress ?? []).flatMap(({ ip }) => ip || [])
         const strict = context.isEnabled('StrictIPCIDRValidation')

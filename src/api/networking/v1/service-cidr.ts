@@ -1,9 +1,7 @@
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { isIpv4, parseCidr, validCidr } from '#api/meta/ip.ts'
-import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
-import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
 import { ServiceCIDR } from '#api/networking/v1/kinds.gen.ts'
 import type { V1ServiceCIDR } from '#api/networking/v1/types.gen.ts'
 import { defineResource } from '#api/resource.ts'
@@ -12,24 +10,14 @@ import { defineResource } from '#api/resource.ts'
 export const serviceCIDRResource = defineResource(ServiceCIDR, {
   generation: false,
   allowUnconditionalUpdate: true,
-  resetFields: ['status'],
 
-  prepareForCreate(range, context) {
-    if (context.isEnabled('ServiceCIDRStatusFieldWiping')) range.status = {}
-  },
-  prepareForUpdate(next, prev, context) {
-    if (context.isEnabled('ServiceCIDRStatusFieldWiping')) putBack(next, prev, 'status')
-  },
   validate: (range, check) => validateSpec(range, check.at('spec').at('cidrs')),
   validateUpdate: (next, prev, check) => validateCidrsUpdate(next, prev, check.at('spec').at('cidrs')),
 
   subresources: {
     status: {
-      resetFields: ['metadata', 'spec'],
-      prepareForUpdate(next, prev) {
-        putBack(next, prev, 'spec')
-        resetObjectMetaForStatus(next.metadata, prev.metadata)
-      },
+      splitGate: 'ServiceCIDRStatusFieldWiping',
+      keepsMetadata: 'all',
     },
   },
 

@@ -5,7 +5,6 @@ import { validateConditions } from '#api/meta/conditions.ts'
 import { nonNegative } from '#api/meta/formats.ts'
 import { validateLabelSelector } from '#api/meta/labels.ts'
 import { nameIsPathSegment } from '#api/meta/names.ts'
-import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
 import { PodDisruptionBudget } from '#api/policy/v1/kinds.gen.ts'
@@ -19,21 +18,16 @@ export const podDisruptionBudgetResource = defineResource(PodDisruptionBudget, {
   nameRule: nameIsPathSegment,
   finalizers: 'any',
   defaultPropagation: 'Background',
-  resetFields: ['status'],
 
   defaults(budget) {
     budget.spec ??= {}
     stripEmptySelectorLabel(budget.spec.selector)
   },
 
-  prepareForCreate(budget) {
-    delete budget.status
-  },
   validate: (_object, check) => validateSpec(check.at('spec'), false),
 
   generation: 'spec',
   rejudgesMetadata: false,
-  prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
   validateUpdate(_next, prev, check) {
     const wasWrong = new Check(prev.spec.selector)
     validateLabelSelector(wasWrong)
@@ -42,9 +36,7 @@ export const podDisruptionBudgetResource = defineResource(PodDisruptionBudget, {
 
   subresources: {
     status: {
-      resetFields: ['spec'],
       rejudgesMetadata: false,
-      prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
       validateUpdate: ({ status }, _prev, check, context) => status && validateStatus(check.at('status').present, context),
     },
   },

@@ -2,8 +2,6 @@ import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
-import { putBack } from '#api/meta/put-back.ts'
-import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
 import {
   defaultClaimSpec,
   dropDisabledClaimFields,
@@ -21,14 +19,12 @@ export const resourceClaimResource = defineResource(ResourceClaim, {
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
   returnsDeletedObject: true,
-  resetFields: ['status'],
 
   defaults(claim) {
     claim.spec ??= {}
     defaultClaimSpec(claim.spec)
   },
   prepareForCreate(claim, context) {
-    delete claim.status
     dropDisabledClaimFields(claim.spec, undefined, context)
   },
   validate({ metadata, spec }, check, context) {
@@ -36,7 +32,6 @@ export const resourceClaimResource = defineResource(ResourceClaim, {
     validateClaimSpec(check.at('spec'), context)
   },
   prepareForUpdate(next, prev, context) {
-    putBack(next, prev, 'status')
     dropDisabledClaimFields(next.spec, prev.spec, context)
   },
   rejudgesMetadata: false,
@@ -48,11 +43,9 @@ export const resourceClaimResource = defineResource(ResourceClaim, {
 
   subresources: {
     status: {
-      resetFields: ['metadata', 'spec'],
+      keepsMetadata: 'all',
       rejudgesMetadata: false,
       prepareForUpdate(next, prev, context) {
-        putBack(next, prev, 'spec')
-        resetObjectMetaForStatus(next.metadata, prev.metadata)
         dropDisabledStatusFields(next, prev, context)
         dropDeallocatedDevices(next, prev)
       },

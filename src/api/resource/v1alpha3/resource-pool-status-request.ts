@@ -6,8 +6,6 @@ import { maximumError, minimumError, resourcePoolName } from '#api/meta/formats.
 import { ageOf } from '#api/meta/human-duration.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { byteLength, longName, longNameCaseless, mustBe } from '#api/meta/names.ts'
-import { putBack } from '#api/meta/put-back.ts'
-import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
 import { ResourcePoolStatusRequest } from '#api/resource/v1alpha3/kinds.gen.ts'
 import { poolColumns, poolStatusCell } from '#api/resource/v1alpha3/pool-columns.ts'
 import type {
@@ -28,28 +26,19 @@ export const resourcePoolStatusRequestResource = defineResource(ResourcePoolStat
   featureGate: 'DRAResourcePoolStatus',
   defaultPropagation: 'Background',
   returnsDeletedObject: true,
-  resetFields: ['status'],
 
   defaults(request) {
     request.spec ??= {} as V1alpha3ResourcePoolStatusRequestSpec
     request.spec.limit ??= defaultLimit
   },
-  prepareForCreate(request) {
-    delete request.status
-  },
   validate: (_object, check) => validateSpec(check.at('spec')),
-  prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
   validateUpdate(next, prev, check) {
     if (!semanticEqual(next.spec, prev.spec)) check.at('spec').invalid('field is immutable', null)
   },
 
   subresources: {
     status: {
-      resetFields: ['metadata', 'spec'],
-      prepareForUpdate(next, prev) {
-        putBack(next, prev, 'spec')
-        resetObjectMetaForStatus(next.metadata, prev.metadata)
-      },
+      keepsMetadata: 'all',
       validateUpdate({ status }, prev, check) {
         const at = check.at('status')
         if (prev.status) mustNotChange(at, prev.status, '*resource.ResourcePoolStatusRequestStatus')

@@ -30,8 +30,6 @@ const deviceClassResource = defineResource(DeviceClass, {
 
 export const resourceClaimResource = defineResource(ResourceClaim, {
   ...shared,
-  resetFields: ['status'],
-  subresources: { status: { resetFields: ['metadata', 'spec'] } },
   storedAs: {
     definition: resourceClaimV1,
     toStored: (claim: V1beta1ResourceClaim) => ({ ...claim, apiVersion: storedApiVersion, spec: claimSpecToV1(claim.spec ?? {}) }),

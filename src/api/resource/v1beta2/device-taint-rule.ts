@@ -3,8 +3,6 @@ import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { validateConditions } from '#api/meta/conditions.ts'
 import { ageOf } from '#api/meta/human-duration.ts'
 import { dns1123Label, mustBe } from '#api/meta/names.ts'
-import { putBack } from '#api/meta/put-back.ts'
-import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
 import { validateDriverName, validatePoolName } from '#api/resource/v1/device-names.ts'
 import { stampTaints, validateDeviceTaint } from '#api/resource/v1/device-taints.ts'
 import { DeviceTaintRule } from '#api/resource/v1beta2/kinds.gen.ts'
@@ -18,21 +16,18 @@ export const deviceTaintRuleResource = defineResource(DeviceTaintRule, {
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
   returnsDeletedObject: true,
-  resetFields: ['status'],
 
   defaults(rule) {
     rule.spec ??= {} as V1beta2DeviceTaintRuleSpec
     rule.spec.taint ??= {} as V1beta2DeviceTaint
   },
   prepareForCreate(rule, { now }) {
-    delete rule.status
     stampTaints([rule.spec.taint], now)
   },
   validate: (_object, check) => validateSpec(check.at('spec'), undefined),
 
   generation: 'spec',
   prepareForUpdate(next, prev, { now }) {
-    putBack(next, prev, 'status')
     const { taint } = next.spec
     // Tolerations count from the moment of the effect they tolerate.
     if (taint.effect !== prev.spec.taint.effect && taint.timeAdded === prev.spec.taint.timeAdded) taint.timeAdded = now
@@ -42,11 +37,7 @@ export const deviceTaintRuleResource = defineResource(DeviceTaintRule, {
 
   subresources: {
     status: {
-      resetFields: ['metadata', 'spec'],
-      prepareForUpdate(next, prev) {
-        putBack(next, prev, 'spec')
-        resetObjectMetaForStatus(next.metadata, prev.metadata)
-      },
+      keepsMetadata: 'all',
       validateUpdate({ status }, _prev, check) {
         const conditions = status?.conditions ?? []
         validateConditions(check.at('status').at('conditions').or([]))

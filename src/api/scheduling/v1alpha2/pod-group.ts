@@ -3,8 +3,6 @@ import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { validateConditions } from '#api/meta/conditions.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { longName, mustBe, shortName } from '#api/meta/names.ts'
-import { putBack } from '#api/meta/put-back.ts'
-import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
 import { mustBeOneOf } from '#api/meta/union.ts'
 import { defineResource } from '#api/resource.ts'
 import { PodGroup } from '#api/scheduling/v1alpha2/kinds.gen.ts'
@@ -33,14 +31,12 @@ export const podGroupResource = defineResource(PodGroup, {
   featureGate: 'GenericWorkload',
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
-  resetFields: ['status'],
 
   defaults(podGroup) {
     podGroup.spec ??= {} as V1alpha2PodGroupSpec
     podGroup.spec.disruptionMode ??= 'Pod'
   },
   prepareForCreate(podGroup, context) {
-    delete podGroup.status
     dropDisabledGroupFields(podGroup.spec, undefined, context)
   },
   validate({ spec }, check, context) {
@@ -52,7 +48,6 @@ export const podGroupResource = defineResource(PodGroup, {
     validatePreemption(at, context)
   },
   prepareForUpdate(next, prev, context) {
-    putBack(next, prev, 'status')
     dropDisabledGroupFields(next.spec, prev.spec, context)
   },
   // Nothing of the spec may change, so that there is nothing else to judge.
@@ -64,10 +59,8 @@ export const podGroupResource = defineResource(PodGroup, {
 
   subresources: {
     status: {
-      resetFields: ['metadata', 'spec'],
+      keepsMetadata: 'all',
       prepareForUpdate(next, prev, { isEnabled }) {
-        putBack(next, prev, 'spec')
-        resetObjectMetaForStatus(next.metadata, prev.metadata)
         if (!isEnabled('DRAWorkloadResourceClaims') && !prev.spec.resourceClaims?.length) delete next.status?.resourceClaimStatuses
       },
       validateUpdate: (next, _prev, check) => validateStatus(next, check.at('status')),

@@ -5,8 +5,6 @@ import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { byteLength, dns1123Subdomain, mustBe, nameIsDns1123Subdomain, rangeError } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
-import { putBack } from '#api/meta/put-back.ts'
-import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
 import { defineResource } from '#api/resource.ts'
 import { VolumeAttachment } from '#api/storage/v1/kinds.gen.ts'
 import type { V1VolumeAttachment, V1VolumeAttachmentSource, V1VolumeAttachmentStatus, V1VolumeError } from '#api/storage/v1/types.gen.ts'
@@ -19,22 +17,18 @@ export const volumeAttachmentResource = defineResource(VolumeAttachment, {
   generation: false,
   returnsDeletedObject: true,
   rejudgesMetadata: false,
-  resetFields: ['status'],
 
   prepareForCreate(attachment) {
     attachment.status = { attached: false }
   },
-  prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
   validate: validateAttachment,
   validateUpdate,
 
   subresources: {
     status: {
-      resetFields: ['metadata', 'spec'],
+      keepsMetadata: 'all',
       rejudgesMetadata: false,
       prepareForUpdate(next, prev, context) {
-        putBack(next, prev, 'spec')
-        resetObjectMetaForStatus(next.metadata, prev.metadata)
         if (context.isEnabled('MutableCSINodeAllocatableCount')) return
         dropErrorCode(next.status?.attachError, prev.status?.attachError)
         dropErrorCode(next.status?.detachError, prev.status?.detachError)

@@ -5,9 +5,7 @@ import { groupResourceText } from '#api/meta/gvk.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { dns1035Label, dns1123Subdomain, nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
-import { putBack } from '#api/meta/put-back.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
-import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
 import { defineResource } from '#api/resource.ts'
 import { StorageVersionMigration } from '#api/storagemigration/v1beta1/kinds.gen.ts'
 import type { V1beta1StorageVersionMigrationSpec, V1beta1StorageVersionMigrationStatus } from '#api/storagemigration/v1beta1/types.gen.ts'
@@ -15,16 +13,11 @@ import type { V1beta1StorageVersionMigrationSpec, V1beta1StorageVersionMigration
 export const storageVersionMigrationResource = defineResource(StorageVersionMigration, {
   featureGate: 'StorageVersionMigrator',
   defaultPropagation: 'Background',
-  resetFields: ['status'],
 
   defaults(migration) {
     migration.spec ??= {} as V1beta1StorageVersionMigrationSpec
   },
-  prepareForCreate(migration) {
-    delete migration.status
-  },
   validate: (_object, check) => validateSpec(check.at('spec')),
-  prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
   rejudgesMetadata: false,
   validateUpdate(_next, prev, check) {
     validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain })
@@ -35,11 +28,7 @@ export const storageVersionMigrationResource = defineResource(StorageVersionMigr
 
   subresources: {
     status: {
-      resetFields: ['metadata', 'spec'],
-      prepareForUpdate(next, prev) {
-        putBack(next, prev, 'spec')
-        resetObjectMetaForStatus(next.metadata, prev.metadata)
-      },
+      keepsMetadata: 'all',
       validateUpdate: (_next, prev, check) => validateStatus(check.at('status').or({}), prev.status),
     },
   },

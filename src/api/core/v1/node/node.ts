@@ -6,13 +6,11 @@ import type { V1Node, V1NodeSpec } from '#api/core/v1/types.gen.ts'
 import { warningsForCidr } from '#api/meta/ip.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
-import { putBack } from '#api/meta/put-back.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
 
 export const nodeResource = defineResource(Node, {
   storagePath: 'minions',
   allowUnconditionalUpdate: true,
-  resetFields: ['status'],
 
   defaults(node) {
     node.spec ??= {}
@@ -32,7 +30,6 @@ export const nodeResource = defineResource(Node, {
   warningsOnCreate: nodeWarnings,
 
   prepareForUpdate(next, prev, context) {
-    putBack(next, prev, 'status')
     if (prev.spec.configSource === undefined) delete next.spec.configSource
     dropDeclaredFeatures(next, prev, context)
   },
@@ -51,9 +48,8 @@ export const nodeResource = defineResource(Node, {
 
   subresources: {
     status: {
-      resetFields: ['spec'],
+      isSetOnCreate: true,
       prepareForUpdate(next, prev) {
-        putBack(next, prev, 'spec')
         if (prev.status?.config === undefined) delete next.status?.config
       },
       validateUpdate(_next, prev, check) {

@@ -11,7 +11,6 @@ import type { V1PersistentVolumeClaim } from '#api/core/v1/types.gen.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
-import { putBack } from '#api/meta/put-back.ts'
 import { canonicalQuantity } from '#api/meta/quantity.ts'
 import { defineResource } from '#api/resource.ts'
 
@@ -20,7 +19,6 @@ export { storageClassAnnotation }
 export const persistentVolumeClaimResource = defineResource(PersistentVolumeClaim, {
   allowUnconditionalUpdate: true,
   returnsDeletedObject: true,
-  resetFields: ['status'],
 
   defaults(claim) {
     claim.spec ??= {}
@@ -41,7 +39,6 @@ export const persistentVolumeClaimResource = defineResource(PersistentVolumeClai
   warningsOnCreate: claimWarnings,
 
   prepareForUpdate(next, prev, context) {
-    putBack(next, prev, 'status')
     dropDisabledClaimFields(next.spec, prev.spec, context)
     keepKnownDataSources(next.spec, prev.spec)
     mirrorDataSources(next.spec)
@@ -103,8 +100,6 @@ export const persistentVolumeClaimResource = defineResource(PersistentVolumeClai
 
   subresources: {
     status: {
-      resetFields: ['spec'],
-      prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
       validateUpdate(_next, _prev, check) {
         validateClaimStatusUpdate(check)
       },

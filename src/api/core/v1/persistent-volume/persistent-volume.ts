@@ -14,14 +14,12 @@ import type { V1PersistentVolume, V1PersistentVolumeSpec } from '#api/core/v1/ty
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { type ObjectMetaRules, validateObjectMeta } from '#api/meta/object-meta.ts'
-import { putBack } from '#api/meta/put-back.ts'
 import { canonicalQuantity } from '#api/meta/quantity.ts'
 import { defineResource } from '#api/resource.ts'
 
 export const persistentVolumeResource = defineResource(PersistentVolume, {
   allowUnconditionalUpdate: true,
   returnsDeletedObject: true,
-  resetFields: ['status'],
 
   defaults(volume) {
     volume.spec ??= {}
@@ -36,7 +34,6 @@ export const persistentVolumeResource = defineResource(PersistentVolume, {
   validate: (_volume, check) => validatePersistentVolume(check, volumeOptions()),
   warningsOnCreate: volumeWarnings,
 
-  prepareForUpdate: (next, prev) => putBack(next, prev, 'status'),
   rejudgesMetadata: false,
   validateUpdate(_next, prev, check, context) {
     const options = volumeOptions(prev)
@@ -110,9 +107,7 @@ export const persistentVolumeResource = defineResource(PersistentVolume, {
 
   subresources: {
     status: {
-      resetFields: ['spec'],
       prepareForUpdate(next, prev, { now }) {
-        putBack(next, prev, 'spec')
         next.status ??= {}
         const { phase = '', lastPhaseTransitionTime: time } = next.status
         const { phase: oldPhase = '', lastPhaseTransitionTime: oldTime } = prev.status ?? {}

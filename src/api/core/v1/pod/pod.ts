@@ -14,13 +14,11 @@ import { roundUpToMillis } from '#api/core/v1/quantities.ts'
 import type { V1PodStatus } from '#api/core/v1/types.gen.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { dns1123Label } from '#api/meta/names.ts'
-import { putBack } from '#api/meta/put-back.ts'
 import { defineResource } from '#api/resource.ts'
 
 export const podResource = defineResource(Pod, {
   allowUnconditionalUpdate: true,
   returnsDeletedObject: true,
-  resetFields: ['status'],
 
   defaults(pod) {
     pod.spec ??= { containers: [] }
@@ -44,7 +42,6 @@ export const podResource = defineResource(Pod, {
 
   generation: (next, prev) => !semanticEqual(next.spec, prev.spec),
   prepareForUpdate(next, prev, context) {
-    putBack(next, prev, 'status')
     if (next.spec) dropDisabledSpecFields(next.spec, prev.spec, context)
   },
   validateUpdate: validatePodUpdate,
@@ -75,7 +72,8 @@ export const podResource = defineResource(Pod, {
 
   subresources: {
     status: {
-      resetFields: ['spec', 'metadata.deletionTimestamp', 'metadata.ownerReferences'],
+      // Owners are the garbage collector's business, which does not come this way.
+      keepsMetadata: ['deletionTimestamp', 'ownerReferences'],
       prepareForUpdate: preparePodStatus,
       validateUpdate: validatePodStatusUpdate,
       warningsOnUpdate: podStatusWarnings,

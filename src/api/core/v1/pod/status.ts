@@ -1,14 +1,9 @@
 /** Writes to a pod's status, mostly a node's. */
 import type { V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
 import { warningsForIp } from '#api/meta/ip.ts'
-import { putBack } from '#api/meta/put-back.ts'
 import type { RuleContext } from '#api/resource.ts'
 
 export function preparePodStatus(next: V1Pod, prev: V1Pod, context: RuleContext): void {
-  putBack(next, prev, 'spec')
-  delete next.metadata.deletionTimestamp
-  // Owners are the garbage collector's business, which does not come this way.
-  putBack(next.metadata, prev.metadata, 'ownerReferences')
   next.status ??= {}
   const { status } = next
   if (!status.qosClass && prev.status?.qosClass) status.qosClass = prev.status.qosClass

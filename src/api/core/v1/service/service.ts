@@ -9,7 +9,6 @@ import { serviceWarnings } from '#api/core/v1/service/warnings.ts'
 import type { V1ServiceSpec } from '#api/core/v1/types.gen.ts'
 import { warningsForIp } from '#api/meta/ip.ts'
 import { nameIsDns1123Label } from '#api/meta/names.ts'
-import { putBack } from '#api/meta/put-back.ts'
 import { defineResource } from '#api/resource.ts'
 
 const affinitySeconds = 10800
@@ -20,7 +19,6 @@ export const serviceResource = defineResource(Service, {
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: true,
   returnsDeletedObject: true,
-  resetFields: ['status'],
 
   defaults(service) {
     service.spec ??= {}
@@ -48,7 +46,6 @@ export const serviceResource = defineResource(Service, {
   warningsOnCreate: serviceWarnings,
 
   prepareForUpdate(next, prev) {
-    putBack(next, prev, 'status')
     dropFieldsOfOldType(next, prev)
   },
   validateUpdate(next, prev, check) {
@@ -75,8 +72,6 @@ export const serviceResource = defineResource(Service, {
 
   subresources: {
     status: {
-      resetFields: ['spec'],
-      prepareForUpdate: (next, prev) => putBack(next, prev, 'spec'),
       validateUpdate(next, prev, check) {
         const { loadBalancer = {} } = next.status ?? {}
         validateLoadBalancerStatus(
