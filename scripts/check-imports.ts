@@ -1,5 +1,6 @@
-/** Fails on an import against the direction of the rooms, and on a file that has grown too long. */
+/** Fails on an import against the direction of the rooms, on files that load each other in a circle, and on clients that load the server's rules. */
 import { globSync, readFileSync } from 'node:fs'
+import { type ImportGraph, importCycles, importGraph, importPath } from './import-graph.ts'
 
 /** A room and the rooms it may import, itself apart. */
 const mayImport: Record<string, readonly string[] | 'all'> = {
@@ -69,11 +70,35 @@ function wrongExports(source: string): string[] {
   return wrong
 }
 
-if (import.meta.main) {
+/** Files that load each other in a circle run in an order that nobody chose. */
+export function cyclesIn(graph: ImportGraph): string[] {
+  return importCycles(graph).map((files) => `these import each other in a circle: ${files.sort().join(', ')}`)
+}
+
+/** Only the server needs the rules of kinds: whoever is its client would load them for nothing. */
+export function loadedRules(graph: ImportGraph, isRules: (path: string) => boolean): string[] {
   const wrong: string[] = []
-  for (const path of globSync('src/**/*.ts')) {
-    wrong.push(...(path.endsWith('.test.ts') ? wrongTestImports : wrongImports)(path, readFileSync(path, 'utf8')))
+  for (const path of graph.keys()) {
+    const room = path.split('/')[1] ?? ''
+    if (['api', 'apiserver', 'cmd', 'sim'].includes(room)) continue
+    const way = importPath(graph, path, isRules)
+    if (way !== undefined) wrong.push(`${path} loads rules of the server: ${way.join(' -> ')}; import kinds from kinds.gen.ts`)
   }
+  return wrong
+}
+
+if (import.meta.main) {
+  const sources = new Map<string, string>()
+  const wrong: string[] = []
+  for (const path of globSync('src/**/*.ts').map((each) => each.replaceAll('\\', '/'))) {
+    const source = readFileSync(path, 'utf8')
+    if (path.endsWith('.test.ts')) wrong.push(...wrongTestImports(path, source))
+    else sources.set(path, source)
+  }
+  for (const [path, source] of sources) wrong.push(...wrongImports(path, source))
+  const graph = importGraph([...sources].filter(([path]) => !path.includes('/testing/')))
+  const isRules = (path: string) => / = (?:defineResource|legacyVersion)\b/.test(sources.get(path) ?? '')
+  wrong.push(...cyclesIn(graph), ...loadedRules(graph, isRules))
   for (const line of wrong) console.error(line)
   if (wrong.length > 0) process.exit(1)
 }

@@ -1,5 +1,7 @@
 /** The API server: everything it is made of, put together. */
-import { canonicalize, jsonText } from '#api/codec/json.ts'
+
+import { canonicalize } from '#api/codec/json.ts'
+import { jsonText } from '#api/codec/json-text.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 import type { Scheme } from '#api/scheme.ts'
 import { AdmissionChain, type AdmissionPlugin } from '#apiserver/admission/admission.ts'

@@ -7,6 +7,7 @@ import { duplicateFields, keysIn } from './duplicate-fields.ts'
 import { decodeExactly } from './exact-decode.ts'
 import { type Node, readExactly } from './exact-json.ts'
 import { isTooDeep, jsonSyntaxError } from './json-syntax-error.ts'
+import { jsonText } from './json-text.ts'
 import { type MessagePlan, planOf } from './plan.ts'
 import { countKeys, hasFractionInList } from './scan-json.ts'
 
@@ -135,18 +136,6 @@ export function encodeCanonicalJson(object: object): Buffer {
 /** The bytes start with `{"kind":…,"apiVersion":…,"metadata":{`, as far as the object has these. Canonicalizes the object first. */
 export function encodeJson(object: object, type: TypeReference): Buffer {
   return Buffer.from(jsonText(canonicalize(object, type)))
-}
-
-// TypeScript's library does not have it yet.
-const { rawJSON: rawJson } = JSON as typeof JSON & { rawJSON(text: string): unknown }
-
-/** As JSON.stringify, for objects that may hold integers too large for a number. */
-export function jsonText(value: unknown, indent?: number): string {
-  try {
-    return JSON.stringify(value, undefined, indent)
-  } catch {
-    return JSON.stringify(value, (_key, each: unknown) => (typeof each === 'bigint' ? rawJson(String(each)) : each), indent)
-  }
 }
 
 /** The message of an answer that refuses `strictErrors`. */

@@ -3,7 +3,7 @@
 import { parseDuration } from '#api/meta/duration.ts'
 import type { ProtobufWriter } from '#wire/protobuf-writer.ts'
 import { parseTime } from './go-time.ts'
-import { jsonText } from './json.ts'
+import { jsonText } from './json-text.ts'
 import {
   opBool,
   opBytes,

@@ -1,6 +1,6 @@
 /** The columns a definition gives its kind's table. */
 import type { V1CustomResourceColumnDefinition } from '#api/apiextensions/v1/types.gen.ts'
-import { jsonText } from '#api/codec/json.ts'
+import { jsonText } from '#api/codec/json-text.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { humanDuration } from '#api/meta/human-duration.ts'
 import { type JsonPath, JsonPathError, parseJsonPath } from '#api/meta/json-path.ts'

@@ -1,5 +1,5 @@
 /** Collects what is wrong with an object, field by field, in upstream's words and order. */
-import { jsonText } from '#api/codec/json.ts'
+import { jsonText } from '#api/codec/json-text.ts'
 
 export type FieldErrorType =
   | 'FieldValueNotFound'

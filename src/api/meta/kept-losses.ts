@@ -4,7 +4,7 @@
  * A note is what the old version shows of the stored object, and what was said instead. It holds for as long as that is still
  * shown: whoever changes the object through another version is not overruled by what was said before.
  */
-import { jsonText } from '#api/codec/json.ts'
+import { jsonText } from '#api/codec/json-text.ts'
 import { setOwn } from '#api/codec/own-key.ts'
 import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
 import { equalJson } from './patch/json-value.ts'

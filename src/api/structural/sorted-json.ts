@@ -1,5 +1,5 @@
 /** The text of a value with the keys of its objects in order: the same for what is the same. */
-import { jsonText } from '#api/codec/json.ts'
+import { jsonText } from '#api/codec/json-text.ts'
 
 export const sortedJson = (value: unknown): string => jsonText(sorted(value))
 

@@ -1,4 +1,4 @@
-import { storageClassAnnotation } from '#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts'
+import { storageClassAnnotation } from '#api/core/v1/persistent-volume-claim/storage-class-annotation.ts'
 import type { V1PersistentVolumeClaim } from '#api/core/v1/types.gen.ts'
 import { StorageClass } from '#api/storage/v1/kinds.gen.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'

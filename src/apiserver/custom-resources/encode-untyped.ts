@@ -1,4 +1,5 @@
-import { canonicalize, jsonText } from '#api/codec/json.ts'
+import { canonicalize } from '#api/codec/json.ts'
+import { jsonText } from '#api/codec/json-text.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import { sorted } from '#api/structural/sorted-json.ts'
 import { ownBytes } from '#base/own-bytes.ts'

@@ -1,5 +1,7 @@
 /** Objects, lists and events as the bytes of an answer, in the form the client negotiated. */
-import { canonicalize, encodeJson, jsonText } from '#api/codec/json.ts'
+
+import { canonicalize, encodeJson } from '#api/codec/json.ts'
+import { jsonText } from '#api/codec/json-text.ts'
 import { encodeProtobuf, encodeProtobufEvent } from '#api/codec/protobuf.ts'
 import { encodeYaml } from '#api/codec/yaml.ts'
 import { notAcceptable, notAcceptableForm } from '#api/meta/status-error.ts'

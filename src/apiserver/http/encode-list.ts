@@ -2,7 +2,7 @@
  * Lists as the bytes of an answer, in pieces. Making one takes a millisecond or so at most; an empty one says that some work is done,
  * so that whoever takes them can give others their turn.
  */
-import { jsonText } from '#api/codec/json.ts'
+import { jsonText } from '#api/codec/json-text.ts'
 import { encodeProtobufMessage } from '#api/codec/protobuf.ts'
 import { itemBytes, protobufListPieces, writeItem } from '#api/codec/protobuf-list.ts'
 import { takeChunk } from '#apiserver/http/chunks.ts'

@@ -1,6 +1,6 @@
 /** Patching: JSON patch, merge patch, strategic merge patch, and server-side apply. */
 
-import { jsonText } from '#api/codec/json.ts'
+import { jsonText } from '#api/codec/json-text.ts'
 import { quoted } from '#api/meta/check.ts'
 import { applyPatch, type PatchKind, unknownOperationFields } from '#api/meta/patch/apply-patch.ts'
 import { goPrint } from '#api/meta/patch/go-print.ts'

@@ -3,20 +3,20 @@
 import { allVerbs, type Verb } from '#api/kind.ts'
 import { notFound } from '#api/meta/status-error.ts'
 import type { KubernetesObject, ScaleRules, UpdateRules } from '#api/resource.ts'
-import { contentTypeOf, encodeList, encodeObject, encodeValue, type TableOptions } from '#apiserver/http/answers.ts'
+import { contentTypeOf, encodeList, encodeObject, encodeValue } from '#apiserver/http/answers.ts'
+import { formOf, tableOptions } from '#apiserver/http/asked-form.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
 import { warnOfDeprecation } from '#apiserver/http/deprecation.ts'
 import { addWarnings, type Endpoint, statusSchema } from '#apiserver/http/handler.ts'
 import { type ListPage, listPage, listPatienceMs, parseResourceVersion } from '#apiserver/http/list-page.ts'
-import { type Form, knowsAnyOf, negotiate } from '#apiserver/http/negotiation.ts'
+import type { Form } from '#apiserver/http/negotiation.ts'
 import { patchObject } from '#apiserver/http/patch-verb.ts'
 import { listOptions, validateListOptions } from '#apiserver/http/query-options.ts'
-import { methodNotAllowed, unknownAccept } from '#apiserver/http/refusals.ts'
+import { methodNotAllowed } from '#apiserver/http/refusals.ts'
 import type { RequestInfo } from '#apiserver/http/request-info.ts'
 import { selectionOf } from '#apiserver/http/selection.ts'
 import { respondPieces, respondWhole } from '#apiserver/http/send-pieces.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
-import type { IncludeObject } from '#apiserver/http/table.ts'
 import { untypedEndpoint, type VerbEndpoints } from '#apiserver/http/untyped-endpoints.ts'
 import { WatchTurns } from '#apiserver/http/watch-turns.ts'
 import { type WatchServices, watchObjects } from '#apiserver/http/watch-verb.ts'
@@ -218,11 +218,6 @@ function isScale(rules: UpdateRules<KubernetesObject> | ScaleRules<KubernetesObj
   return 'setReplicas' in rules
 }
 
-export function formOf(context: RequestContext, { hasNoTable = false } = {}): Form {
-  if (!knowsAnyOf(context.headers.accept)) throw unknownAccept(context.info.verb === 'list' || context.info.verb === 'watch')
-  return negotiate(context.headers.accept, { pretty: context.query.get('pretty'), userAgent: context.headers['user-agent'], hasNoTable })
-}
-
 function getObject(services: EndpointServices, context: RequestContext, resource: ServedResource): void | Promise<void> {
   const form = formOf(context)
   const { cache } = resource.registry
@@ -278,11 +273,6 @@ function isNotFound(error: unknown): boolean {
 
 function namespaceOf({ info }: RequestContext, { definition }: ServedResource): string {
   return definition.scope === 'Namespaced' ? info.namespace : ''
-}
-
-export function tableOptions({ clock }: Pick<EndpointServices, 'clock'>, { query }: RequestContext): TableOptions {
-  const include = query.get('includeObject')
-  return { nowMs: clock.now(), include: include === 'None' || include === 'Object' ? include : ('Metadata' satisfies IncludeObject) }
 }
 
 function respondList(

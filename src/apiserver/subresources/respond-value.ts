@@ -1,9 +1,9 @@
 import type { KubernetesObject } from '#api/resource.ts'
 import { contentTypeOf, encodeValue } from '#apiserver/http/answers.ts'
+import { formOf } from '#apiserver/http/asked-form.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
 import { addWarnings, statusSchema } from '#apiserver/http/handler.ts'
 import type { Form } from '#apiserver/http/negotiation.ts'
-import { formOf } from '#apiserver/http/resource-endpoints.ts'
 import type { HttpHeaders } from '#base/http-server.ts'
 
 /** The form of an answer that is stored nowhere, and hence has no columns. Throws 406; asked for before anything is done. */

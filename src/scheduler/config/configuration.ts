@@ -1,4 +1,5 @@
 /** KubeSchedulerConfiguration: what a scheduler is told at its start. */
+import type { ExtensionPoint } from '#scheduler/config/extension-points.ts'
 import { pluginPoints } from '#scheduler/config/plugin-points.ts'
 import type { PluginHandle } from '#scheduler/framework/plugin-handle.ts'
 import { PluginMetrics } from '#scheduler/framework/plugin-metrics.ts'
@@ -7,22 +8,6 @@ import type { Nominator } from '#scheduler/queue/nominator.ts'
 
 export type ConfiguredPlugin = { name: string; weight?: number }
 export type PluginSet = { enabled?: ConfiguredPlugin[]; disabled?: ConfiguredPlugin[] }
-
-export const extensionPoints = [
-  'preEnqueue',
-  'queueSort',
-  'preFilter',
-  'filter',
-  'postFilter',
-  'preScore',
-  'score',
-  'reserve',
-  'permit',
-  'preBind',
-  'bind',
-  'postBind',
-] as const
-export type ExtensionPoint = (typeof extensionPoints)[number]
 
 export type ConfiguredProfile = {
   schedulerName?: string

@@ -1,5 +1,6 @@
 /** Which plugins take part where, from what a profile enables and disables. */
-import { type ConfiguredPlugin, type ConfiguredProfile, type ExtensionPoint, extensionPoints } from '#scheduler/config/configuration.ts'
+import type { ConfiguredPlugin, ConfiguredProfile } from '#scheduler/config/configuration.ts'
+import { type ExtensionPoint, extensionPoints } from '#scheduler/config/extension-points.ts'
 import type { AnyPlugin } from '#scheduler/framework/plugin.ts'
 import type { PluginHandle } from '#scheduler/framework/plugin-handle.ts'
 import type { PluginPoints, WeightedPlugin } from '#scheduler/framework/profile.ts'

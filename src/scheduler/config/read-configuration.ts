@@ -5,9 +5,9 @@ import {
   type ConfiguredProfile,
   defaultConfiguration,
   defaultSchedulerName,
-  extensionPoints,
   type SchedulerConfiguration,
 } from '#scheduler/config/configuration.ts'
+import { extensionPoints } from '#scheduler/config/extension-points.ts'
 import { isPolicy, translatedPolicy } from '#scheduler/config/policy.ts'
 
 const group = 'kubescheduler.config.k8s.io'

@@ -1,23 +1,19 @@
 /** Rules of an autoscaler's spec. Every served version is judged in this shape, so that messages name its fields. */
 import type {
-  V2CrossVersionObjectReference,
   V2HorizontalPodAutoscaler,
   V2HorizontalPodAutoscalerSpec,
   V2HPAScalingPolicy,
   V2HPAScalingRules,
 } from '#api/autoscaling/v2/types.gen.ts'
 import { validateMetric } from '#api/autoscaling/v2/validate-metric.ts'
+import { apiVersionProblem, type ReferenceOptions, validateReference } from '#api/autoscaling/v2/validate-reference.ts'
 import type { Check } from '#api/meta/check.ts'
 import { mustBeNonNegative } from '#api/meta/formats.ts'
-import { parseApiVersion, unexpectedApiVersion } from '#api/meta/gvk.ts'
-import { mustBe, pathSegmentName } from '#api/meta/names.ts'
 import { parseQuantity } from '#api/meta/quantity.ts'
 import type { RuleContext } from '#api/resource.ts'
 
 const maxPeriodSeconds = 1800
 const maxStabilizationWindowSeconds = 3600
-
-export type ReferenceOptions = { allowEmptyGroup: boolean; allowInvalidApiVersion: boolean }
 
 type AutoscalerOptions = { minReplicas: 0 | 1; scaleTarget: ReferenceOptions; describedObject: ReferenceOptions }
 
@@ -62,24 +58,6 @@ export function validateAutoscalerSpec(check: Check<V2HorizontalPodAutoscalerSpe
   }
   if (behavior?.scaleUp) validateScalingRules(check.at('behavior').at('scaleUp').present)
   if (behavior?.scaleDown) validateScalingRules(check.at('behavior').at('scaleDown').present)
-}
-
-export function validateReference(check: Check<Partial<V2CrossVersionObjectReference>>, options: ReferenceOptions): void {
-  const reference = check.value
-  for (const field of ['kind', 'name'] as const) {
-    const value = reference[field]
-    if (!value) check.at(field).required()
-    else mustBe(pathSegmentName, check.at(field).with(value))
-  }
-  const problem = apiVersionProblem(reference, options)
-  if (problem !== undefined) check.at('apiVersion').or('').invalid(problem)
-}
-
-function apiVersionProblem({ apiVersion = '' }: Partial<V2CrossVersionObjectReference>, options: ReferenceOptions): string | undefined {
-  if (options.allowInvalidApiVersion) return undefined
-  const parsed = parseApiVersion(apiVersion)
-  if (!parsed) return unexpectedApiVersion(apiVersion)
-  return parsed.group === '' && !options.allowEmptyGroup ? 'apiVersion must specify API group' : undefined
 }
 
 function validateScalingRules(check: Check<V2HPAScalingRules>): void {

@@ -9,7 +9,7 @@ import type {
   V2PodsMetricSource,
   V2ResourceMetricSource,
 } from '#api/autoscaling/v2/types.gen.ts'
-import { type ReferenceOptions, validateReference } from '#api/autoscaling/v2/validate-autoscaler.ts'
+import { type ReferenceOptions, validateReference } from '#api/autoscaling/v2/validate-reference.ts'
 import { validateContainerResourceName } from '#api/core/v1/resource-names.ts'
 import type { Check } from '#api/meta/check.ts'
 import { dns1123Label, mustBe, pathSegmentName } from '#api/meta/names.ts'

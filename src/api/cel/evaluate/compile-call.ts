@@ -1,7 +1,8 @@
 /** Calls: the few that decide themselves what runs, and all others. */
 import { typeIn } from '#api/cel/check/checked.ts'
 import { callCost } from '#api/cel/cost/call-cost.ts'
-import { type Compiler, isAttribute } from '#api/cel/evaluate/compile.ts'
+import { isAttribute } from '#api/cel/evaluate/attribute.ts'
+import type { Compiler } from '#api/cel/evaluate/compile.ts'
 import { hasField, optionalElement } from '#api/cel/evaluate/fields.ts'
 import type { Frame, Run } from '#api/cel/evaluate/frame.ts'
 import { elementAt } from '#api/cel/standard/collections.ts'

@@ -1,6 +1,7 @@
 /** Loops, which only macros make. */
 import { identifierCost, listCost } from '#api/cel/cost/call-cost.ts'
-import { type Compiler, readSlot } from '#api/cel/evaluate/compile.ts'
+import { readSlot } from '#api/cel/evaluate/attribute.ts'
+import type { Compiler } from '#api/cel/evaluate/compile.ts'
 import type { Frame, Run } from '#api/cel/evaluate/frame.ts'
 import { entriesOf, insertAll } from '#api/cel/library/optionals.ts'
 import { type Comprehension, type Expression, operators } from '#api/cel/syntax/expression.ts'

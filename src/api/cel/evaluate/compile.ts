@@ -2,20 +2,12 @@
 import type { Checked } from '#api/cel/check/checked.ts'
 import { typeIn } from '#api/cel/check/checked.ts'
 import { identifierCost, listCost, mapCost, structCost } from '#api/cel/cost/call-cost.ts'
+import { isAttribute, readSlot } from '#api/cel/evaluate/attribute.ts'
 import { compileCall } from '#api/cel/evaluate/compile-call.ts'
 import { compileComprehension } from '#api/cel/evaluate/compile-comprehension.ts'
 import { fieldOf, hasField } from '#api/cel/evaluate/fields.ts'
 import type { Frame, Run } from '#api/cel/evaluate/frame.ts'
-import {
-  type Expression,
-  type Identifier,
-  type ListLiteral,
-  type LiteralValue,
-  type MapLiteral,
-  operators,
-  type Select,
-  type StructLiteral,
-} from '#api/cel/syntax/expression.ts'
+import type { Expression, Identifier, ListLiteral, LiteralValue, MapLiteral, Select, StructLiteral } from '#api/cel/syntax/expression.ts'
 import type { TypeProvider } from '#api/cel/types/declarations.ts'
 import { ArrayList, CelError, HashMap, noSuchOverload, Optional, TypeValue, Uint, type Value } from '#api/cel/values/value.ts'
 
@@ -170,22 +162,7 @@ function addOptional(value: Value, add: (content: Value) => void): void {
   if (value.value !== undefined) add(value.value)
 }
 
-export function readSlot(slot: number): Run {
-  return (frame) => {
-    frame.charge(identifierCost)
-    const value = frame.slots[slot] as Value | CelError
-    if (value instanceof CelError) throw value
-    return value
-  }
-}
-
 const isConstant = (expression: Expression): boolean => expression.kind === 'literal'
-
-/** What is looked up rather than computed: one step for each name, and none for the value in between. */
-export const isAttribute = (expression: Expression): boolean =>
-  expression.kind === 'identifier' ||
-  expression.kind === 'select' ||
-  (expression.kind === 'call' && (expression.name === operators.index || expression.name === operators.optionalIndex))
 
 function literalValue(literal: LiteralValue): Value {
   if (literal.type === 'null') return null

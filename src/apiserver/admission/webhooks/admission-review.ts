@@ -1,6 +1,7 @@
 /** The question a webhook is asked, and the checks that make an answer of what it sends. */
 import { DecodeError } from '#api/codec/decode-error.ts'
-import { type JsonDocument, jsonText, readJson } from '#api/codec/json.ts'
+import { type JsonDocument, readJson } from '#api/codec/json.ts'
+import { jsonText } from '#api/codec/json-text.ts'
 import { quoted } from '#api/meta/check.ts'
 import type { V1Status } from '#api/meta/v1/types.gen.ts'
 import type { AdmissionRequest } from '#apiserver/admission/admission.ts'

@@ -14,8 +14,6 @@ import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { canonicalQuantity } from '#api/meta/quantity.ts'
 import { defineResource } from '#api/resource.ts'
 
-export { storageClassAnnotation }
-
 export const persistentVolumeClaimResource = defineResource(PersistentVolumeClaim, {
   allowUnconditionalUpdate: true,
   returnsDeletedObject: true,
