@@ -3,6 +3,7 @@ import type { V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
 import { parseTime } from '#api/meta/time.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
+import { SyncLoop } from '#base/sync-loop.ts'
 import type { ProxyBackend } from '#proxy/backend.ts'
 import type { Conntrack } from '#proxy/conntrack/conntrack-program.ts'
 import { staleFlows } from '#proxy/conntrack/stale-flows.ts'
@@ -10,7 +11,6 @@ import type { ProxyHealth } from '#proxy/health/proxy-health.ts'
 import type { ServiceHealthPorts } from '#proxy/health/service-health-ports.ts'
 import type { ProxyMetrics } from '#proxy/proxy-metrics.ts'
 import type { ServiceTable } from '#proxy/service-table/service-table.ts'
-import { SyncLoop } from '#proxy/sync-loop.ts'
 
 export type ServiceProxyOptions = {
   table: ServiceTable

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 
 export type PeerRequest =
   | { op: 'listen'; protocol: 'TCP' | 'UDP'; port: number; host?: string }
-  | { op: 'ask'; protocol: 'TCP' | 'UDP'; host: string; port: number; timeoutMs: number; localPort?: number }
+  | { op: 'ask'; protocol: 'TCP' | 'UDP'; host: string; port: number; timeoutMs: number; localPort?: number; localAddress?: string }
   | { op: 'askMany'; host: string; port: number; count: number; atOnce: number; timeoutMs: number }
   /** Asks without end, until `endLoad`. */
   | { op: 'load'; host: string; port: number; timeoutMs: number }
@@ -70,11 +70,11 @@ function listen({ protocol, port, host = '::' }: { protocol: 'TCP' | 'UDP'; port
 
 const plain = (address: string): string => address.replace(/^::ffff:/, '')
 
-type Target = { host: string; port: number; timeoutMs: number; localPort?: number }
+type Target = { host: string; port: number; timeoutMs: number; localPort?: number; localAddress?: string }
 
-function askTcp({ host, port, timeoutMs }: Target): Promise<string> {
+function askTcp({ host, port, timeoutMs, localAddress }: Target): Promise<string> {
   return new Promise((resolve) => {
-    const socket = connect({ host, port })
+    const socket = connect({ host, port, ...(localAddress === undefined ? {} : { localAddress }) })
     const finish = (text: string) => {
       clearTimeout(timer)
       socket.resetAndDestroy()
@@ -92,7 +92,7 @@ function askTcp({ host, port, timeoutMs }: Target): Promise<string> {
   })
 }
 
-function askUdp({ host, port, timeoutMs, localPort = 0 }: Target): Promise<string> {
+function askUdp({ host, port, timeoutMs, localPort = 0, localAddress }: Target): Promise<string> {
   return new Promise((resolve) => {
     const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4')
     const finish = (text: string) => {
@@ -107,7 +107,7 @@ function askUdp({ host, port, timeoutMs, localPort = 0 }: Target): Promise<strin
     const again = setInterval(send, 300)
     socket.on('message', (message) => finish(message.toString()))
     socket.on('error', (error) => finish((error as NodeJS.ErrnoException).code ?? String(error)))
-    socket.bind(localPort, () => socket.connect(port, host, send))
+    socket.bind(localPort, localAddress, () => socket.connect(port, host, send))
   })
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { SyncLoop } from '#base/sync-loop.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
-import { SyncLoop } from '#proxy/sync-loop.ts'
 
 function aLoop(run: (isDue: boolean) => Promise<void> = async () => {}) {
   const clock = new VirtualClock()

@@ -1,0 +1,114 @@
+import { Namespace, Node, Pod } from '#api/core/v1/kinds.gen.ts'
+import { NetworkPolicy } from '#api/networking/v1/kinds.gen.ts'
+import type { Clock } from '#base/clock.ts'
+import type { Logger } from '#base/log.ts'
+import type { Random } from '#base/random.ts'
+import { SyncLoop } from '#base/sync-loop.ts'
+import type { Client } from '#client/client.ts'
+import { Informer } from '#client/informer/informer.ts'
+import { policyPodOf } from '#network/policy/policy-pod.ts'
+import { PolicyTable } from '#network/policy/policy-table.ts'
+import { bringAbout, type NftProgram } from '#wire/nftables/nft-program.ts'
+
+export type PolicyAgentOptions = {
+  /** May list and watch policies, pods, namespaces and the node. */
+  client: Client
+  clock: Clock
+  random: Random
+  logger: Logger
+  nft: NftProgram
+  nodeName: string
+  /** Another one for each cluster on a machine. */
+  tableName?: string
+  minSyncMs?: number
+  syncMs?: number
+}
+
+export type RunningPolicyAgent = {
+  /** Resolves when policies are in force for the first time. */
+  readonly synced: Promise<void>
+  /** Rules stay in force. */
+  stop(): Promise<void>
+}
+
+export const policyTableName = 'kube-network-policy'
+
+/** Enforces NetworkPolicy on one node. What another run left stays in force until this one knows everything, then is replaced in one step. */
+export function runPolicyAgent(options: PolicyAgentOptions): RunningPolicyAgent {
+  const { client, clock, random, logger, nft, nodeName, tableName = policyTableName } = options
+  const shared = { client, clock, random, logger, forgetsManagers: true }
+  const policies = new Informer({ ...shared, kind: NetworkPolicy })
+  const pods = new Informer({ ...shared, kind: Pod })
+  const namespaces = new Informer({ ...shared, kind: Namespace })
+  const nodes = new Informer({ ...shared, kind: Node, fieldSelector: `metadata.name=${nodeName}` })
+  const informers = [policies, pods, namespaces, nodes]
+  const table = new PolicyTable(nodeName, tableName)
+  const first = Promise.withResolvers<void>()
+  let isReady = false
+  let needsFull = true
+  const loop = new SyncLoop({
+    ...{ clock, minMs: options.minSyncMs ?? 0, maxMs: options.syncMs ?? 30_000 },
+    async run(isDue) {
+      const isGone = isDue && !needsFull && (await nft.present('inet', tableName))?.chains.includes('forward') !== true
+      try {
+        await bringAbout(table.updated(), nft, { isFull: needsFull || isGone, keeps: () => false })
+        needsFull = false
+        first.resolve()
+      } catch (error) {
+        needsFull = true
+        throw error
+      }
+    },
+    onFailure: (error, retryMs) =>
+      logger.error('the rules of network policies could not be written; trying again', { node: nodeName, retryMs, error: String(error) }),
+  })
+  const changed = () => {
+    if (isReady) loop.request()
+  }
+  const told =
+    <T>(work: (object: T) => void) =>
+    (object: T) => {
+      work(object)
+      changed()
+    }
+  const putPod = told((pod: Parameters<typeof policyPodOf>[0]) => {
+    const known = policyPodOf(pod)
+    if (known === undefined) table.deletePod(`${pod.metadata.namespace}/${pod.metadata.name}`)
+    else table.setPod(known)
+  })
+  pods.addHandler({
+    onAdd: putPod,
+    onUpdate: putPod,
+    onDelete: told(({ metadata }) => table.deletePod(`${metadata.namespace}/${metadata.name}`)),
+  })
+  const putPolicy = told((policy: Parameters<typeof table.setPolicy>[0]) => table.setPolicy(policy))
+  policies.addHandler({ onAdd: putPolicy, onUpdate: putPolicy, onDelete: told((policy) => table.deletePolicy(policy)) })
+  const putNamespace = told(({ metadata }: { metadata: { name?: string; labels?: Record<string, string> } }) =>
+    table.setNamespace(metadata.name ?? '', metadata.labels ?? {}),
+  )
+  namespaces.addHandler({
+    onAdd: putNamespace,
+    onUpdate: putNamespace,
+    onDelete: told(({ metadata }) => table.deleteNamespace(metadata.name ?? '')),
+  })
+  let ranges = ''
+  const putNode = told(({ spec }: { spec?: { podCIDR?: string; podCIDRs?: string[] } }) => {
+    const found = spec?.podCIDRs ?? (spec?.podCIDR ? [spec.podCIDR] : [])
+    if (found.join() === ranges) return
+    ranges = found.join()
+    table.setPodCidrs(found)
+  })
+  nodes.addHandler({ onAdd: putNode, onUpdate: putNode })
+  for (const informer of informers) informer.start()
+  void Promise.all(informers.map(({ synced }) => synced)).then(() => {
+    isReady = true
+    loop.request()
+  })
+  return {
+    synced: first.promise,
+    async stop() {
+      for (const informer of informers) informer.stop()
+      await loop.stop()
+    },
+  }
+}

@@ -1,0 +1,32 @@
+import type { V1Pod } from '#api/core/v1/types.gen.ts'
+
+export type NamedPort = { name: string; protocol: string; port: number }
+
+/** What policies see of a pod. */
+export type PolicyPod = {
+  /** `namespace/name`. */
+  key: string
+  namespace: string
+  labels: Readonly<Record<string, string>>
+  /** Empty until it has any. */
+  ips: readonly string[]
+  namedPorts: readonly NamedPort[]
+  nodeName: string
+}
+
+/** Undefined for pods that policies say nothing about: those in the node's own network, and those that have ended. */
+export function policyPodOf({ metadata, spec, status }: V1Pod): PolicyPod | undefined {
+  if (spec.hostNetwork || status?.phase === 'Succeeded' || status?.phase === 'Failed') return undefined
+  const ips = (status?.podIPs ?? []).map(({ ip }) => ip ?? '').filter((ip) => ip !== '')
+  const restartable = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always')
+  return {
+    key: `${metadata.namespace}/${metadata.name}`,
+    namespace: metadata.namespace ?? '',
+    labels: metadata.labels ?? {},
+    ips: ips.length > 0 ? ips : status?.podIP ? [status.podIP] : [],
+    namedPorts: [...restartable, ...spec.containers].flatMap(({ ports = [] }) =>
+      ports.flatMap(({ name, protocol = 'TCP', containerPort: port }) => (name ? [{ name, protocol, port }] : [])),
+    ),
+    nodeName: spec.nodeName ?? '',
+  }
+}

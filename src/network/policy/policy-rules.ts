@@ -1,0 +1,97 @@
+/** The chains and sets of one policy in one direction. */
+import { createHash } from 'node:crypto'
+import type { BlockPeer, CompiledPolicy, Direction, PodPeer, PolicyPort } from '#network/policy/compiled-policy.ts'
+import type { PolicyPod } from '#network/policy/policy-pod.ts'
+import { type AddressRange, mergedRanges, rangeOf, rangeText, withoutRanges } from '#wire/nftables/address-ranges.ts'
+import { addElement, emptyFragment, type NftFragment } from '#wire/nftables/nft-fragment.ts'
+
+export type IpVersion = 4 | 6
+export const versions: readonly IpVersion[] = [4, 6]
+export const versionOf = (address: string): IpVersion => (address.includes(':') ? 6 : 4)
+const addressType = (version: IpVersion): string => (version === 4 ? 'ipv4_addr' : 'ipv6_addr')
+const ipOf = (version: IpVersion): string => (version === 4 ? 'ip' : 'ip6')
+
+export const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12)
+
+export const policyChain = (policy: string, direction: Direction): string => `${direction}-${shortHash(policy)}-${policy}`.slice(0, 120)
+/** Addresses of the pods that a peer means. */
+export const peerSet = (peerKey: string, version: IpVersion): string => `peers${version}-${shortHash(peerKey)}`
+
+export type PolicyRuleOptions = {
+  policy: CompiledPolicy
+  direction: Direction
+  /** What a rule that lets the connection through does. */
+  allows: string
+  /** Pods that a named port may be of. */
+  pods(): Iterable<PolicyPod>
+}
+
+export function policyRules({ policy, direction, allows, pods }: PolicyRuleOptions): NftFragment {
+  const fragment = emptyFragment()
+  const lines: string[] = []
+  const side = direction === 'ingress' ? 'saddr' : 'daddr'
+  for (const [index, { peers, ports }] of (policy[direction] ?? []).entries()) {
+    const name = `${shortHash(`${policy.key} ${direction}`)}-${index}`
+    for (const version of versions) {
+      for (const peer of peerMatches(name, version, peers)) {
+        for (const port of portMatches(name, version, ports)) lines.push([peer, port, allows].filter((part) => part !== '').join(' '))
+      }
+    }
+  }
+  fragment.chains.set(policyChain(policy.key, direction), lines)
+  return fragment
+
+  function peerMatches(name: string, version: IpVersion, peers: readonly (PodPeer | BlockPeer)[] | undefined): string[] {
+    if (peers === undefined) return [`meta nfproto ipv${version}`]
+    const keys = new Set(peers.flatMap((peer) => (peer.kind === 'pods' ? [peer.key] : [])))
+    const matches = [...keys].map((key) => `${ipOf(version)} ${side} @${peerSet(key, version)}`)
+    const blocks = peers.filter((peer) => peer.kind === 'block').filter(({ cidr }) => versionOf(cidr) === version)
+    if (blocks.length > 0) {
+      const set = `blocks${version}-${name}`
+      fragment.sets.set(set, `type ${addressType(version)}; flags interval;`)
+      for (const range of rangesOf(blocks)) addElement(fragment, set, rangeText(range, version === 4 ? 'IPv4' : 'IPv6'))
+      matches.push(`${ipOf(version)} ${side} @${set}`)
+    }
+    return matches
+  }
+
+  function portMatches(name: string, version: IpVersion, ports: readonly PolicyPort[] | undefined): string[] {
+    if (ports === undefined) return ['']
+    const matches: string[] = []
+    for (const protocol of ['TCP', 'UDP', 'SCTP']) {
+      const here = ports.filter((port) => port.protocol === protocol)
+      if (here.some(({ port }) => port === undefined)) {
+        matches.push(`meta l4proto ${protocol.toLowerCase()}`)
+        continue
+      }
+      const numbers = mergedRanges(
+        here.flatMap(({ port, endPort }) => (typeof port === 'number' ? [[BigInt(port), BigInt(endPort ?? port)] as const] : [])),
+      )
+      if (numbers.length > 0) matches.push(`${protocol.toLowerCase()} dport { ${numbers.map(portText).join(', ')} }`)
+    }
+    const named = ports.filter(({ port }) => typeof port === 'string')
+    if (named.length > 0) {
+      const set = `ports${version}-${name}`
+      fragment.sets.set(set, `type ${addressType(version)} . inet_proto . inet_service;`)
+      for (const { ips, namedPorts } of pods()) {
+        for (const { name: portName, protocol, port } of namedPorts) {
+          if (!named.some((each) => each.port === portName && each.protocol === protocol)) continue
+          for (const ip of ips) if (versionOf(ip) === version) addElement(fragment, set, `${ip} . ${protocol.toLowerCase()} . ${port}`)
+        }
+      }
+      matches.push(`${ipOf(version)} daddr . meta l4proto . th dport @${set}`)
+    }
+    return matches
+  }
+}
+
+export function usesNamedPorts(policy: CompiledPolicy, direction: Direction): boolean {
+  return (policy[direction] ?? []).some(({ ports }) => ports?.some(({ port }) => typeof port === 'string'))
+}
+
+/** Each block without its own exceptions; what one leaves out another may let in. */
+function rangesOf(blocks: readonly BlockPeer[]): AddressRange[] {
+  return mergedRanges(blocks.flatMap(({ cidr, except }) => withoutRanges([rangeOf(cidr)], except.map(rangeOf))))
+}
+
+const portText = ([first, last]: AddressRange): string => (first === last ? String(first) : `${first}-${last}`)

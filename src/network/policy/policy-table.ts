@@ -1,0 +1,304 @@
+import type { V1NetworkPolicy } from '#api/networking/v1/types.gen.ts'
+import { type CompiledPolicy, compilePolicy, type Direction, type PodPeer } from '#network/policy/compiled-policy.ts'
+import { peerSelects } from '#network/policy/evaluate.ts'
+import type { PolicyPod } from '#network/policy/policy-pod.ts'
+import {
+  type IpVersion,
+  peerSet,
+  policyChain,
+  policyRules,
+  shortHash,
+  usesNamedPorts,
+  versionOf,
+  versions,
+} from '#network/policy/policy-rules.ts'
+import { addElement, emptyFragment } from '#wire/nftables/nft-fragment.ts'
+import { NftTable } from '#wire/nftables/nft-table.ts'
+
+const directions: readonly Direction[] = ['ingress', 'egress']
+type Labels = Readonly<Record<string, string>>
+
+/**
+ * What the policies of a cluster mean on one node, as a table of nftables that changes with them.
+ *
+ * ```
+ * forward ──> open connections go on; a pod reaches itself
+ *    ├─ @egress  (who sends)    ──> group of policies ──> each policy ──a rule matches──> ingress
+ *    │                                    └── none matches: drop
+ *    └─ ingress ── @ingress (who receives) ──> group ──> each policy ──a rule matches──> accept
+ *                                                └── none matches: drop
+ * ```
+ * Only the node's own pods are in `@egress` and `@ingress`; what a pod on another node may do is that node's business.
+ */
+export class PolicyTable {
+  readonly #table: NftTable
+  readonly #nodeName: string
+  readonly #policies = new Map<string, CompiledPolicy>()
+  readonly #pods = new Map<string, PolicyPod>()
+  readonly #podsByNamespace = new Map<string, Set<string>>()
+  readonly #namespaces = new Map<string, Labels>()
+  /** Peers that any policy means, and how many rules do. */
+  readonly #peers = new Map<string, { peer: PodPeer; uses: number; members: Set<string> }>()
+  /** Pods of this node, by the group of policies that isolates them. */
+  readonly #groups = new Map<string, Set<string>>()
+  readonly #groupOf = new Map<string, string>()
+  #ranges: readonly string[] = []
+  /** Pods whose isolation is to be looked at again. */
+  readonly #stirred = new Set<string>()
+  #hasStirredPorts = false
+
+  constructor(nodeName: string, tableName = 'kube-network-policy') {
+    this.#nodeName = nodeName
+    this.#table = new NftTable('inet', tableName)
+    this.#putBase()
+  }
+
+  /** The ranges that the node's pods have their addresses from. */
+  setPodCidrs(ranges: readonly string[]): void {
+    this.#ranges = ranges
+    this.#putBase()
+  }
+
+  setPolicy(object: V1NetworkPolicy): void {
+    const policy = compilePolicy(object)
+    const previous = this.#policies.get(policy.key)
+    for (const peer of peersOf(policy)) this.#use(peer)
+    for (const peer of previous === undefined ? [] : peersOf(previous)) this.#release(peer)
+    this.#policies.set(policy.key, policy)
+    this.#putPolicy(policy)
+    this.#stir(policy.namespace)
+    if (this.#policies.size === 1) this.#putBase()
+  }
+
+  deletePolicy({ metadata }: V1NetworkPolicy): void {
+    const key = `${metadata.namespace}/${metadata.name}`
+    const policy = this.#policies.get(key)
+    if (policy === undefined) return
+    this.#policies.delete(key)
+    this.#stir(policy.namespace)
+    for (const direction of directions) this.#table.remove(`policy ${direction} ${key}`)
+    for (const peer of peersOf(policy)) this.#release(peer)
+    if (this.#policies.size === 0) this.#putBase()
+  }
+
+  setNamespace(name: string, labels: Labels): void {
+    const isSame = JSON.stringify(this.#namespaces.get(name)) === JSON.stringify(labels)
+    this.#namespaces.set(name, labels)
+    if (!isSame) for (const key of this.#podsByNamespace.get(name) ?? []) this.#place(key)
+  }
+
+  deleteNamespace(name: string): void {
+    this.#namespaces.delete(name)
+  }
+
+  setPod(pod: PolicyPod): void {
+    const previous = this.#pods.get(pod.key)
+    if (previous !== undefined && JSON.stringify(previous) === JSON.stringify(pod)) return
+    this.#pods.set(pod.key, pod)
+    const known = this.#podsByNamespace.get(pod.namespace)
+    if (known === undefined) this.#podsByNamespace.set(pod.namespace, new Set([pod.key]))
+    else known.add(pod.key)
+    this.#place(pod.key)
+    this.#hasStirredPorts ||= pod.namedPorts.length > 0 || (previous?.namedPorts.length ?? 0) > 0
+  }
+
+  deletePod(key: string): void {
+    const pod = this.#pods.get(key)
+    if (pod === undefined) return
+    this.#pods.delete(key)
+    this.#podsByNamespace.get(pod.namespace)?.delete(key)
+    this.#place(key)
+    this.#hasStirredPorts ||= pod.namedPorts.length > 0
+  }
+
+  /** The table with everything that was told. */
+  updated(): NftTable {
+    for (const key of this.#stirred) this.#isolate(key)
+    this.#stirred.clear()
+    if (this.#hasStirredPorts) {
+      // Policies that name ports depend on the pods that have them.
+      for (const policy of this.#policies.values()) {
+        if (directions.some((direction) => usesNamedPorts(policy, direction))) this.#putPolicy(policy)
+      }
+      this.#hasStirredPorts = false
+    }
+    return this.#table
+  }
+
+  /** Membership of a pod in all peers, and its own isolation. */
+  #place(key: string): void {
+    const pod = this.#pods.get(key)
+    for (const [peerKey, { peer, members }] of this.#peers) {
+      const isMember = pod !== undefined && peerSelects(peer, pod, this.#labelsOf)
+      const was = members.has(key)
+      if (isMember) members.add(key)
+      else members.delete(key)
+      // Its addresses may have changed though it stays.
+      if (isMember || was) this.#putMember(peerKey, key, isMember ? pod : undefined)
+    }
+    this.#stirred.add(key)
+  }
+
+  readonly #labelsOf = (namespace: string): Labels => this.#namespaces.get(namespace) ?? {}
+
+  #use(peer: PodPeer): void {
+    const known = this.#peers.get(peer.key)
+    if (known !== undefined) {
+      known.uses++
+      return
+    }
+    const members = new Set<string>()
+    this.#peers.set(peer.key, { peer, uses: 1, members })
+    const fragment = emptyFragment()
+    for (const version of versions) {
+      fragment.sets.set(peerSet(peer.key, version), `type ${version === 4 ? 'ipv4_addr' : 'ipv6_addr'};`)
+    }
+    this.#table.put(`peers ${peer.key}`, fragment)
+    for (const [key, pod] of this.#pods) {
+      if (!peerSelects(peer, pod, this.#labelsOf)) continue
+      members.add(key)
+      this.#putMember(peer.key, key, pod)
+    }
+  }
+
+  #release(peer: PodPeer): void {
+    const known = this.#peers.get(peer.key)
+    if (known === undefined || --known.uses > 0) return
+    this.#peers.delete(peer.key)
+    for (const key of known.members) this.#table.remove(`member ${peer.key} ${key}`)
+    this.#table.remove(`peers ${peer.key}`)
+  }
+
+  #putMember(peerKey: string, podKey: string, pod: PolicyPod | undefined): void {
+    const owner = `member ${peerKey} ${podKey}`
+    if (pod === undefined) {
+      this.#table.remove(owner)
+      return
+    }
+    const fragment = emptyFragment()
+    for (const ip of pod.ips) addElement(fragment, peerSet(peerKey, versionOf(ip)), ip)
+    this.#table.put(owner, fragment)
+  }
+
+  #putPolicy(policy: CompiledPolicy): void {
+    for (const direction of directions) {
+      const owner = `policy ${direction} ${policy.key}`
+      if (policy[direction] === undefined) {
+        this.#table.remove(owner)
+        continue
+      }
+      const allows = direction === 'ingress' ? 'accept' : 'goto ingress'
+      this.#table.put(owner, policyRules({ policy, direction, allows, pods: () => this.#podsOf(policy, direction) }))
+    }
+  }
+
+  /** Pods that a named port may be of; for egress those that are no peers are told apart by their addresses. */
+  *#podsOf(policy: CompiledPolicy, direction: Direction): Generator<PolicyPod> {
+    for (const pod of this.#pods.values()) {
+      const isSelected = pod.nodeName === this.#nodeName && pod.namespace === policy.namespace && policy.selects.matches(pod.labels)
+      if (direction === 'egress' || isSelected) yield pod
+    }
+  }
+
+  #stir(namespace: string): void {
+    for (const key of this.#podsByNamespace.get(namespace) ?? []) this.#stirred.add(key)
+  }
+
+  /** Puts a pod of this node under the policies that select it, and makes it known. */
+  #isolate(key: string): void {
+    const pod = this.#pods.get(key)
+    const isOurs = pod !== undefined && pod.nodeName === this.#nodeName && pod.ips.length > 0
+    const fragment = emptyFragment()
+    const groups: string[] = []
+    if (isOurs) {
+      for (const ip of pod.ips) {
+        const version = versionOf(ip)
+        addElement(fragment, `pods${version}`, ip)
+        addElement(fragment, `self${version}`, `${ip} . ${ip}`)
+      }
+      for (const direction of directions) {
+        const policies = [...this.#policies.values()].filter(
+          (policy) => policy[direction] !== undefined && policy.namespace === pod.namespace && policy.selects.matches(pod.labels),
+        )
+        if (policies.length === 0) continue
+        const group = this.#group(direction, policies.map((policy) => policy.key).sort())
+        groups.push(group)
+        for (const ip of pod.ips) addElement(fragment, `${direction}${versionOf(ip)}`, ip, `goto ${group}`)
+      }
+    }
+    for (const direction of directions)
+      this.#join(
+        `${direction} ${key}`,
+        groups.find((group) => group.startsWith(`group-${direction}`)),
+      )
+    if (isOurs) this.#table.put(`pod ${key}`, fragment)
+    else this.#table.remove(`pod ${key}`)
+  }
+
+  #group(direction: Direction, policies: readonly string[]): string {
+    const name = `group-${direction}-${shortHash(policies.join('\n'))}`
+    if (!this.#groups.has(name)) {
+      this.#groups.set(name, new Set())
+      const fragment = emptyFragment()
+      fragment.chains.set(name, [...policies.map((policy) => `jump ${policyChain(policy, direction)}`), 'drop'])
+      this.#table.put(name, fragment)
+    }
+    return name
+  }
+
+  #join(member: string, group: string | undefined): void {
+    const previous = this.#groupOf.get(member)
+    if (previous === group) return
+    if (group === undefined) this.#groupOf.delete(member)
+    else {
+      this.#groupOf.set(member, group)
+      this.#groups.get(group)?.add(member)
+    }
+    const left = previous === undefined ? undefined : this.#groups.get(previous)
+    left?.delete(member)
+    if (previous !== undefined && left?.size === 0) {
+      this.#groups.delete(previous)
+      this.#table.remove(previous)
+    }
+  }
+
+  #putBase(): void {
+    const fragment = emptyFragment()
+    const { chains, sets } = fragment
+    for (const version of versions) {
+      const type = version === 4 ? 'ipv4_addr' : 'ipv6_addr'
+      sets.set(`pods${version}`, `type ${type};`)
+      sets.set(`self${version}`, `type ${type} . ${type};`)
+      for (const direction of directions) sets.set(`${direction}${version}`, `type ${type} : verdict;`)
+    }
+    chains.set('ingress', ['ip daddr vmap @ingress4', 'ip6 daddr vmap @ingress6', 'accept'])
+    chains.set('guard', this.#policies.size === 0 ? [] : this.#ranges.flatMap(guard))
+    chains.set('forward', [
+      'type filter hook forward priority 0;',
+      'ct state established,related accept',
+      // Neighbours on a bridge find each other by these.
+      'icmpv6 type { nd-router-solicit, nd-router-advert, nd-neighbor-solicit, nd-neighbor-advert } accept',
+      'ip saddr . ip daddr @self4 accept',
+      'ip6 saddr . ip6 daddr @self6 accept',
+      'jump guard',
+      'ip saddr vmap @egress4',
+      'ip6 saddr vmap @egress6',
+      'goto ingress',
+    ])
+    this.#table.put('', fragment)
+  }
+}
+
+/**
+ * An address of the node's range that no pod is known to have belongs to one that starts: nothing gets in or out until
+ * it is known, and with it the policies that select it.
+ */
+function guard(range: string): string[] {
+  const version: IpVersion = versionOf(range)
+  const ip = version === 4 ? 'ip' : 'ip6'
+  return [`${ip} daddr ${range} ${ip} daddr != @pods${version} drop`, `${ip} saddr ${range} ${ip} saddr != @pods${version} drop`]
+}
+
+function peersOf({ ingress = [], egress = [] }: CompiledPolicy): PodPeer[] {
+  return [...ingress, ...egress].flatMap(({ peers = [] }) => peers.filter((peer) => peer.kind === 'pods'))
+}
