@@ -66,7 +66,7 @@ function ruleAllows(
   return isPeer && (ports === undefined || ports.some((each) => portMatches(each, to.pod, protocol, port)))
 }
 
-export function peerMatches(peer: Peer, { ip, pod }: Party, labelsOf: PolicyWorld['labelsOf']): boolean {
+function peerMatches(peer: Peer, { ip, pod }: Party, labelsOf: PolicyWorld['labelsOf']): boolean {
   if (peer.kind === 'block') return blockContains(peer, ip)
   return pod !== undefined && peerSelects(peer, pod, labelsOf)
 }
