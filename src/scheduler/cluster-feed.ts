@@ -4,7 +4,7 @@ import type { ClusterCache } from '#scheduler/cache/cluster-cache.ts'
 import { isFinished, type PodInfo, podInfoOf } from '#scheduler/cache/pod-info.ts'
 import { requestsOf } from '#scheduler/cache/resources.ts'
 import type { ClusterObjects, WatchedKind, WatchedObjects } from '#scheduler/cluster-objects.ts'
-import { type ClusterEvent, type EventAction, type EventResource, nodeEvents } from '#scheduler/framework/cluster-event.ts'
+import { type ClusterEvent, type EventAction, nodeEvents } from '#scheduler/framework/cluster-event.ts'
 import { deepEqual } from '#scheduler/framework/deep-equal.ts'
 import type { Nominator } from '#scheduler/queue/nominator.ts'
 import type { QueuedPod } from '#scheduler/queue/queued-pod.ts'
@@ -60,7 +60,7 @@ export class ClusterFeed {
     else if (before !== undefined) objects.delete(before)
     if (!wakingKinds.has(kind)) return
     const action = actionOf(before, after)
-    this.#options.queue.move({ resource: kind as EventResource, action, before, after, label: `${kind}${action}` })
+    this.#options.queue.move({ resource: kind, action, before, after, label: `${kind}${action}` })
   }
 
   #onNode(before: V1Node | undefined, after: V1Node | undefined): void {

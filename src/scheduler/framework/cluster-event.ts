@@ -1,21 +1,9 @@
 /** What happens in a cluster that can make a pod fit that did not fit before. */
 import type { V1Node, V1Pod } from '#api/core/v1/types.gen.ts'
+import type { WatchedKind, WatchedObjects } from '#scheduler/cluster-objects.ts'
 import { deepEqual } from '#scheduler/framework/deep-equal.ts'
 
-export type EventResource =
-  | 'Pod'
-  | 'Node'
-  | 'PersistentVolume'
-  | 'PersistentVolumeClaim'
-  | 'StorageClass'
-  | 'CSINode'
-  | 'CSIDriver'
-  | 'CSIStorageCapacity'
-  | 'VolumeAttachment'
-  | 'ResourceClaim'
-  | 'ResourceSlice'
-  | 'DeviceClass'
-  | '*'
+export type EventResource = WatchedKind | '*'
 
 export type EventAction =
   | 'Add'
@@ -43,42 +31,59 @@ export type ClusterEvent = {
   readonly label: string
 }
 
-/** A kind of event that may turn a plugin's no into a yes. */
-export type RetryOn = {
+/** A kind of event that may turn a plugin's no into a yes. Its type says what a hint gets to see. */
+export type RetryOn<Before = unknown, After = unknown> = {
   readonly resource: EventResource
   readonly actions: readonly EventAction[]
   /** Whether this very event does; every event of the kind does when there is no hint. */
-  hint?(pod: V1Pod, before: unknown, after: unknown): boolean
+  hint?(pod: V1Pod, before: Before, after: After): boolean
 }
 
-const kind = (resource: EventResource, ...actions: EventAction[]): RetryOn => ({ resource, actions })
+type Update = Exclude<EventAction, 'Add' | 'Delete' | '*'>
+
+const added = <Kind extends WatchedKind>(resource: Kind): RetryOn<undefined, WatchedObjects[Kind]> => ({ resource, actions: ['Add'] })
+
+const deleted = <Kind extends WatchedKind>(resource: Kind): RetryOn<WatchedObjects[Kind], undefined> => ({ resource, actions: ['Delete'] })
+
+const updated = <Kind extends WatchedKind>(resource: Kind, action: Update): RetryOn<WatchedObjects[Kind], WatchedObjects[Kind]> => ({
+  resource,
+  actions: [action],
+})
+
+const addedOrUpdated = <Kind extends WatchedKind>(resource: Kind): RetryOn<WatchedObjects[Kind] | undefined, WatchedObjects[Kind]> => ({
+  resource,
+  actions: ['Add', 'Update'],
+})
 
 export const on = {
   node: {
-    added: kind('Node', 'Add'),
-    deleted: kind('Node', 'Delete'),
-    allocatableChanged: kind('Node', 'UpdateNodeAllocatable'),
-    labelsChanged: kind('Node', 'UpdateNodeLabel'),
-    taintsChanged: kind('Node', 'UpdateNodeTaint'),
-    featuresChanged: kind('Node', 'UpdateNodeDeclaredFeature'),
+    added: added('Node'),
+    deleted: deleted('Node'),
+    allocatableChanged: updated('Node', 'UpdateNodeAllocatable'),
+    labelsChanged: updated('Node', 'UpdateNodeLabel'),
+    taintsChanged: updated('Node', 'UpdateNodeTaint'),
+    featuresChanged: updated('Node', 'UpdateNodeDeclaredFeature'),
   },
   /** Of other pods, bound or nominated, and of the waiting pod itself. */
   pod: {
-    added: kind('Pod', 'Add'),
-    deleted: kind('Pod', 'Delete'),
-    labelsChanged: kind('Pod', 'UpdatePodLabel'),
-    scaledDown: kind('Pod', 'UpdatePodScaleDown'),
-    tolerationsChanged: kind('Pod', 'UpdatePodToleration'),
-    gatesEliminated: kind('Pod', 'UpdatePodSchedulingGatesEliminated'),
-    claimGenerated: kind('Pod', 'UpdatePodGeneratedResourceClaim'),
+    added: added('Pod'),
+    deleted: deleted('Pod'),
+    labelsChanged: updated('Pod', 'UpdatePodLabel'),
+    scaledDown: updated('Pod', 'UpdatePodScaleDown'),
+    tolerationsChanged: updated('Pod', 'UpdatePodToleration'),
+    gatesEliminated: updated('Pod', 'UpdatePodSchedulingGatesEliminated'),
+    claimGenerated: updated('Pod', 'UpdatePodGeneratedResourceClaim'),
   },
-  added: (resource: EventResource): RetryOn => kind(resource, 'Add'),
-  changed: (resource: EventResource): RetryOn => kind(resource, 'Add', 'Update'),
-  deleted: (resource: EventResource): RetryOn => kind(resource, 'Delete'),
+  added,
+  changed: addedOrUpdated,
+  deleted,
 } as const
 
 /** The event, when the hint says so. */
-export const when = (event: RetryOn, hint: NonNullable<RetryOn['hint']>): RetryOn => ({ ...event, hint })
+export const when = <Before, After>(
+  event: RetryOn<Before, After>,
+  hint: (pod: V1Pod, before: Before, after: After) => boolean,
+): RetryOn<Before, After> => ({ ...event, hint })
 
 export function concerns({ resource, actions }: RetryOn, event: ClusterEvent): boolean {
   if (event.resource === '*') return true

@@ -190,9 +190,7 @@ function scoreWithinRange(scores: Float64Array): void {
 
 const isPlaced = ({ spec, status }: V1Pod): boolean => Boolean(spec.nodeName || status?.nominatedNodeName)
 
-function helpsAfterPodChange(pod: V1Pod, earlier: unknown, later: unknown): boolean {
-  const before = earlier as V1Pod | undefined
-  const after = later as V1Pod | undefined
+function helpsAfterPodChange(pod: V1Pod, before: V1Pod | undefined, after: V1Pod | undefined): boolean {
   if (before && after && after.metadata.uid === pod.metadata.uid) return true
   if ((after && !isPlaced(after)) || (before && !isPlaced(before))) return false
   const { required, requiredAnti } = affinityTermsOf(pod)
@@ -206,9 +204,9 @@ function helpsAfterPodChange(pod: V1Pod, earlier: unknown, later: unknown): bool
   return before !== undefined && (matchesAll(requiredAnti, before) || matchesAll(affinityTermsOf(before).requiredAnti, pod))
 }
 
-function helpsAfterNodeChange(pod: V1Pod, earlier: unknown, later: unknown): boolean {
-  const before = (earlier as V1Node | undefined)?.metadata.labels ?? {}
-  const after = (later as V1Node).metadata.labels ?? {}
+function helpsAfterNodeChange(pod: V1Pod, earlier: V1Node | undefined, later: V1Node): boolean {
+  const before = earlier?.metadata.labels ?? {}
+  const after = later.metadata.labels ?? {}
   const { required, requiredAnti } = affinityTermsOf(pod)
   const isNew = earlier === undefined
   const movesCloser = ({ topologyKey: key }: AffinityTerm) => after[key] !== undefined && (isNew || before[key] !== after[key])

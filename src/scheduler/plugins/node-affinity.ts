@@ -23,10 +23,10 @@ export function nodeAffinity({ addedAffinity }: NodeAffinityArgs) {
   const addedMatches: NodeMatcher | undefined = added && nodeSelectorMatcher(added)
   const addedTerms = preferredNodeTerms(addedAffinity?.preferredDuringSchedulingIgnoredDuringExecution)
 
-  const helps = (pod: V1Pod, before: unknown, after: unknown): boolean => {
-    if (addedMatches?.(after as V1Node) === false) return false
+  const helps = (pod: V1Pod, before: V1Node | undefined, after: V1Node): boolean => {
+    if (addedMatches?.(after) === false) return false
     const matches = requiredNodeMatcher(pod) ?? (() => true)
-    return matches(after as V1Node) && (before === undefined || !matches(before as V1Node))
+    return matches(after) && (before === undefined || !matches(before))
   }
 
   return defineSchedulerPlugin<NodeMatcher | undefined, PreferredNodeTerms>({

@@ -7,8 +7,7 @@ import { fits, unschedulable } from '#scheduler/framework/status.ts'
 
 const taken = unschedulable("node(s) didn't have free ports for the requested pod ports")
 
-const freesAPort = (pod: V1Pod, before: unknown): boolean => {
-  const gone = before as V1Pod
+const freesAPort = (pod: V1Pod, gone: V1Pod): boolean => {
   if (!gone.spec.nodeName) return false
   const ports = new HostPorts()
   ports.add(podInfoOf(gone).hostPorts)

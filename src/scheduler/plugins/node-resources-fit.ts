@@ -27,13 +27,10 @@ export function nodeResourcesFit(args: NodeResourcesFitArgs) {
   return defineSchedulerPlugin<undefined, number[]>({
     name: 'NodeResourcesFit',
     retryOn: [
-      when(on.pod.deleted, (_, gone) => Boolean((gone as V1Pod).spec.nodeName || (gone as V1Pod).status?.nominatedNodeName)),
-      when(on.pod.scaledDown, (pod, before, after) => freesWhatIsWanted(pod, before as V1Pod, after as V1Pod)),
-      when(on.node.added, (pod, _, added) => fitsEmpty(pod, added as V1Node)),
-      when(
-        on.node.allocatableChanged,
-        (pod, before, after) => fitsEmpty(pod, after as V1Node) && hasGrown(pod, before as V1Node, after as V1Node),
-      ),
+      when(on.pod.deleted, (_, gone) => Boolean(gone.spec.nodeName || gone.status?.nominatedNodeName)),
+      when(on.pod.scaledDown, (pod, before, after) => freesWhatIsWanted(pod, before, after)),
+      when(on.node.added, (pod, _, added) => fitsEmpty(pod, added)),
+      when(on.node.allocatableChanged, (pod, before, after) => fitsEmpty(pod, after) && hasGrown(pod, before, after)),
     ],
 
     preFilter: () => ({ state: undefined }),

@@ -7,8 +7,8 @@ import { tolerates } from '#scheduler/framework/tolerations.ts'
 const cordoned = unresolvable('node(s) were unschedulable')
 const cordon: V1Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }
 
-const helps = (pod: V1Pod, before: unknown, after: unknown): boolean => {
-  const isOpen = (node: unknown) => !(node as V1Node).spec?.unschedulable || tolerates(pod.spec.tolerations, cordon)
+const helps = (pod: V1Pod, before: V1Node | undefined, after: V1Node): boolean => {
+  const isOpen = ({ spec }: V1Node) => !spec?.unschedulable || tolerates(pod.spec.tolerations, cordon)
   return isOpen(after) && (before === undefined || !isOpen(before))
 }
 

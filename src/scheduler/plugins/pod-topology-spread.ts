@@ -53,9 +53,7 @@ export function podTopologySpread(args: PodTopologySpreadArgs, { cache, objects 
   const countsOf = (pod: PodInfo, { selector }: SpreadConstraint) =>
     selector.isEmpty ? nobody : cache.pods.counts({ namespaces: new Set([pod.namespace]), selectors: [selector], countsTerminating: false })
 
-  const helpsAfterPodChange = (pod: V1Pod, earlier: unknown, later: unknown): boolean => {
-    const before = earlier as V1Pod | undefined
-    const after = later as V1Pod | undefined
+  const helpsAfterPodChange = (pod: V1Pod, before: V1Pod | undefined, after: V1Pod | undefined): boolean => {
     if ((after && !isInvolved(after, pod)) || (before && !isInvolved(before, pod))) return false
     const constraints = wanted(pod, 'DoNotSchedule')
     const matchesAny = ({ metadata }: V1Pod) => constraints.some(({ selector }) => selector.matches(metadata.labels))
@@ -64,12 +62,11 @@ export function podTopologySpread(args: PodTopologySpreadArgs, { cache, objects 
       if (pod.metadata.uid === after.metadata.uid && isTolerant) return true
       return constraints.some(({ selector }) => selector.matches(before.metadata.labels) !== selector.matches(after.metadata.labels))
     }
-    return matchesAny((after ?? before) as V1Pod)
+    const changed = after ?? before
+    return changed !== undefined && matchesAny(changed)
   }
-  const helpsAfterNodeChange = (pod: V1Pod, earlier: unknown, later: unknown): boolean => {
+  const helpsAfterNodeChange = (pod: V1Pod, before: V1Node | undefined, after: V1Node | undefined): boolean => {
     const constraints = wanted(pod, 'DoNotSchedule')
-    const before = earlier as V1Node | undefined
-    const after = later as V1Node | undefined
     const matches = (node: V1Node | undefined) => node !== undefined && hasAllKeys({ labels: node.metadata.labels ?? {} }, constraints)
     if (!before || !after || matches(before) !== matches(after)) return matches(before) || matches(after)
     const hasMoved = constraints.some(({ key }) => before.metadata.labels?.[key] !== after.metadata.labels?.[key])

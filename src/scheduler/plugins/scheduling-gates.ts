@@ -1,4 +1,3 @@
-import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { on, when } from '#scheduler/framework/cluster-event.ts'
 import { defineSchedulerPlugin } from '#scheduler/framework/plugin.ts'
 import { fits, unresolvable } from '#scheduler/framework/status.ts'
@@ -6,7 +5,7 @@ import { fits, unresolvable } from '#scheduler/framework/status.ts'
 /** Holds pods back until nobody's gate is left on them. */
 export const schedulingGates = defineSchedulerPlugin({
   name: 'SchedulingGates',
-  retryOn: [when(on.pod.gatesEliminated, (pod, _, changed) => (changed as V1Pod).metadata.uid === pod.metadata.uid)],
+  retryOn: [when(on.pod.gatesEliminated, (pod, _, changed) => changed.metadata.uid === pod.metadata.uid)],
 
   preEnqueue({ pod }) {
     const gates = pod.spec.schedulingGates ?? []

@@ -14,8 +14,8 @@ const isOpenTo = (pod: V1Pod, { spec }: V1Node): boolean =>
     pod.spec.tolerations,
   ) === undefined
 
-const helps = (pod: V1Pod, before: unknown, after: unknown): boolean =>
-  isOpenTo(pod, after as V1Node) && (before === undefined || !isOpenTo(pod, before as V1Node))
+const helps = (pod: V1Pod, before: V1Node | undefined, after: V1Node): boolean =>
+  isOpenTo(pod, after) && (before === undefined || !isOpenTo(pod, before))
 
 /** Keeps pods off nodes whose taints they do not tolerate; prefers nodes with fewer soft taints. */
 export const taintToleration = defineSchedulerPlugin({
@@ -23,7 +23,7 @@ export const taintToleration = defineSchedulerPlugin({
   retryOn: [
     when(on.node.added, helps),
     when(on.node.taintsChanged, helps),
-    when(on.pod.tolerationsChanged, (pod, _, changed) => (changed as V1Pod).metadata.uid === pod.metadata.uid),
+    when(on.pod.tolerationsChanged, (pod, _, changed) => changed.metadata.uid === pod.metadata.uid),
   ],
 
   filter({ pod }, { hardTaints }) {

@@ -17,8 +17,7 @@ type State = { readonly claims: ReadonlySet<string>; uses: number; readonly hasD
 
 /** Disks that take one user take one user: on a node, or, for claims of mode ReadWriteOncePod, in the cluster. */
 export function volumeRestrictions({ cache, objects }: { cache: ClusterCache; objects: ClusterObjects }) {
-  const frees = (pod: V1Pod, gone: unknown) => {
-    const other = gone as V1Pod
+  const frees = (pod: V1Pod, other: V1Pod) => {
     if (other.metadata.namespace !== pod.metadata.namespace) return false
     const claims = new Set(pod.spec.volumes?.map(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName))
     const sharesClaim = other.spec.volumes?.some(

@@ -15,7 +15,7 @@ function aQueue() {
     preEnqueue: () => undefined,
     retryOn: new Map([
       ['NeedsNode', [on.node.added]],
-      ['NeedsBlue', [when(on.node.labelsChanged, (_, __, node) => node === 'blue')]],
+      ['NeedsBlue', [when(on.node.labelsChanged, (_, __, node) => node.metadata.labels?.['color'] === 'blue')]],
     ]),
   })
   return { clock, queue, add: (name: string, priority = 0) => queue.add(podInfoOf(aPod(name, { priority }))) }
@@ -61,9 +61,9 @@ test('[SQ3] a hint may know better than the kind of event', () => {
   const pod = popped(queue)
   pod.rejectedBy = new Set(['NeedsBlue'])
   queue.requeue(pod)
-  queue.move({ resource: 'Node', action: 'UpdateNodeLabel', after: 'red', label: 'NodeLabelChange' })
+  queue.move({ resource: 'Node', action: 'UpdateNodeLabel', after: { metadata: { labels: { color: 'red' } } }, label: 'NodeLabelChange' })
   assert.deepEqual(names(queue), [])
-  queue.move({ resource: 'Node', action: 'UpdateNodeLabel', after: 'blue', label: 'NodeLabelChange' })
+  queue.move({ resource: 'Node', action: 'UpdateNodeLabel', after: { metadata: { labels: { color: 'blue' } } }, label: 'NodeLabelChange' })
   assert.deepEqual(names(queue), ['p'])
 })
 
