@@ -61,7 +61,10 @@ describe('manifests, on simulated nodes', { skip: newest === undefined && 'kubec
 
   for (const [file, { does, verb = 'create', vanishes, after: first = [], check, awaits }] of Object.entries(rows)) {
     test(`${file}${awaits === undefined ? '' : ` (awaits ${awaits})`}`, () => {
-      for (const each of first) tools.ok(`create -f ${tools.path(each)}`)
+      for (const each of first) {
+        tools.ok(`create -f ${tools.path(each)}`)
+        if (each.includes('crd')) tools.wait('condition=Established', 'crd --all')
+      }
       if (verb === 'replace') tools.wait('jsonpath={.spec.podCIDR}', 'node/node1')
       if (typeof does === 'object') assert.match(tools.refused([verb, '-f', tools.path(file)]), does.refuse)
       else if (does === 'read') {

@@ -183,9 +183,16 @@ export const rows: Readonly<Record<string, Row>> = {
       assert.deepEqual(may, [true, false, true, false])
     },
   },
-  '31-crd-v1beta1.yaml': { does: 'create', awaits: 'custom resources' },
-  '32-custom-resource.yaml': { does: noMatch, awaits: 'custom resources' },
-  '33-vpa.yaml': { does: noMatch, awaits: 'custom resources' },
+  '31-crd-v1beta1.yaml': {
+    does: 'create',
+    check: (cluster) => cluster.wait('condition=Established', 'crd/foos.samplecontroller.k8s.io'),
+  },
+  '32-custom-resource.yaml': {
+    does: 'create',
+    after: ['31-crd-v1beta1.yaml'],
+    check: (cluster) => assert.equal(cluster.get('foo example-foo').spec.deploymentName, 'example-foo'),
+  },
+  '33-vpa.yaml': { does: noMatch },
   '34-kubelet-config.yaml': { does: 'read', awaits: 'the configuration file of the kubelet' },
   '35-affinity.yaml': {
     does: 'create',
@@ -273,9 +280,9 @@ export const rows: Readonly<Record<string, Row>> = {
   '71-calico-node-service.conf': { does: 'read', awaits: 'pod networks' },
   '72-cni-calico.json': { does: 'read', awaits: 'CNI plugins' },
   '73-confd-bird-toml.conf': { does: 'read', awaits: 'pod networks' },
-  '74-calico-startup.yaml': { does: noMatch, awaits: 'custom resources' },
-  '75-calico-controllers.yaml': { does: noMatch, awaits: 'custom resources' },
-  '76-calico-workload.yaml': { does: noMatch, awaits: 'custom resources' },
+  '74-calico-startup.yaml': { does: noMatch },
+  '75-calico-controllers.yaml': { does: noMatch },
+  '76-calico-workload.yaml': { does: noMatch },
   '77-calico-ipam-handle.json': { does: 'read', awaits: 'pod networks' },
   '78-scheduler-policy.json': { does: 'read', awaits: 'the policy file of the scheduler' },
   '79-cluster-autoscaler.yaml': { does: 'create' },
