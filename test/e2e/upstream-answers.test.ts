@@ -1,5 +1,6 @@
 /** Answers that clients and upstream's own tests rely on, each in a conversation of its own. */
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import * as http2 from 'node:http2'
@@ -103,6 +104,91 @@ describe('answers as upstream gives them', { timeout: 120_000 }, () => {
     assert.ok(lines.includes('kubernetes_healthcheck{name="etcd",type="livez"} 1'))
     assert.ok(lines.some((line) => /^kubernetes_healthchecks_total\{name="etcd",type="livez",status="success"\} [1-9]/.test(line)))
     assert.ok(lines.some((line) => line.startsWith('process_start_time_seconds ')))
+  })
+
+  test('what the server itself writes into a quota belongs to it', async () => {
+    const quotas = '/api/v1/namespaces/default/resourcequotas'
+    const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'q' }, spec: { hard: { configmaps: '50' } } }
+    assert.equal((await ask(admin, 'POST', quotas, quota)).status, 201)
+    type Quota = { status?: { used?: object }; metadata: { managedFields: { manager: string; subresource?: string; fieldsV1: object }[] } }
+    const read = async () => (await get(`${quotas}/q`)).body as unknown as Quota
+    while ((await read()).status?.used === undefined);
+    await ask(admin, 'POST', '/api/v1/namespaces/default/configmaps', {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'counted' },
+    })
+    const { metadata } = await read()
+    const entry = metadata.managedFields.find(({ manager }) => manager === 'kube-apiserver')
+    assert.deepEqual([entry?.subresource, entry?.fieldsV1], ['status', { 'f:status': { 'f:used': { 'f:configmaps': {} } } }])
+    assert.equal((await ask(admin, 'DELETE', `${quotas}/q`)).status, 200)
+  })
+
+  test('a pod that ends without grace says so in its last events', async () => {
+    const pods = '/api/v1/namespaces/default/pods'
+    const pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'short' },
+      spec: { nodeName: 'nowhere', containers: [{ name: 'a', image: 'a' }] },
+    }
+    const { body: created } = await ask(admin, 'POST', pods, pod)
+    const { resourceVersion } = created['metadata'] as { resourceVersion: string }
+    assert.equal((await ask(admin, 'DELETE', `${pods}/short`)).status, 200)
+    assert.equal((await ask(admin, 'DELETE', `${pods}/short?gracePeriodSeconds=0`)).status, 200)
+    const { body } = await get(`${pods}?watch=1&fieldSelector=metadata.name=short&timeoutSeconds=1&resourceVersion=${resourceVersion}`)
+    const events = String(body['answer'])
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { type: string; object: { metadata: object } })
+    assert.deepEqual(
+      events.map(({ type, object: { metadata } }) => [
+        type,
+        (metadata as { deletionGracePeriodSeconds?: number }).deletionGracePeriodSeconds,
+      ]),
+      [
+        ['MODIFIED', 30],
+        ['MODIFIED', 0],
+        ['DELETED', 0],
+      ],
+    )
+  })
+
+  test('storage version hashes are of the versions that upstream stores', async () => {
+    const hashes = async (group: string) => {
+      const { body } = await get(`/apis/${group}`)
+      const resources = body['resources'] as { name: string; storageVersionHash?: string }[]
+      return Object.fromEntries(resources.map(({ name, storageVersionHash }) => [name, storageVersionHash]))
+    }
+    assert.equal((await hashes('apiextensions.k8s.io/v1'))['customresourcedefinitions'], 'jfWCUB31mvA=')
+    const admission = await hashes('admissionregistration.k8s.io/v1')
+    assert.equal(admission['validatingwebhookconfigurations'], 'B0wHjQmsGNk=')
+    assert.equal(admission['mutatingwebhookconfigurations'], 'Sqi0GUgDaX0=')
+    const policy = createHash('sha256').update('admissionregistration.k8s.io/v1beta1/MutatingAdmissionPolicy').digest()
+    assert.equal(admission['mutatingadmissionpolicies'], policy.subarray(0, 8).toString('base64'))
+  })
+
+  test('a name that is too long for a ReplicationController is measured in bytes, that of others in characters', async () => {
+    const spec = { selector: { a: 'b' }, template: { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'a', image: 'a' }] } } }
+    const named = (kind: string, more: object) => ({ apiVersion: 'v1', kind, metadata: { name: 'n'.repeat(254) }, ...more })
+    const refusal = async (plural: string, object: object) =>
+      String((await ask(admin, 'POST', `/api/v1/namespaces/default/${plural}`, object)).body['message'])
+    assert.match(await refusal('replicationcontrollers', named('ReplicationController', { spec })), /must be no more than 253 bytes/)
+    assert.match(await refusal('configmaps', named('ConfigMap', {})), /must be no more than 253 characters/)
+  })
+
+  test('a resourceVersion on a new object is refused when admission has spoken', async () => {
+    const configMap = (namespace: string) => ({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'x', namespace, resourceVersion: '1' },
+    })
+    const missing = await ask(admin, 'POST', '/api/v1/namespaces/missing/configmaps', configMap('missing'))
+    assert.deepEqual([missing.status, missing.body['message']], [404, 'namespaces "missing" not found'])
+    const refused = await ask(admin, 'POST', '/api/v1/namespaces/default/configmaps', configMap('default'))
+    assert.deepEqual([refused.status, refused.body['message']], [500, 'resourceVersion should not be set on objects to be created'])
+    const bad = { ...configMap('default'), metadata: { name: 'Not A Name', resourceVersion: '1' } }
+    assert.equal((await ask(admin, 'POST', '/api/v1/namespaces/default/configmaps', bad)).status, 422)
   })
 
   test('an object too large for the store is 413, with the limit', async () => {

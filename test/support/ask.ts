@@ -25,7 +25,7 @@ export function asker(url: string, authority?: string): Ask {
         let answer = ''
         for await (const chunk of response) answer += String(chunk)
         const warnings = [response.headers['warning'] ?? []].flat().map(String)
-        resolve({ status: response.statusCode ?? 0, body: answer.startsWith('{') ? JSON.parse(answer) : { answer }, warnings })
+        resolve({ status: response.statusCode ?? 0, body: bodyOf(answer), warnings })
       })
       request.on('error', reject)
       request.end(text)
@@ -48,4 +48,10 @@ export async function whoIs(ask: Ask, who: Credential): Promise<{ username: stri
   const { username = '', groups = [] } =
     (body['status'] as { userInfo?: { username?: string; groups?: string[] } } | undefined)?.userInfo ?? {}
   return { username, groups }
+}
+
+/** Events of a watch, or text, stand under `answer`. */
+function bodyOf(answer: string): Record<string, unknown> {
+  const isOneDocument = answer.startsWith('{') && (answer.indexOf('\n{') < 0 || !answer.startsWith('{"type"'))
+  return isOneDocument ? JSON.parse(answer) : { answer }
 }

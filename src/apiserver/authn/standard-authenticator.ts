@@ -95,7 +95,7 @@ function labelSecretOf(cluster: ClusterView, logger: Logger) {
     if (secret === undefined || secret.metadata?.uid !== uid) return
     const next = { ...secret, metadata: { ...secret.metadata, labels: { ...secret.metadata.labels, ...labels } } }
     cluster
-      .replaceStatus(Secret, next)
+      .replace(Secret, next)
       .catch((error: unknown) => logger.debug('a legacy token could not be marked as used', { namespace, name, error: String(error) }))
   }
 }

@@ -46,6 +46,7 @@ async function aggregateAll(server: ApiServer): Promise<void> {
     const registry = server.registries.of(group, 'clusterroles')
     await registry.update(role.metadata?.name ?? '', serverContext(registry.definition, ''), {
       retriesConflicts: true,
+      tracksFields: true,
       transform: (prev) => ({ ...deepCopy(prev), rules }) as V1ClusterRole,
     })
   }

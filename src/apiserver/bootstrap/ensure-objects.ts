@@ -73,6 +73,7 @@ export async function replaceIfDifferent(server: ApiServer, entry: BootstrapEntr
   if (sameJson(wanted, current)) return
   await registry.update(name, serverContext(registry.definition, namespace), {
     retriesConflicts: true,
+    tracksFields: true,
     transform(prev) {
       const next = { ...deepCopy(prev ?? entry.object), ...wanted } as KubernetesObject
       registry.definition.defaults?.(next)
@@ -95,7 +96,7 @@ export async function reconcileRbac(server: ApiServer, kind: keyof typeof rbacPl
   const object = deepCopy(outcome.object)
   registry.definition.defaults?.(object)
   if (outcome.action === 'update') {
-    await registry.update(name, context, { transform: () => object })
+    await registry.update(name, context, { transform: () => object, tracksFields: true })
     return
   }
   if (outcome.action === 'recreate') await registry.delete(name, {}, context)

@@ -57,7 +57,7 @@ export async function keepIdentityLease(server: ApiServer, { hostName, clock, ra
     return lease as KubernetesObject
   }
   const renew = async () => {
-    await registry.update(name, context, { createsIfMissing: true, retriesConflicts: true, transform: renewed })
+    await registry.update(name, context, { createsIfMissing: true, retriesConflicts: true, tracksFields: true, transform: renewed })
   }
   const clean = async () => {
     for (const { object } of registry.cache.list(namespace)) {

@@ -29,6 +29,10 @@ export class ClusterView {
   }
 
   /** Replaces the object if it is still at its resourceVersion, without admission; resolves to what is stored then, or throws a conflict. */
+  replace<T extends KubernetesObject>({ group, plural }: Kind<T>, object: T): Promise<T> {
+    return this.dynamic.replace(group, plural, object) as Promise<T>
+  }
+
   replaceStatus<T extends KubernetesObject>({ group, plural }: Kind<T>, object: T): Promise<T> {
     return this.dynamic.replaceStatus(group, plural, object) as Promise<T>
   }

@@ -9,6 +9,8 @@ export type DynamicView = {
   get(group: string, resource: string, namespace: string, name: string): KubernetesObject | undefined
   list(group: string, resource: string, namespace?: string): KubernetesObject[]
   getFresh(group: string, resource: string, namespace: string, name: string): Promise<KubernetesObject | undefined>
+  /** Writes as the server itself, which owns what it changes. */
+  replace(group: string, resource: string, object: KubernetesObject): Promise<KubernetesObject>
   replaceStatus(group: string, resource: string, object: KubernetesObject): Promise<KubernetesObject>
   create(group: string, resource: string, object: KubernetesObject): Promise<KubernetesObject>
   /** All versions in which objects of a stored kind are served, of other groups as well. */

@@ -85,10 +85,25 @@ function verbsOf({ verbs = allVerbs, untyped }: ResourceDefinition): readonly Ve
   return untyped === undefined ? [...verbs].sort() : customVerbs
 }
 
+/** Kinds that upstream stores in an older version than the newest; the hash is of what it would store. */
+const upstreamStorageVersions: Readonly<Record<string, string>> = {
+  'admissionregistration.k8s.io/MutatingAdmissionPolicy': 'v1beta1',
+  'admissionregistration.k8s.io/MutatingAdmissionPolicyBinding': 'v1beta1',
+  'apiextensions.k8s.io/CustomResourceDefinition': 'v1beta1',
+  'certificates.k8s.io/ClusterTrustBundle': 'v1beta1',
+  'certificates.k8s.io/PodCertificateRequest': 'v1beta1',
+  'coordination.k8s.io/LeaseCandidate': 'v1beta1',
+  'resource.k8s.io/DeviceTaintRule': 'v1alpha3',
+  'resource.k8s.io/ResourcePoolStatusRequest': 'v1alpha3',
+  'scheduling.k8s.io/PodGroup': 'v1alpha2',
+  'scheduling.k8s.io/Workload': 'v1alpha2',
+}
+
 function storageHash(definition: ResourceDefinition): { storageVersionHash?: string } {
   const verbs = definition.verbs ?? allVerbs
   if (!verbs.includes('list') || !verbs.includes('create')) return {}
-  const { group, version, kind } = definition.untyped?.storage() ?? definition.storedAs?.definition ?? definition
+  const { group, version: ours, kind } = definition.untyped?.storage() ?? definition.storedAs?.definition ?? definition
+  const version = upstreamStorageVersions[`${group}/${kind}`] ?? ours
   const hash = createHash('sha256').update(`${group}/${version}/${kind}`).digest()
   return { storageVersionHash: hash.subarray(0, 8).toString('base64') }
 }

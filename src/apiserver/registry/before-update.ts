@@ -1,13 +1,13 @@
 /** What happens to every changed object before it is stored, whatever its kind. */
 
 import { Check } from '#api/meta/check.ts'
+import { semanticEqual } from '#api/meta/equality.ts'
 import { nameIsPathSegment } from '#api/meta/names.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { putBackOtherPart } from '#api/meta/spec-and-status.ts'
 import { invalid } from '#api/meta/status-error.ts'
 import type { KubernetesObject, ResourceDefinition, RuleContext, UpdateRules } from '#api/resource.ts'
 import { metadataOf } from '#apiserver/registry/metadata-of.ts'
-import { sameJson } from '#apiserver/registry/same-json.ts'
 
 /** `rules` are the definition's own, or those of the subresource that is written. Returns the warnings for the writer. */
 export function beforeUpdate(
@@ -51,5 +51,5 @@ function counts(definition: ResourceDefinition, next: KubernetesObject, prev: Ku
   if (typeof generation === 'function') return generation(next, prev)
   const fields = new Set([...Object.keys(next), ...Object.keys(prev)])
   for (const field of ['apiVersion', 'kind', 'metadata', 'status']) fields.delete(field)
-  return [...fields].some((field) => !sameJson(next[field as keyof KubernetesObject], prev[field as keyof KubernetesObject]))
+  return [...fields].some((field) => !semanticEqual(next[field as keyof KubernetesObject], prev[field as keyof KubernetesObject]))
 }

@@ -1,5 +1,6 @@
 /** The registries of all stored resources, and the served versions over them. */
-import type { ResourceDefinition } from '#api/resource.ts'
+import { deepCopy } from '#api/meta/deep-copy.ts'
+import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 import { type Scheme, type SchemeChange, storedDefinition } from '#api/scheme.ts'
 import { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import { UnreadableValue } from '#apiserver/encryption/transformer.ts'
@@ -178,11 +179,8 @@ export class Registries {
         const definition = this.#options.scheme.byKind(group, version, kind)
         return definition ? [{ resource: definition.plural, isNamespaced: definition.scope === 'Namespaced' }] : []
       },
-      replaceStatus: async (group, resource, object) => {
-        const registry = this.of(group, resource)
-        const context = serverContext(registry.definition, object.metadata?.namespace ?? '', 'status')
-        return (await registry.update(object.metadata?.name ?? '', context, { transform: () => object, rules: {} })).object.object
-      },
+      replace: (group, resource, object) => this.#replace(this.of(group, resource), object, ''),
+      replaceStatus: (group, resource, object) => this.#replace(this.of(group, resource), object, 'status'),
       create: async (group, resource, object) => {
         const registry = this.of(group, resource)
         registry.definition.defaults?.(object)
@@ -199,6 +197,13 @@ export class Registries {
         return isGradual ? new GradualReplay(cache, this.#options.clock, callback, following) : following
       },
     })
+  }
+
+  async #replace(registry: ResourceRegistry, object: KubernetesObject, subresource: string): Promise<KubernetesObject> {
+    const { namespace = '', name = '' } = object.metadata ?? {}
+    const context = serverContext(registry.definition, namespace, subresource)
+    const { object: written } = await registry.update(name, context, { transform: () => deepCopy(object), rules: {}, tracksFields: true })
+    return written.object
   }
 }
 

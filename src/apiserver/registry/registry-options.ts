@@ -42,4 +42,6 @@ export type UpdateOptions = {
   retriesConflicts?: boolean
   /** A uid in the written object is a condition, as it is for a replacement; else it is a field like others, and immutable. */
   expectsUid?: boolean
+  /** The writer owns what `transform` changes. Requests see to that themselves. */
+  tracksFields?: boolean
 }

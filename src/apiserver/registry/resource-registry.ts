@@ -81,13 +81,16 @@ export class ResourceRegistry {
     const request = this.#admission('CREATE', context, metadata.name ?? '', object, undefined)
     await this.#mutate(request, object, context)
     for (let attempt = 1; ; attempt++) {
-      if (generates) metadata.name = generatedName(metadata.generateName ?? '', this.#options.random)
+      const name = generates ? generatedName(metadata.generateName ?? '', this.#options.random) : (metadata.name ?? '')
+      // An attempt takes the object over: the next one begins with what admission has left.
+      const draft = generates ? deepCopy(object) : object
+      if (generates) metadataOf(draft).name = name
       try {
-        return await this.#createOnce(object, context, request)
+        return await this.#createOnce(draft, context, generates ? { ...request, object: context.seen?.of(draft) ?? draft } : request)
       } catch (error) {
-        if (!generates || !(error instanceof AlreadyThere))
-          throw error instanceof AlreadyThere ? exists(error, metadata.name ?? '', context) : error
-        if (attempt === generateNameAttempts) throw generatedNameTaken(context.resource, metadata.name ?? '')
+        if (!(error instanceof AlreadyThere)) throw error
+        if (!generates) throw exists(error, name, context)
+        if (attempt === generateNameAttempts) throw generatedNameTaken(context.resource, name)
       }
     }
   }
@@ -97,7 +100,6 @@ export class ResourceRegistry {
     const metadata = metadataOf(object)
     metadata.creationTimestamp = formatTime(clock.now())
     metadata.uid = random.uuid()
-    if (metadata.resourceVersion) throw unknownFailure('resourceVersion should not be set on objects to be created')
     let wasWritten = false
     const finish = await hooks?.beginCreate?.(object, context)
     try {
@@ -105,6 +107,8 @@ export class ResourceRegistry {
       const judged = hooks?.afterRules?.(object, undefined, context)
       if (judged !== undefined) await judged
       if (!context.skipsAdmission) await this.#options.admission.validate({ ...request, name: metadata.name ?? '' })
+      // Upstream's store says it, when everybody else has spoken.
+      if (metadata.resourceVersion && !context.isDryRun) throw unknownFailure('resourceVersion should not be set on objects to be created')
       const created = await this.#write(object, undefined, context)
       wasWritten = !context.isDryRun
       return created
@@ -135,7 +139,14 @@ export class ResourceRegistry {
   async #updateOnce(
     name: string,
     context: WriteContext,
-    { transform, rules = this.definition, createsIfMissing = false, retriesConflicts = false, expectsUid = false }: UpdateOptions,
+    {
+      transform,
+      rules = this.definition,
+      createsIfMissing = false,
+      retriesConflicts = false,
+      expectsUid = false,
+      tracksFields = false,
+    }: UpdateOptions,
     pass: () => void,
   ): Promise<{ object: CachedObject; wasCreated: boolean }> {
     const { definition } = this
@@ -150,6 +161,7 @@ export class ResourceRegistry {
       }
     }
     const next = await transform(prev.object)
+    if (tracksFields) this.#options.ownership.afterUpdate(prev.object, next, context)
     const metadata = metadataOf(next)
     this.#ensureNamespace(next, context)
     if (expectsUid) checkUid(metadata.uid, prev, name, context.resource)
@@ -253,11 +265,16 @@ export class ResourceRegistry {
       const isKept = (metadata.finalizers ?? []).length > 0
       if (grace === 'none' && isKept) markAsDeleting(metadata, clock.now())
       const stays = isKept || (grace === 'marked' && (options.gracePeriodSeconds ?? 0) > 0)
-      const object = stays
-        ? await this.#write(next, prev, context, pass)
-        : await this.#remove(prev, grace === 'marked' ? next : undefined, context, pass)
+      if (stays) {
+        const object = await this.#write(next, prev, context, pass)
+        wasWritten = !context.isDryRun
+        return { object, wasDeleted: false }
+      }
+      // As upstream: what ends without grace is marked so first, and its last event says it.
+      const marked = grace === 'marked' ? await this.#write(next, prev, context) : prev
+      const object = await this.#remove(marked, context.isDryRun && grace === 'marked' ? next : undefined, context, pass)
       wasWritten = !context.isDryRun
-      return { object, wasDeleted: !stays }
+      return { object, wasDeleted: true }
     } finally {
       request.finish(wasWritten)
     }

@@ -79,6 +79,7 @@ async function spendBudget(pod: V1Pod, registries: Registries, services: Endpoin
   const write = { ...serverContext(registry.definition, pod.metadata.namespace ?? '', 'status'), isDryRun }
   await registry.update(budget.metadata?.name ?? '', write, {
     retriesConflicts: true,
+    tracksFields: true,
     rules: {},
     transform: (prev) => spent(prev as V1PodDisruptionBudget, pod, formatTime(services.clock.now())),
   })

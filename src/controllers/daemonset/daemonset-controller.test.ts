@@ -85,3 +85,19 @@ test('going back to an earlier template makes its revision the newest; with OnDe
   await cluster.advance({ seconds: 5 })
   assert.deepEqual(await placement(cluster), ['node-1 a:3'])
 })
+
+test('a revision keeps the bytes that upstream would write: keys in order, what HTML could read escaped', async () => {
+  await using cluster = await FakeCluster.start({ controllers, nodeCount: 1 })
+  const daemonSet = aDaemonSet()
+  const { template } = daemonSet.spec as NonNullable<V1DaemonSet['spec']>
+  template.spec = { nodeSelector: { z: '1', a: '2' }, containers: [{ name: 'main', image: 'a:1', command: ['sh', '-c', 'a && b <c'] }] }
+  await cluster.create(DaemonSet, daemonSet)
+  await cluster.advance({ seconds: 5 })
+  const text = await cluster.client.raw('/apis/apps/v1/namespaces/default/controllerrevisions')
+  const data = /"data":(\{.*?\}),"revision"/.exec(text)?.[1] ?? ''
+  assert.match(
+    data,
+    /^\{"spec":\{"template":\{"\$patch":"replace","metadata":\{"labels":\{"app":"agent"\}\},"spec":\{"containers":\[\{"command":\["sh","-c","a \\u0026\\u0026 b \\u003cc"\],"image":/,
+  )
+  assert.match(data, /"nodeSelector":\{"a":"2","z":"1"\}/)
+})

@@ -238,3 +238,17 @@ test('a set of another owner under the hashed name makes the deployment choose a
     set?.metadata.name,
   )
 })
+
+test('revisions have 64 bits: one past what a double can tell is counted on exactly', async () => {
+  await using cluster = await FakeCluster.start({ controllers })
+  await cluster.create(Deployment, aDeployment('web', 1))
+  await cluster.until(() => isRolledOut(cluster, 'web'))
+  const [first] = await cluster.list(ReplicaSet, 'default')
+  await cluster.change(ReplicaSet, 'default', first?.metadata.name ?? '', (set) => {
+    set.metadata.annotations = { ...set.metadata.annotations, 'deployment.kubernetes.io/revision': '3546343826724305832' }
+  })
+  await cluster.change(Deployment, 'default', 'web', setImage('app:2'))
+  await cluster.until(() => isRolledOut(cluster, 'web'))
+  const { metadata: rolled } = await cluster.get(Deployment, 'default', 'web')
+  assert.equal(rolled.annotations?.['deployment.kubernetes.io/revision'], '3546343826724305833')
+})

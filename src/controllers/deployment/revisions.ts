@@ -25,16 +25,33 @@ const uncopied: ReadonlySet<string> = new Set([
 
 type Annotations = { [name: string]: string }
 
-export function revisionOf({ metadata }: V1ReplicaSet): number {
-  const revision = Number(metadata.annotations?.[revisionAnnotation] ?? 0)
-  return Number.isInteger(revision) ? revision : 0
+/** Of 64 bits; 0 where there is none, or one that is no number. */
+export function revisionOf({ metadata }: V1ReplicaSet): bigint {
+  return int64(metadata.annotations?.[revisionAnnotation] ?? '0') ?? 0n
 }
 
-export const maxRevision = (sets: readonly V1ReplicaSet[]): number => Math.max(0, ...sets.map(revisionOf))
+/** Undefined for what is no whole number of 64 bits. */
+export function int64(text: string): bigint | undefined {
+  if (!/^[+-]?\d{1,20}$/.test(text)) return undefined
+  const value = BigInt(text.replace(/^\+/, ''))
+  return BigInt.asIntN(64, value) === value ? value : undefined
+}
+
+export const byRevision = (left: V1ReplicaSet, right: V1ReplicaSet): number => {
+  const [one, other] = [revisionOf(left), revisionOf(right)]
+  return one < other ? -1 : one > other ? 1 : 0
+}
+
+export function maxRevision(sets: readonly V1ReplicaSet[]): bigint {
+  const newest = [...sets].sort(byRevision).at(-1)
+  const revision = newest === undefined ? 0n : revisionOf(newest)
+  return revision < 0n ? 0n : revision
+}
 
 /** The second highest revision: what an undo without a number goes back to. */
-export function lastRevision(sets: readonly V1ReplicaSet[]): number {
-  return sets.map(revisionOf).sort((left, right) => right - left)[1] ?? 0
+export function lastRevision(sets: readonly V1ReplicaSet[]): bigint {
+  const [, last] = [...sets].sort(byRevision).reverse()
+  return last === undefined ? 0n : revisionOf(last)
 }
 
 /** Whether two templates are the same but for the hash label. */
@@ -58,12 +75,12 @@ export function newAndOldSets(
 }
 
 /** The annotations that the new replica set must have: the deployment's, and its revision and those it had before. */
-export function annotationsOfNewSet(deployment: V1Deployment, current: Readonly<Annotations>, revision: number): Annotations {
+export function annotationsOfNewSet(deployment: V1Deployment, current: Readonly<Annotations>, revision: bigint): Annotations {
   const annotations: Annotations = { ...current }
   for (const [name, value] of Object.entries(deployment.metadata.annotations ?? {})) if (!uncopied.has(name)) annotations[name] = value
   const before = current[revisionAnnotation]
-  const beforeNumber = Number(before ?? 0)
-  if (!Number.isInteger(beforeNumber) || beforeNumber >= revision) return annotations
+  const beforeNumber = int64(before || '0')
+  if (beforeNumber === undefined || beforeNumber >= revision) return annotations
   annotations[revisionAnnotation] = String(revision)
   // It had a revision already: somebody rolls back to it.
   if (before !== undefined) annotations[historyAnnotation] = withinLimit([...(current[historyAnnotation]?.split(',') ?? []), before])

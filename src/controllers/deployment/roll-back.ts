@@ -2,6 +2,7 @@ import { Deployment } from '#api/apps/v1/kinds.gen.ts'
 import {
   annotationsAfterRollback,
   hashLabel,
+  int64,
   isSameTemplate,
   lastRevision,
   revisionOf,
@@ -16,14 +17,14 @@ export async function rollBack(rollout: Rollout, { client, events }: ReconcileCo
   const { deployment, all } = rollout
   const { spec, metadata } = deployment
   if (spec === undefined) return
-  const asked = Number(metadata.annotations?.[rollbackAnnotation] ?? 0)
+  const asked = int64(metadata.annotations?.[rollbackAnnotation] ?? '') ?? 0n
   const { [rollbackAnnotation]: _done, ...annotations } = metadata.annotations ?? {}
   const giveUp = async (reason: string, message: string) => {
     events.warning(Deployment, deployment, reason, message)
     await client.update(Deployment, { ...deployment, metadata: { ...metadata, annotations } })
   }
-  const revision = asked === 0 ? lastRevision(all) : asked
-  if (revision === 0) return giveUp('DeploymentRollbackRevisionNotFound', 'Unable to find last revision.')
+  const revision = asked === 0n ? lastRevision(all) : asked
+  if (revision === 0n) return giveUp('DeploymentRollbackRevisionNotFound', 'Unable to find last revision.')
   const target = all.find((set) => revisionOf(set) === revision)
   const template = target?.spec?.template
   if (target === undefined || template === undefined)

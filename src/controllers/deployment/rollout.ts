@@ -9,6 +9,7 @@ import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
 import { conditionOf, newCondition, reasons, setCondition } from '#controllers/deployment/conditions.ts'
 import {
   annotationsOfNewSet,
+  byRevision,
   hashLabel,
   hasSizeAnnotations,
   isSameTemplate,
@@ -47,7 +48,7 @@ export class Rollout {
   /** Brings revision and annotations of the new replica set up to date; creates it if there is none and `creates` says so. */
   async syncNewSet({ creates }: { creates: boolean }): Promise<void> {
     const { client } = this.#context
-    const revision = maxRevision(this.oldSets) + 1
+    const revision = maxRevision(this.oldSets) + 1n
     const { newSet, deployment } = this
     if (newSet === undefined) {
       if (creates) await this.#createNewSet(revision)
@@ -68,7 +69,7 @@ export class Rollout {
     if (needsUpdate) await this.#writeDeploymentStatus()
   }
 
-  async #createNewSet(revision: number): Promise<void> {
+  async #createNewSet(revision: bigint): Promise<void> {
     const { client, events } = this.#context
     const { deployment } = this
     const { spec, metadata } = deployment
@@ -178,7 +179,7 @@ export class Rollout {
     const limit = this.deployment.spec?.revisionHistoryLimit
     if (limit === undefined) return
     const { client } = this.#context
-    const cleanable = this.oldSets.filter((set) => !isDeleting(set)).sort((left, right) => revisionOf(left) - revisionOf(right))
+    const cleanable = this.oldSets.filter((set) => !isDeleting(set)).sort(byRevision)
     for (const set of cleanable.slice(0, Math.max(0, cleanable.length - limit))) {
       const isBusy = (set.status?.replicas ?? 0) !== 0 || replicasOf(set) !== 0
       if (isBusy || (set.metadata.generation ?? 0) > (set.status?.observedGeneration ?? 0)) continue

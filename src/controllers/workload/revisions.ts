@@ -3,7 +3,6 @@ import { ControllerRevision } from '#api/apps/v1/kinds.gen.ts'
 import type { V1ControllerRevision } from '#api/apps/v1/types.gen.ts'
 import type { V1PodTemplateSpec } from '#api/core/v1/types.gen.ts'
 import type { Kind } from '#api/kind.ts'
-import { deepCopy } from '#api/meta/deep-copy.ts'
 import { controllerReference } from '#api/meta/owner-references.ts'
 import { labelSelectorFrom } from '#api/meta/selector.ts'
 import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
@@ -30,8 +29,8 @@ export type History = {
 
 export const hashLabel = 'controller-revision-hash'
 
-/** What a revision keeps: a patch that replaces the template. */
-const patchOf = (template: V1PodTemplateSpec): object => ({ spec: { template: { ...deepCopy(template), $patch: 'replace' } } })
+/** What a revision keeps: a patch that replaces the template. Its keys are in order, so that it has the same bytes as upstream's. */
+const patchOf = (template: V1PodTemplateSpec): object => JSON.parse(sortedJson({ spec: { template: { ...template, $patch: 'replace' } } }))
 
 /** Finds or makes the revision of the present template; one that is found among the old ones becomes the newest. */
 export async function syncHistory<T extends Owner>(kind: Kind<T>, owner: T, context: ReconcileContext): Promise<History | undefined> {

@@ -10,12 +10,13 @@ import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { nonNegative } from '#api/meta/formats.ts'
-import { dns1123Label } from '#api/meta/names.ts'
+import { dns1123Label, nameIsLongName } from '#api/meta/names.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { defineResource } from '#api/resource.ts'
 
 export const replicationControllerResource = defineResource(ReplicationController, {
   storagePath: 'controllers',
+  nameRule: nameIsLongName,
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Orphan',
 

@@ -2,7 +2,7 @@ import { isExtendedResource } from '#api/core/v1/resource-names.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
-import { longName, type NameRule } from '#api/meta/names.ts'
+import { nameIsLongName } from '#api/meta/names.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { boundedList } from '#api/resource/v1/bounded.ts'
 import { validateDeviceConfiguration } from '#api/resource/v1/device-configuration.ts'
@@ -13,10 +13,8 @@ import { defineResource, type RuleContext } from '#api/resource.ts'
 
 const maxConfigurations = 32
 
-const nameRule: NameRule = (name, isPrefix) => longName(isPrefix && name.endsWith('-') ? `${name.slice(0, -1)}a` : name)
-
 export const deviceClassResource = defineResource(DeviceClass, {
-  nameRule,
+  nameRule: nameIsLongName,
   allowUnconditionalUpdate: true,
   defaultPropagation: 'Background',
   returnsDeletedObject: true,
@@ -30,7 +28,7 @@ export const deviceClassResource = defineResource(DeviceClass, {
   rejudgesMetadata: false,
   prepareForUpdate: dropDisabledFields,
   validateUpdate(_next, prev, check) {
-    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule })
+    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsLongName })
     validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
     validateSpec(check.at('spec'), prev.spec)
   },

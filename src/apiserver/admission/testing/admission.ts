@@ -72,6 +72,9 @@ class FakeObjects implements DynamicView {
   async getFresh(group: string, resource: string, namespace: string, name: string): Promise<KubernetesObject | undefined> {
     return this.get(group, resource, namespace, name)
   }
+  replace(group: string, resource: string, object: KubernetesObject): Promise<KubernetesObject> {
+    return this.replaceStatus(group, resource, object)
+  }
   async replaceStatus(group: string, resource: string, object: KubernetesObject): Promise<KubernetesObject> {
     const { namespace = '', name = '', resourceVersion } = object.metadata ?? {}
     const current = this.get(group, resource, namespace, name)

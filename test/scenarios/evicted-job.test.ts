@@ -1,0 +1,67 @@
+/** A job that ignores disruptions, and pods that are evicted. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { PriorityClass } from '#api/scheduling/v1/kinds.gen.ts'
+import { Job, Node, Pod, seededRandom, startCluster, VirtualClock } from '#index.ts'
+
+async function inTime<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
+  let isSettled = false
+  const note = () => {
+    isSettled = true
+  }
+  promise.then(note, note)
+  while (!isSettled) {
+    await clock.advance(10)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return promise
+}
+
+for (const how of ['by the API', 'by a taint', 'with its node', 'by a pod of higher priority'] as const) {
+  test(`a job that ignores DisruptionTarget does not fail when its pod is evicted ${how}, though no failure is allowed`, {
+    timeout: 60_000,
+  }, async () => {
+    const clock = new VirtualClock()
+    const cluster = await inTime(clock, startCluster({ clock, random: seededRandom(1), simNodes: 2 }))
+    try {
+      const { client } = cluster
+      const rules = [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }]
+      const template = {
+        metadata: { labels: { app: 'work' }, annotations: { 'sim.typernetes.dev/exit-after': '60s' } },
+        spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'app:1', resources: { requests: { cpu: '100m' } } }] },
+      }
+      await client.create(Job, {
+        metadata: { namespace: 'default', name: 'work' },
+        spec: { backoffLimit: 0, podFailurePolicy: { rules }, template },
+      })
+      await clock.advance({ seconds: 20 })
+      const [pod] = (await client.list(Pod, { namespace: 'default' })).items
+      assert.equal(pod?.status?.phase, 'Running')
+      const name = pod?.metadata.name ?? ''
+      if (how === 'by the API') {
+        const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace: 'default' } }
+        await client.subresource('POST', Pod, { namespace: 'default', name }, 'eviction', eviction)
+      } else if (how === 'with its node') {
+        await client.delete(Node, { name: pod?.spec.nodeName ?? '' })
+      } else if (how === 'by a pod of higher priority') {
+        await client.create(PriorityClass, { metadata: { name: 'high' }, value: 1000 })
+        const resources = { requests: { cpu: (await client.get(Node, '', pod?.spec.nodeName ?? '')).status?.allocatable?.['cpu'] ?? '' } }
+        const spec = {
+          priorityClassName: 'high',
+          nodeName: '',
+          nodeSelector: { 'kubernetes.io/hostname': pod?.spec.nodeName ?? '' },
+          containers: [{ name: 'a', image: 'a', resources }],
+        }
+        await client.create(Pod, { metadata: { namespace: 'default', name: 'high', labels: { app: 'high' } }, spec })
+      } else {
+        const node = await client.get(Node, '', pod?.spec.nodeName ?? '')
+        await client.update(Node, { ...node, spec: { ...node.spec, taints: [{ key: 'gone', effect: 'NoExecute' }] } })
+      }
+      await clock.advance({ minutes: 5 })
+      const { status } = await client.get(Job, 'default', 'work')
+      assert.deepEqual([status?.succeeded, status?.failed ?? 0], [1, 0], JSON.stringify(status))
+    } finally {
+      await inTime(clock, cluster.stop())
+    }
+  })
+}
