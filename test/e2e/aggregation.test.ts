@@ -334,3 +334,32 @@ test('the APIService of the aggregation API itself cannot be given away', async 
   assert.equal((await ask(root, 'GET', path)).status, 200)
   await asRoot('PUT', path, { ...(await asRoot('GET', path)), spec: object.spec })
 })
+
+test('custom resources have an APIService as long as they are there', { timeout: 60_000 }, async () => {
+  const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+  const version = (name: string) => ({ name, served: true, storage: name === 'v1', schema: { openAPIV3Schema: { type: 'object' } } })
+  await asRoot('POST', definitions, {
+    metadata: { name: 'things.own.example.com' },
+    spec: {
+      group: 'own.example.com',
+      scope: 'Cluster',
+      names: { plural: 'things', kind: 'Thing' },
+      versions: [version('v1'), version('v1beta1')],
+    },
+  })
+  const found = (name: string) =>
+    until(async () => {
+      const { status, body } = await ask(root, 'GET', `${apiServices}/${name}.own.example.com`)
+      return status === 200 ? (body as { metadata: { labels: object }; spec: object; status: { conditions: Condition[] } }) : undefined
+    })
+  const service = await found('v1beta1')
+  assert.deepEqual(service.metadata.labels, { 'kube-aggregator.kubernetes.io/automanaged': 'true' })
+  assert.deepEqual(service.spec, { group: 'own.example.com', version: 'v1beta1', groupPriorityMinimum: 1000, versionPriority: 100 })
+  assert.equal(service.status.conditions[0]?.reason, 'Local')
+  await asRoot('DELETE', `${apiServices}/v1.own.example.com`)
+  await found('v1')
+  await asRoot('DELETE', `${definitions}/things.own.example.com`)
+  for (const name of ['v1', 'v1beta1']) {
+    await until(async () => ((await ask(root, 'GET', `${apiServices}/${name}.own.example.com`)).status === 404 ? true : undefined))
+  }
+})

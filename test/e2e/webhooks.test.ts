@@ -288,6 +288,76 @@ test('a webhook cannot move an object into another namespace', async () => {
   assert.equal(body['message'], 'the namespace of the provided object does not match the namespace sent on the request')
 })
 
+test('custom resources are shown in the version a webhook knows, and what their definition does not know is dropped', async () => {
+  const data = { type: 'object', additionalProperties: { type: 'string' } }
+  const openAPIV3Schema = { type: 'object', properties: { data, level: { type: 'integer', default: 1 } } }
+  const version = (name: string, storage: boolean) => ({ name, served: true, storage, schema: { openAPIV3Schema } })
+  const group = 'hooked.example.com'
+  await asRoot('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+    metadata: { name: `things.${group}` },
+    spec: { group, scope: 'Namespaced', names: { plural: 'things', kind: 'Thing' }, versions: [version('v1', true), version('v2', false)] },
+  })
+  const rule = { operations: ['*'], apiGroups: [group], apiVersions: ['v1'], resources: ['things'] }
+  await withWebhook(
+    'Mutating',
+    'custom',
+    () =>
+      patching(
+        { op: 'add', path: '/data', value: { added: 'yes' } },
+        { op: 'add', path: '/colour', value: 'blue' },
+        { op: 'remove', path: '/level' },
+      ),
+    { rules: [rule] },
+  )
+  const path = `/apis/${group}/v2/namespaces/custom/things`
+  const thing = { apiVersion: `${group}/v2`, kind: 'Thing', metadata: { name: 'one' }, level: 7 }
+  let reply = await ask(root, 'POST', path, thing)
+  while (reply.status === 404) reply = await ask(root, 'POST', path, thing)
+  assert.equal(reply.status, 201, JSON.stringify(reply.body))
+  const { apiVersion, data: stored, level, colour } = reply.body
+  assert.deepEqual(
+    { apiVersion, stored, level, colour },
+    { apiVersion: `${group}/v2`, stored: { added: 'yes' }, level: 1, colour: undefined },
+  )
+  const [asked] = server.asked('/custom')
+  assert.deepEqual(
+    [asked?.kind, asked?.requestKind],
+    [
+      { group, version: 'v1', kind: 'Thing' },
+      { group, version: 'v2', kind: 'Thing' },
+    ],
+  )
+  assert.equal(((asked?.object ?? {}) as { apiVersion?: string }).apiVersion, `${group}/v1`)
+  const policies = `${registration}/validatingadmissionpolicies`
+  await asRoot('POST', policies, {
+    metadata: { name: 'no-bad-things' },
+    spec: {
+      matchConstraints: { resourceRules: [{ ...rule, scope: '*' }] },
+      validations: [{ expression: "object.metadata.name != 'bad' && object.apiVersion == 'hooked.example.com/v1'" }],
+    },
+  })
+  await asRoot('POST', `${registration}/validatingadmissionpolicybindings`, {
+    metadata: { name: 'no-bad-things' },
+    spec: { policyName: 'no-bad-things', validationActions: ['Deny'] },
+  })
+  assert.equal((await ask(root, 'POST', path, { ...thing, metadata: { name: 'good' } })).status, 201)
+  const bad = await ask(root, 'POST', path, { ...thing, metadata: { name: 'bad' } })
+  assert.match(String(bad.body['message']), /ValidatingAdmissionPolicy 'no-bad-things'/)
+})
+
+test('definitions of custom resources can be refused', async () => {
+  const rule = { operations: ['CREATE'], apiGroups: ['apiextensions.k8s.io'], apiVersions: ['*'], resources: ['customresourcedefinitions'] }
+  const refuse: Answer = () => ({ allowed: false, status: { message: 'no such thing' } })
+  await withWebhook('Validating', 'definitions', refuse, { rules: [rule], namespaceSelector: {} })
+  const version = { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }
+  const { body } = await ask(root, 'POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+    metadata: { name: 'no.such.example.com' },
+    spec: { group: 'such.example.com', scope: 'Cluster', names: { plural: 'no', kind: 'No' }, versions: [version] },
+  })
+  assert.equal(body['message'], 'admission webhook "definitions.example.com" denied the request: no such thing')
+  await asRoot('DELETE', `${registration}/validatingwebhookconfigurations/definitions`)
+})
+
 test('kubectl shows warnings and refusals of webhooks', async (t) => {
   const [found] = installedKubectls().slice(-1)
   if (found === undefined) return t.skip('there is no kubectl')

@@ -8,12 +8,12 @@ import type { ServedResource } from '#apiserver/http/served-resource.ts'
 const currentKind = { group: 'autoscaling', version: 'v1', kind: 'Scale', schema: 'io.k8s.api.autoscaling.v1.Scale' }
 
 /** Decodes and names Scales; they are served below other resources only. */
-export function scaleDefinition({ definition }: ServedResource): ResourceDefinition {
+export function scaleDefinition({ definition }: Pick<ServedResource, 'definition'>): ResourceDefinition {
   return { ...(definition.scaleKind ?? currentKind), plural: 'scales', scope: 'Namespaced' }
 }
 
 /** Old Scales have the selector as a map, where it is no more than that, and as a text beside it. */
-export function shownScale(scale: V1Scale, { definition: { scaleKind } }: ServedResource): V1Scale {
+export function shownScale(scale: V1Scale, { definition: { scaleKind } }: Pick<ServedResource, 'definition'>): V1Scale {
   if (scaleKind === undefined) return scale
   const { selector = '', ...status } = scale.status ?? { replicas: 0 }
   const { matchLabels, matchExpressions } = labelSelectorObject(selector)

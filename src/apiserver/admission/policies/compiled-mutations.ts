@@ -76,7 +76,7 @@ function patched(object: object, value: Value): JsonObject {
 /** A part may stand alone in a patch; only what is inside of it has to fit. */
 const rootOf = (value: Value | undefined): string => (value instanceof CelMap && value.type?.kind === 'struct' ? value.type.name : 'Object')
 
-function applied(object: object, value: Value, { schema }: ResourceDefinition): JsonObject {
+function applied(object: object, value: Value, { schema, untyped }: ResourceDefinition): JsonObject {
   const misplaced = misplacedPart(value, 'Object')
   if (misplaced !== undefined) throw new Error(`type mismatch: ${misplaced}`)
   const live = object as JsonObject
@@ -86,7 +86,7 @@ function applied(object: object, value: Value, { schema }: ResourceDefinition): 
     ...(apiVersion === undefined ? {} : { apiVersion }),
     ...(kind === undefined ? {} : { kind }),
   }
-  const type = schema === '' ? deducedType : mergeTypeOf(schemaOf(schema))
+  const type = untyped?.schema.mergeType ?? (schema === '' ? deducedType : mergeTypeOf(schemaOf(schema)))
   const wrong = typeErrors(config, type)
   if (wrong !== undefined) throw new Error(`error applying patch: failed to convert patch object to typed object: ${wrong}`)
   const atomics = atomicParts(config, type, '')

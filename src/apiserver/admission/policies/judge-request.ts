@@ -8,6 +8,7 @@ import { askingFor, policyInput, whenAnswered } from '#apiserver/admission/polic
 import type { Enforcement, PolicyMetrics } from '#apiserver/admission/policies/policy-metrics.ts'
 import { paramResource, paramsOf } from '#apiserver/admission/policies/policy-params.ts'
 import { matchedResource } from '#apiserver/admission/policies/request-match.ts'
+import { seenIn } from '#apiserver/admission/policies/seen-in.ts'
 
 const compiled = new WeakMap<V1ValidatingAdmissionPolicy, CompiledPolicy>()
 const maxAnnotation = 10 * 1024
@@ -50,13 +51,14 @@ export async function judgeRequest(
     }
     if (resource === undefined) continue
     const ready = compiled.getOrInsertComputed(policy, () => new CompiledPolicy(spec))
+    const seen = await seenIn(resource, request, cluster)
     const notes = new Map<string, Set<string>>()
     for (const binding of bindings) {
       const bindingName = binding.metadata?.name ?? ''
       try {
         if (binding.spec.matchResources && matchedResource(binding.spec.matchResources, request, cluster) === undefined) continue
         for (const params of paramsOf(spec.paramKind, binding.spec.paramRef, request.namespace, cluster)) {
-          const input = policyInput({ request, resource, params, cluster, ask })
+          const input = policyInput({ request: seen, resource, params, cluster, ask })
           const { denials: found, ignored, annotations } = await whenAnswered(() => ready.judge(input, clock))
           const observe = (enforcement: Enforcement, { message, tookMs }: Timed) =>
             checks?.observe({ policy: name, binding: bindingName, enforcement, message, tookMs })

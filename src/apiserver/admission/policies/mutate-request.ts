@@ -10,7 +10,9 @@ import { askingFor, policyInput, whenAnswered } from '#apiserver/admission/polic
 import type { Enforcement, PolicyMetrics } from '#apiserver/admission/policies/policy-metrics.ts'
 import { paramResource, paramsOf } from '#apiserver/admission/policies/policy-params.ts'
 import { matchedResource } from '#apiserver/admission/policies/request-match.ts'
+import { isStoredVersion, seenIn } from '#apiserver/admission/policies/seen-in.ts'
 import type { Rounds } from '#apiserver/admission/reinvocation.ts'
+import { shownVersion } from '#apiserver/admission/shown-version.ts'
 
 const compiled = new WeakMap<V1MutatingAdmissionPolicy, CompiledMutations>()
 
@@ -57,10 +59,12 @@ export async function mutateRequest(
   /** Whether the object is another one now. */
   async function invoke({ policy, binding, resource, params }: Invocation): Promise<boolean> {
     const ready = compiled.getOrInsertComputed(policy, () => new CompiledMutations(policy.spec))
-    const input = () => policyInput({ request, resource, params, cluster, ask })
+    const shown = isStoredVersion(resource, request) ? undefined : shownVersion(request, resource, cluster)
+    const inputOf = (seen: AdmissionRequest) => policyInput({ request: seen, resource, params, cluster, ask })
     const before = structuredClone(request.object)
     try {
-      if (!(await whenAnswered(() => ready.applies(input())))) return false
+      const seen = await seenIn(resource, request, cluster)
+      if (!(await whenAnswered(() => ready.applies(inputOf(seen))))) return false
     } catch (error) {
       if (error instanceof StatusError) throw error
       fail(failures, policy, binding, (error as Error).message, 'Invalid')
@@ -74,8 +78,11 @@ export async function mutateRequest(
       const observe = (enforcement: Enforcement, message?: string) =>
         checks?.observe({ policy: policy.metadata?.name ?? '', binding, enforcement, message, tookMs: clock.monotonic() - startedMs })
       try {
-        const next = await whenAnswered(() => ready.mutated(index, object, input(), request.definition))
-        replaceContent(object, next)
+        const seen = await seenIn(resource, request, cluster)
+        const current = seen.object ?? object
+        const next = await whenAnswered(() => ready.mutated(index, current, inputOf(seen), shown?.definition ?? request.definition))
+        replaceContent(object, shown === undefined ? next : await shown.stored(next))
+        request.definition.untyped?.coerce(object)
         request.definition.defaults?.(object)
         observe('allow')
       } catch (error) {

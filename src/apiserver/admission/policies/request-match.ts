@@ -8,13 +8,14 @@ import type { AdmissionRequest } from '#apiserver/admission/admission.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 
 type Resource = AdmissionRequest['resource']
+type Rule = Omit<V1NamedRuleWithOperations, 'resourceNames'> & { resourceNames?: string[] }
 
 /** The resource as the rule knows it; undefined when the request is none of its business. May throw what is wrong with a selector. */
 export function matchedResource(match: V1MatchResources, request: AdmissionRequest, cluster: ClusterView): Resource | undefined {
   if (!namespaceMatches(match.namespaceSelector, request, cluster)) return undefined
   if (!objectMatches(match.objectSelector, request)) return undefined
-  if (ruleMatch(match.excludeResourceRules ?? [], match.matchPolicy, request) !== undefined) return undefined
-  return match.resourceRules?.length ? ruleMatch(match.resourceRules, match.matchPolicy, request) : request.resource
+  if (ruleMatch(match.excludeResourceRules ?? [], match.matchPolicy, request, cluster) !== undefined) return undefined
+  return match.resourceRules?.length ? ruleMatch(match.resourceRules, match.matchPolicy, request, cluster) : request.resource
 }
 
 /** What has no namespace is never exempt, unless it is one. */
@@ -36,16 +37,23 @@ export function objectMatches(selector: V1LabelSelector | undefined, { object, o
   return [object, oldObject].some((each) => each !== undefined && compiled.matches(each.metadata?.labels))
 }
 
-/** By the name the request uses, and, where others count as well, by the one it is stored under. */
-function ruleMatch(
-  rules: readonly V1NamedRuleWithOperations[],
+/** By the name the request uses; or else, where others count as well, by the first rule that means one of them. */
+export function ruleMatch(
+  rules: readonly Rule[],
   matchPolicy: string | undefined,
   request: AdmissionRequest,
+  cluster: ClusterView,
 ): Resource | undefined {
-  const { definition } = request
-  const stored = { group: definition.group, version: definition.version, resource: definition.plural }
-  for (const resource of matchPolicy === 'Exact' ? [request.resource] : [request.resource, stored]) {
-    if (rules.some((rule) => isAbout(rule, resource, request))) return resource
+  if (rules.some((rule) => isAbout(rule, request.resource, request))) return request.resource
+  if (rules.length === 0 || matchPolicy === 'Exact') return undefined
+  const others = cluster.dynamic.versionsOf(request.definition).map(({ definition: { group, version, plural } }) => ({
+    group,
+    version,
+    resource: plural,
+  }))
+  for (const rule of rules) {
+    const found = others.find((other) => isAbout(rule, other, request))
+    if (found !== undefined) return found
   }
   return undefined
 }
@@ -53,11 +61,7 @@ function ruleMatch(
 const includes = (items: readonly string[] | undefined, wanted: string): boolean =>
   items?.some((item) => item === '*' || item === wanted) ?? false
 
-export function isAbout(
-  rule: Omit<V1NamedRuleWithOperations, 'resourceNames'> & { resourceNames?: string[] },
-  { group, version, resource }: Resource,
-  request: AdmissionRequest,
-): boolean {
+function isAbout(rule: Rule, { group, version, resource }: Resource, request: AdmissionRequest): boolean {
   if (!includes(rule.operations, request.operation) || !includes(rule.apiGroups, group) || !includes(rule.apiVersions, version))
     return false
   if (rule.resourceNames?.length && !rule.resourceNames.includes(request.name)) return false

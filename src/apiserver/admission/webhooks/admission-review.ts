@@ -5,7 +5,7 @@ import { jsonText } from '#api/codec/json-text.ts'
 import { quoted } from '#api/meta/check.ts'
 import type { V1Status } from '#api/meta/v1/types.gen.ts'
 import type { AdmissionRequest } from '#apiserver/admission/admission.ts'
-import type { ShownVersion } from '#apiserver/admission/webhooks/shown-version.ts'
+import type { ShownVersion } from '#apiserver/admission/shown-version.ts'
 
 export type ReviewVersion = 'v1' | 'v1beta1'
 

@@ -4,6 +4,7 @@ import { formatDurationMs } from '#api/meta/duration.ts'
 import { badRequest, StatusError } from '#api/meta/status-error.ts'
 import type { V1Status } from '#api/meta/v1/types.gen.ts'
 import type { AdmissionContext, AdmissionRequest } from '#apiserver/admission/admission.ts'
+import type { ShownVersion } from '#apiserver/admission/shown-version.ts'
 import {
   type ReviewAnswer,
   reviewAnswer,
@@ -13,7 +14,6 @@ import {
   UnsupportedPatchType,
 } from '#apiserver/admission/webhooks/admission-review.ts'
 import type { Webhook } from '#apiserver/admission/webhooks/configured-webhooks.ts'
-import type { ShownVersion } from '#apiserver/admission/webhooks/shown-version.ts'
 import { type WebhookCall, WebhookCallFailed, type WebhookClientConfig } from '#apiserver/webhooks/webhook-calls.ts'
 
 /** The webhook could not be asked, or its answer is none: its failure policy decides. */

@@ -1,10 +1,10 @@
 /** Asks the webhooks that judge a request, all at once. Loaded once there is one. */
 import type { AdmissionRequest } from '#apiserver/admission/admission.ts'
+import type { ShownVersion } from '#apiserver/admission/shown-version.ts'
 import { askedWebhook } from '#apiserver/admission/webhooks/asked-webhook.ts'
 import { callWebhook } from '#apiserver/admission/webhooks/call-webhook.ts'
 import type { ConfiguredWebhook, Webhook } from '#apiserver/admission/webhooks/configured-webhooks.ts'
 import { failsOpen, measuredCall, refusalOf, type WebhookServices } from '#apiserver/admission/webhooks/measured-call.ts'
-import type { ShownVersion } from '#apiserver/admission/webhooks/shown-version.ts'
 
 /** Throws the first refusal, in the order of the webhooks, after all have answered: others may warn or leave notes. */
 export async function judgeByWebhooks(

@@ -2,8 +2,8 @@
 import type { AdmissionContext, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { askingFor, policyInput, whenAnswered } from '#apiserver/admission/policies/policy-input.ts'
 import { PolicyScope } from '#apiserver/admission/policies/policy-scope.ts'
+import type { ShownVersion } from '#apiserver/admission/shown-version.ts'
 import type { Webhook } from '#apiserver/admission/webhooks/configured-webhooks.ts'
-import type { ShownVersion } from '#apiserver/admission/webhooks/shown-version.ts'
 
 const compiled = new WeakMap<Webhook, PolicyScope>()
 

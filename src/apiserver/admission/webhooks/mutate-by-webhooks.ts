@@ -8,12 +8,12 @@ import { internalError, timeout } from '#api/meta/status-error.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import type { AdmissionRequest } from '#apiserver/admission/admission.ts'
 import type { Invocations, Rounds } from '#apiserver/admission/reinvocation.ts'
+import type { ShownVersion } from '#apiserver/admission/shown-version.ts'
 import { askedWebhook } from '#apiserver/admission/webhooks/asked-webhook.ts'
 import { callWebhook, WebhookFailure } from '#apiserver/admission/webhooks/call-webhook.ts'
 import type { ConfiguredWebhook } from '#apiserver/admission/webhooks/configured-webhooks.ts'
 import { keepReadable } from '#apiserver/admission/webhooks/keep-managed-fields.ts'
 import { failsOpen, measuredCall, refusalOf, type WebhookServices } from '#apiserver/admission/webhooks/measured-call.ts'
-import type { ShownVersion } from '#apiserver/admission/webhooks/shown-version.ts'
 
 /** As long as upstream lets a request take altogether. */
 const requestLimitMs = 60_000
