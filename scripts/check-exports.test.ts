@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { unusedExports } from './check-exports.ts'
+import { onlyForTests, unusedExports } from './check-exports.ts'
 
 const check = (files: Record<string, string>) => unusedExports(new Map(Object.entries(files)))
 
@@ -27,4 +27,17 @@ test('a type may be exported for the functions that speak of it; one that nothin
   const file = 'export type Options = { a: number }\nexport function use(options: Options) {}\nexport type Idle = string\n'
   const lines = check({ 'src/api/a.ts': file, 'test/b.ts': "import { use } from '#api/a.ts'" })
   assert.deepEqual(lines, ['src/api/a.ts: nobody imports Idle: it is not used at all'])
+})
+
+test('a file that only tests lead to is named; threads and folders called testing are not', () => {
+  const files = {
+    'src/cmd/main.ts': "import { a } from '#api/a.ts'\nnew URL('./thread.ts', import.meta.url)",
+    'src/cmd/thread.ts': '',
+    'src/api/a.ts': '',
+    'src/api/a.test.ts': "import '#api/fake.ts'\nimport '#api/testing/b.ts'",
+    'src/api/fake.ts': '',
+    'src/api/testing/b.ts': '',
+  }
+  const lines = onlyForTests(new Map(Object.entries(files)))
+  assert.deepEqual(lines, ['src/api/fake.ts: only tests lead to it: it belongs in a folder `testing`, or goes'])
 })

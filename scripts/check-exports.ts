@@ -1,11 +1,11 @@
 /**
- * Fails on an export of src/ that no other file imports: `node scripts/check-exports.ts`.
+ * Fails on an export of src/ that no other file imports, and on a file that only tests lead to: `node scripts/check-exports.ts`.
  *
  * What only its own file uses needs no `export`; what nobody uses goes. A type may be exported for the sake of the functions that
- * speak of it. What a later change will import may stay for a while in `awaited`, with the reason.
+ * speak of it. What only tests lead to belongs in a folder `testing`, which is not shipped. What a later change will import may stay for a while in `awaited`, with the reason.
  */
 import { globSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, posix } from 'node:path'
 
 /** `path: name`, and who will import it. */
 const awaited: Readonly<Record<string, string>> = {
@@ -14,6 +14,18 @@ const awaited: Readonly<Record<string, string>> = {
   'src/network/policy/policy-agent.ts: runPolicyAgent': 'a cluster with a real node',
   'src/proxy/run-proxy.ts: runProxy': 'the command that runs the service proxy',
   'src/scheduler/framework/status.ts: wait': 'the answer of a permit plugin that waits; none of the default ones does',
+}
+
+/** Files and folders that nothing leads to yet, and what will. */
+const awaitedParts: Readonly<Record<string, string>> = {
+  'src/api/codec/watch-events.ts': 'clients that watch in protobuf',
+  'src/api/meta/patch/strategic-diff.ts': 'kubectl apply',
+  'src/base/sockets.ts': 'the service proxy',
+  'src/base/sync-loop.ts': 'the service proxy',
+  'src/base/tracing.ts': 'spans of requests',
+  'src/network/': 'the pod network of several nodes, and network policies',
+  'src/proxy/': 'the service proxy',
+  'src/wire/nftables/': 'the service proxy',
 }
 
 type Module = { exports: Set<string>; types: Set<string>; imports: { target: string; names: 'all' | string[] }[]; body: string }
@@ -48,7 +60,7 @@ function namesIn(list: string): { name: string; as: string }[] {
 
 function resolved(path: string, target: string): string {
   if (target.startsWith('#')) return `src/${target.slice(1)}`
-  return target.startsWith('.') ? join(dirname(path), target) : target
+  return target.startsWith('.') ? posix.join(dirname(path), target) : target
 }
 
 /** Exports that nobody takes, as lines to print. */
@@ -76,12 +88,31 @@ export function unusedExports(sources: ReadonlyMap<string, string>): string[] {
   return lines
 }
 
+/** Files that no program and no user of the library reaches, yet are shipped. */
+export function onlyForTests(sources: ReadonlyMap<string, string>, entries = ['src/cmd/main.ts', 'src/index.ts']): string[] {
+  const reached = new Set<string>()
+  const waiting = [...entries]
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    const source = sources.get(path)
+    if (source === undefined || reached.has(path)) continue
+    reached.add(path)
+    // Threads are started by path, hence any text that looks like one counts.
+    for (const [, target = ''] of source.matchAll(/['"`]((?:#|\.\.?\/)[\w./-]+)\.(?:ts|\$\{extension\})['"`]/g))
+      waiting.push(`${resolved(path, target)}.ts`)
+  }
+  return [...sources.keys()]
+    .filter((path) => path.startsWith('src/') && !/\.(test|gen)\.ts$/.test(path) && !path.split('/').includes('testing'))
+    .filter((path) => !reached.has(path) && !Object.keys(awaitedParts).some((part) => path.startsWith(part)))
+    .map((path) => `${path}: only tests lead to it: it belongs in a folder \`testing\`, or goes`)
+}
+
 if (import.meta.main) {
-  const paths = globSync(['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts', 'scripts/**/*.ts'])
-  const lines = unusedExports(new Map(paths.sort().map((path) => [path, readFileSync(path, 'utf8')])))
+  const paths = globSync(['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts', 'scripts/**/*.ts']).map((path) => path.replaceAll('\\', '/'))
+  const sources = new Map(paths.sort().map((path) => [path, readFileSync(path, 'utf8')]))
+  const lines = [...unusedExports(sources), ...onlyForTests(sources)]
   for (const line of lines) console.error(line)
   if (lines.length > 0) {
-    console.error('An export that a coming change will use belongs in `awaited` of scripts/check-exports.ts, with the reason.')
+    console.error('What a coming change will use belongs in `awaited` or `awaitedParts` of scripts/check-exports.ts, with the reason.')
     process.exitCode = 1
   }
 }

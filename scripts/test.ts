@@ -24,8 +24,8 @@ const layers: Layer[] = [
   {
     name: 'check',
     run: () =>
-      command('tsc', ['--noEmit']) &&
-      command('biome', ['check', '--error-on-warnings', '.']) &&
+      command(process.execPath, ['node_modules/typescript/bin/tsc', '--noEmit']) &&
+      command(process.execPath, ['node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.']) &&
       command(process.execPath, ['scripts/check-imports.ts']) &&
       command(process.execPath, ['scripts/check-exports.ts']) &&
       command(process.execPath, ['scripts/generate.ts', '--check']),

@@ -10,9 +10,6 @@ import { startCluster } from '../support/running-cluster.ts'
 const baselinePath = join(import.meta.dirname, '..', 'golden', 'baseline.json')
 const differencesPath = join(import.meta.dirname, '..', '..', '.cache', 'golden-differences.txt')
 
-/** Custom resources are not served yet, and each of their conversations would wait ten seconds for that. */
-const customResources = { retrySecondsAtMost: 0 }
-
 test('answers match those of the recorded server, in no area fewer than before', async () => {
   await using cluster = await startCluster([
     '--store',
@@ -26,11 +23,7 @@ test('answers match those of the recorded server, in no area fewer than before',
   const server = { server: cluster.url, token: cluster.token, insecure: true }
   const differences: string[] = []
   const onFailure = (failure: Failure) => void differences.push(failureText(failure))
-  const parts = Object.groupBy(readScenarios(), ({ area }) => (area.startsWith('crds') ? 'custom' : 'builtIn'))
-  const areas = new Map([
-    ...(await replay(server, parts.builtIn ?? [], { onFailure })),
-    ...(await replay(server, parts.custom ?? [], { onFailure, ...customResources })),
-  ])
+  const areas = await replay(server, readScenarios(), { onFailure })
   console.log(tableOf(areas))
   mkdirSync(dirname(differencesPath), { recursive: true })
   writeFileSync(differencesPath, `${differences.join('\n')}\n`)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { randomObject } from '#api/codec/testing/random-object.ts'
 import { schemaNames, schemaOf } from '#api/schema/schema.ts'
 import { seededRandom } from '#base/random.ts'
 import { ProtobufWriter } from '#wire/protobuf-writer.ts'
@@ -7,7 +8,6 @@ import { DecodeError } from './decode-error.ts'
 import { decodeJson, encodeJson } from './json.ts'
 import { decodeProtobufMessage, encodeProtobuf, encodeProtobufEvent, encodeProtobufMessage, readProtobuf } from './protobuf.ts'
 import { hasProtobuf } from './protobuf-plan.ts'
-import { randomObject } from './random-object.ts'
 
 const core = (name: string): string => `io.k8s.api.core.v1.${name}`
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex')

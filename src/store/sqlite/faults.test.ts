@@ -8,9 +8,9 @@ import { nodeFiles } from '#base/files.ts'
 import { type Logger, type LogRecord, recordingLogger, silentLogger } from '#base/log.ts'
 import { nodeSqlite, type SqliteError } from '#base/sqlite.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
-import { diskFaults, type FaultPoint, type Faults, faultySqlite } from '#store/sqlite/faulty-sqlite.ts'
 import { type FileChannel, inlineChannel } from '#store/sqlite/file-client.ts'
 import { openSqliteStore } from '#store/sqlite/sqlite-store.ts'
+import { diskFaults, type FaultPoint, type Faults, faultySqlite } from '#store/sqlite/testing/faulty-sqlite.ts'
 import type { Store } from '#store/store.ts'
 
 const put = (store: Store, key: string, value: string) => store.txn({ success: [{ put: { key, value: Buffer.from(value) } }] })

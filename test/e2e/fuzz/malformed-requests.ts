@@ -1,6 +1,6 @@
 /** Requests that no sensible client sends, from a seed. */
 import { encodeProtobuf } from '#api/codec/protobuf.ts'
-import { randomObject } from '#api/codec/random-object.ts'
+import { randomObject } from '#api/codec/testing/random-object.ts'
 import type { Kind } from '#api/kind.ts'
 import { builtInKinds } from '#api/kinds.ts'
 import { schemaOf } from '#api/schema/schema.ts'

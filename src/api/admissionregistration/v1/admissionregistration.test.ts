@@ -13,7 +13,7 @@ import type {
 import { validatingAdmissionPolicyResource } from '#api/admissionregistration/v1/validating-admission-policy.ts'
 import { validatingAdmissionPolicyBindingResource } from '#api/admissionregistration/v1/validating-admission-policy-binding.ts'
 import { validatingWebhookConfigurationResource } from '#api/admissionregistration/v1/validating-webhook-configuration.ts'
-import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const metadata = { name: 'a', resourceVersion: '1' }
 

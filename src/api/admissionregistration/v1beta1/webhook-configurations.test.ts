@@ -4,7 +4,7 @@ import {
   mutatingWebhookConfigurationResource,
   validatingWebhookConfigurationResource,
 } from '#api/admissionregistration/v1beta1/webhook-configurations.ts'
-import { tryCreateThrough } from '#api/try-kind.ts'
+import { tryCreateThrough } from '#api/testing/try-kind.ts'
 
 const webhook = { name: 'a.example.com', clientConfig: { url: 'https://example.com' } }
 const configuration = { metadata: { name: 'a' }, webhooks: [webhook] }

@@ -7,7 +7,7 @@ import type {
   V1CustomResourceDefinitionVersion,
   V1JSONSchemaProps,
 } from '#api/apiextensions/v1/types.gen.ts'
-import { tryCreate, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryUpdate } from '#api/testing/try-kind.ts'
 
 const schema: V1JSONSchemaProps = { type: 'object', properties: { spec: { type: 'object', properties: { size: { type: 'integer' } } } } }
 const version = (change: Partial<V1CustomResourceDefinitionVersion> = {}): V1CustomResourceDefinitionVersion => ({

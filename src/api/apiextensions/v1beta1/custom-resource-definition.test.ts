@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { V1CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.ts'
 import { customResourceDefinitionResource } from '#api/apiextensions/v1beta1/custom-resource-definition.ts'
 import type { V1beta1CustomResourceDefinition, V1beta1CustomResourceDefinitionSpec } from '#api/apiextensions/v1beta1/types.gen.ts'
-import { tryCreateThrough } from '#api/try-kind.ts'
+import { tryCreateThrough } from '#api/testing/try-kind.ts'
 
 const named = { group: 'example.com', names: { plural: 'widgets', kind: 'Widget' }, scope: 'Namespaced' }
 const definition = (spec: Partial<V1beta1CustomResourceDefinitionSpec>): V1beta1CustomResourceDefinition => ({

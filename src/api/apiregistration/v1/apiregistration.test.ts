@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { apiServiceResource } from '#api/apiregistration/v1/api-service.ts'
 import type { V1APIService } from '#api/apiregistration/v1/types.gen.ts'
-import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const service = (spec: Partial<V1APIService['spec']> = {}, name = 'v1.g.example.com'): V1APIService => ({
   metadata: { name, resourceVersion: '1' },

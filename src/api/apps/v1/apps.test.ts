@@ -18,7 +18,7 @@ import type {
   V1StatefulSetStatus,
 } from '#api/apps/v1/types.gen.ts'
 import type { V1PodTemplateSpec } from '#api/core/v1/types.gen.ts'
-import { type Tried, tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
+import { type Tried, tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const metadata = { name: 'a', namespace: 'default', uid: 'u', resourceVersion: '1', generation: 1 }
 const selector = { matchLabels: { app: 'a' } }

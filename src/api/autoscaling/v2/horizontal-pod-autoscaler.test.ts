@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { horizontalPodAutoscalerResource } from '#api/autoscaling/v2/horizontal-pod-autoscaler.ts'
 import type { V2HorizontalPodAutoscaler, V2HorizontalPodAutoscalerSpec, V2MetricSpec } from '#api/autoscaling/v2/types.gen.ts'
-import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const metadata = { name: 'a', namespace: 'default', resourceVersion: '1' }
 const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd' }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { V1MetricSpec } from '#api/autoscaling/v1/types.gen.ts'
 import type { V2HorizontalPodAutoscaler, V2MetricSpec } from '#api/autoscaling/v2/types.gen.ts'
 import { horizontalPodAutoscalerResource, type V2beta1HorizontalPodAutoscaler } from '#api/autoscaling/v2beta1/horizontal-pod-autoscaler.ts'
-import { tryCreateThrough } from '#api/try-kind.ts'
+import { tryCreateThrough } from '#api/testing/try-kind.ts'
 
 const scaleTargetRef = { kind: 'Deployment', name: 'd', apiVersion: 'apps/v1' }
 const autoscaler = (metrics: V1MetricSpec[], annotations?: Record<string, string>): V2beta1HorizontalPodAutoscaler => ({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cronJobResource } from '#api/batch/v1/cron-job.ts'
 import type { V1CronJob, V1CronJobSpec, V1JobSpec } from '#api/batch/v1/types.gen.ts'
-import { tryCreate, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryUpdate } from '#api/testing/try-kind.ts'
 
 const metadata = { name: 'a', namespace: 'default', uid: 'u', resourceVersion: '1', generation: 1 }
 const jobSpec: V1JobSpec = { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'busybox' }] } } }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { jobResource } from '#api/batch/v1/job.ts'
 import type { V1Job, V1JobCondition, V1JobSpec, V1JobStatus } from '#api/batch/v1/types.gen.ts'
 import type { V1PodSpec } from '#api/core/v1/types.gen.ts'
-import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const metadata = { name: 'a', namespace: 'default', uid: 'u', resourceVersion: '1', generation: 1 }
 const podSpec: V1PodSpec = { restartPolicy: 'Never', containers: [{ name: 'c', image: 'busybox' }] }

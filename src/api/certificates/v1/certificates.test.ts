@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { certificateSigningRequestResource } from '#api/certificates/v1/certificate-signing-request.ts'
 import type { V1CertificateSigningRequest } from '#api/certificates/v1/types.gen.ts'
-import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const pem = `-----BEGIN CERTIFICATE REQUEST-----
 MIGMMEACAQAwDTELMAkGA1UEAwwCZWQwKjAFBgMrZXADIQDMNdmWSpYY3iTwdjoT

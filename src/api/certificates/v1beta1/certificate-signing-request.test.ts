@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { certificateSigningRequestResource } from '#api/certificates/v1beta1/certificate-signing-request.ts'
 import type { V1beta1CertificateSigningRequestSpec } from '#api/certificates/v1beta1/types.gen.ts'
-import { tryCreateThrough } from '#api/try-kind.ts'
+import { tryCreateThrough } from '#api/testing/try-kind.ts'
 
 /** Requests made by openssl for Ed25519 keys. */
 const pem = (der: string): string => {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { clusterTrustBundleResource } from '#api/certificates/v1beta1/cluster-trust-bundle.ts'
 import { podCertificateRequestResource } from '#api/certificates/v1beta1/pod-certificate-request.ts'
 import type { V1beta1PodCertificateRequest, V1beta1PodCertificateRequestStatus } from '#api/certificates/v1beta1/types.gen.ts'
-import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 import { encodePem } from '#wire/pem.ts'
 import { encodedSubject, issueCertificate, keyIdentifier } from '#wire/x509/certificate.ts'
 

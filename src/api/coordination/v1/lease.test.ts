@@ -4,7 +4,7 @@ import { leaseResource } from '#api/coordination/v1/lease.ts'
 import type { V1LeaseSpec } from '#api/coordination/v1/types.gen.ts'
 import { leaseCandidateResource } from '#api/coordination/v1beta1/lease-candidate.ts'
 import type { V1beta1LeaseCandidateSpec } from '#api/coordination/v1beta1/types.gen.ts'
-import { tryCreate, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryUpdate } from '#api/testing/try-kind.ts'
 
 const metadata = { name: 'a', namespace: 'default', resourceVersion: '1' }
 const on = { isEnabled: () => true }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { configMapResource } from '#api/core/v1/config-map.ts'
 import type { V1ConfigMap } from '#api/core/v1/types.gen.ts'
-import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const configMap = (given: object): V1ConfigMap => ({ metadata: { name: 'a', namespace: 'default', resourceVersion: '1' }, ...given })
 

@@ -10,7 +10,7 @@ import { replicationControllerResource } from '#api/core/v1/replication-controll
 import { serviceAccountResource } from '#api/core/v1/service-account.ts'
 import type { V1EndpointSubset, V1PodTemplateSpec } from '#api/core/v1/types.gen.ts'
 import { FeatureGates } from '#api/meta/feature-gates.ts'
-import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const { isEnabled } = new FeatureGates()
 const metadata = { name: 'a', namespace: 'default', resourceVersion: '1' }

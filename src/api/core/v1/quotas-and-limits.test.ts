@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { limitRangeResource } from '#api/core/v1/limit-range.ts'
 import { resourceQuotaResource } from '#api/core/v1/resource-quota.ts'
 import type { V1LimitRangeItem, V1ResourceQuotaSpec } from '#api/core/v1/types.gen.ts'
-import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const metadata = { name: 'a', namespace: 'default', resourceVersion: '1' }
 

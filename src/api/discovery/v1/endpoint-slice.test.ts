@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { endpointSliceResource } from '#api/discovery/v1/endpoint-slice.ts'
 import type { V1Endpoint, V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
-import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const metadata = { name: 'a', namespace: 'default', resourceVersion: '1', labels: {} }
 const slice = (fields: Partial<V1EndpointSlice> = {}): V1EndpointSlice => ({ metadata, addressType: 'IPv4', ...fields })

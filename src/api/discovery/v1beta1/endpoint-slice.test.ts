@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { V1Endpoint, V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
 import { endpointSliceResource } from '#api/discovery/v1beta1/endpoint-slice.ts'
 import type { V1beta1Endpoint, V1beta1EndpointSlice } from '#api/discovery/v1beta1/types.gen.ts'
-import { tryCreateThrough } from '#api/try-kind.ts'
+import { tryCreateThrough } from '#api/testing/try-kind.ts'
 
 const zone = 'topology.kubernetes.io/zone'
 const hostname = 'kubernetes.io/hostname'

@@ -4,7 +4,7 @@ import type { V1Event as CoreEvent } from '#api/core/v1/types.gen.ts'
 import { fromCoreEvent, toCoreEvent } from '#api/events/v1/convert-event.ts'
 import { eventResource } from '#api/events/v1/event.ts'
 import type { V1Event } from '#api/events/v1/types.gen.ts'
-import { tryCreate, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryUpdate } from '#api/testing/try-kind.ts'
 import { seededRandom } from '#base/random.ts'
 
 const metadata = { name: 'a', namespace: 'default', resourceVersion: '1' }

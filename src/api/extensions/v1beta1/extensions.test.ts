@@ -12,7 +12,7 @@ import { horizontalPodAutoscalerResource } from '#api/extensions/v1beta1/horizon
 import { jobResource } from '#api/extensions/v1beta1/job.ts'
 import { replicaSetResource } from '#api/extensions/v1beta1/replica-set.ts'
 import type { V1beta1DaemonSet, V1beta1Deployment } from '#api/extensions/v1beta1/types.gen.ts'
-import { tryCreateThrough, tryUpdate } from '#api/try-kind.ts'
+import { tryCreateThrough, tryUpdate } from '#api/testing/try-kind.ts'
 
 const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image: 'i' }] } }
 const metadata = { name: 'a', namespace: 'default' }

@@ -4,7 +4,7 @@ import { flowSchemaResource } from '#api/flowcontrol/v1/flow-schema.ts'
 import { mandatoryFlowSchemas, mandatoryPriorityLevels } from '#api/flowcontrol/v1/mandatory-configuration.ts'
 import { priorityLevelConfigurationResource } from '#api/flowcontrol/v1/priority-level-configuration.ts'
 import type { V1FlowSchema, V1FlowSchemaSpec, V1PriorityLevelConfiguration, V1QueuingConfiguration } from '#api/flowcontrol/v1/types.gen.ts'
-import { tryCreate, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryUpdate } from '#api/testing/try-kind.ts'
 
 const metadata = { name: 'a', resourceVersion: '1' }
 const flowSchema = (spec: Partial<V1FlowSchemaSpec> = {}, name = 'a'): V1FlowSchema => ({

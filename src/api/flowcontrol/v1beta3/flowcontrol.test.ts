@@ -6,7 +6,7 @@ import type { V1beta1PriorityLevelConfiguration } from '#api/flowcontrol/v1beta1
 import { flowcontrolV1beta3 } from '#api/flowcontrol/v1beta3/flowcontrol.ts'
 import type { V1beta3PriorityLevelConfiguration } from '#api/flowcontrol/v1beta3/types.gen.ts'
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
-import { tryCreateThrough } from '#api/try-kind.ts'
+import { tryCreateThrough } from '#api/testing/try-kind.ts'
 
 function create<T extends KubernetesObject>(
   definitions: readonly ResourceDefinition[],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { storageVersionResource } from '#api/internal/v1alpha1/storage-version.ts'
 import type { V1alpha1StorageVersionStatus } from '#api/internal/v1alpha1/types.gen.ts'
-import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const named = (name: string) => ({ metadata: { name, resourceVersion: '1' }, spec: {} })
 const server = { apiServerID: 's', encodingVersion: 'apps/v1', decodableVersions: ['apps/v1'] }

@@ -16,7 +16,7 @@ import type {
   V1NetworkPolicyPort,
   V1ServiceCIDR,
 } from '#api/networking/v1/types.gen.ts'
-import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const metadata = { name: 'a', namespace: 'default', resourceVersion: '1' }
 const service = { name: 's', port: { number: 80 } }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { V1Ingress } from '#api/networking/v1/types.gen.ts'
 import { ingressResource } from '#api/networking/v1beta1/ingress.ts'
 import type { V1beta1Ingress, V1beta1IngressBackend } from '#api/networking/v1beta1/types.gen.ts'
-import { tryCreateThrough } from '#api/try-kind.ts'
+import { tryCreateThrough } from '#api/testing/try-kind.ts'
 
 const ingress = (backend: V1beta1IngressBackend | undefined, more: object = {}): V1beta1Ingress => ({
   metadata: { name: 'a', namespace: 'default' },

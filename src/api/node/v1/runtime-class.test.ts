@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runtimeClassResource } from '#api/node/v1/runtime-class.ts'
 import type { V1RuntimeClass } from '#api/node/v1/types.gen.ts'
-import { tryCreate, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryUpdate } from '#api/testing/try-kind.ts'
 
 const classOf = (fields: Partial<V1RuntimeClass> = {}): V1RuntimeClass => ({
   metadata: { name: 'a', resourceVersion: '1' },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { podDisruptionBudgetResource } from '#api/policy/v1/pod-disruption-budget.ts'
 import type { V1PodDisruptionBudget, V1PodDisruptionBudgetSpec } from '#api/policy/v1/types.gen.ts'
-import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const metadata = { name: 'a', namespace: 'default', resourceVersion: '1' }
 const budget = (spec: V1PodDisruptionBudgetSpec): V1PodDisruptionBudget => ({ metadata, spec })

@@ -7,7 +7,7 @@ import { podSecurityPolicyResource } from '#api/policy/v1beta1/pod-security-poli
 import type { V1beta1PodSecurityPolicy, V1beta1PodSecurityPolicySpec } from '#api/policy/v1beta1/pod-security-policy-types.ts'
 import type { V1beta1PodDisruptionBudget } from '#api/policy/v1beta1/types.gen.ts'
 import { fromStored } from '#api/scheme.ts'
-import { tryCreate, tryCreateThrough, tryRow, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryCreateThrough, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const label = 'pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match'
 const withLabel = (operator: string): V1LabelSelector => ({ matchExpressions: [{ key: label, operator }] })

@@ -5,7 +5,7 @@ import { clusterRoleBindingResource } from '#api/rbac/v1/cluster-role-binding.ts
 import { roleResource } from '#api/rbac/v1/role.ts'
 import { roleBindingResource } from '#api/rbac/v1/role-binding.ts'
 import type { V1PolicyRule, V1RoleBinding } from '#api/rbac/v1/types.gen.ts'
-import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const metadata = { name: 'a', namespace: 'default', resourceVersion: '1' }
 const clusterMetadata = { name: 'system:x', resourceVersion: '1' }

@@ -13,7 +13,7 @@ import type {
   V1ResourceSlice,
   V1ResourceSliceSpec,
 } from '#api/resource/v1/types.gen.ts'
-import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const metadata = { name: 'a', namespace: 'default', resourceVersion: '1' }
 const clusterMetadata = { name: 'a', resourceVersion: '1' }

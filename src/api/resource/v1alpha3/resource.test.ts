@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { resourcePoolStatusRequestResource } from '#api/resource/v1alpha3/resource-pool-status-request.ts'
 import type { V1alpha3ResourcePoolStatusRequestSpec } from '#api/resource/v1alpha3/types.gen.ts'
 import { deviceTaintRuleResource } from '#api/resource/v1beta2/device-taint-rule.ts'
-import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const metadata = { name: 'a', resourceVersion: '1' }
 

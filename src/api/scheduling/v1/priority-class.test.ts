@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { priorityClassResource } from '#api/scheduling/v1/priority-class.ts'
 import type { V1PriorityClass } from '#api/scheduling/v1/types.gen.ts'
-import { tryCreate, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryUpdate } from '#api/testing/try-kind.ts'
 
 const classOf = (fields: Partial<V1PriorityClass> = {}, name = 'a'): V1PriorityClass => ({
   metadata: { name, resourceVersion: '1' },

@@ -8,7 +8,7 @@ import type {
   V1alpha2Workload,
 } from '#api/scheduling/v1alpha2/types.gen.ts'
 import { workloadResource } from '#api/scheduling/v1alpha2/workload.ts'
-import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const metadata = { name: 'a', namespace: 'default', resourceVersion: '1' }
 const on = { isEnabled: () => true }

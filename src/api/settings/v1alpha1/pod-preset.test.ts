@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { podPresetResource, type V1alpha1PodPreset } from '#api/settings/v1alpha1/pod-preset.ts'
-import { tryCreate, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryUpdate } from '#api/testing/try-kind.ts'
 
 const preset = (spec: V1alpha1PodPreset['spec']): V1alpha1PodPreset => ({ metadata: { name: 'a', namespace: 'n' }, spec })
 

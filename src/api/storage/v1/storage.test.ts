@@ -7,7 +7,7 @@ import { storageClassResource } from '#api/storage/v1/storage-class.ts'
 import type { V1CSIDriverSpec, V1CSINodeDriver, V1StorageClass, V1VolumeAttachment } from '#api/storage/v1/types.gen.ts'
 import { volumeAttachmentResource } from '#api/storage/v1/volume-attachment.ts'
 import { volumeAttributesClassResource } from '#api/storage/v1/volume-attributes-class.ts'
-import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const metadata = { name: 'a', resourceVersion: '1' }
 const stable = { isEnabled: (gate: string) => gate !== 'VolumeLimitScaling' }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { storageVersionMigrationResource } from '#api/storagemigration/v1beta1/storage-version-migration.ts'
 import type { V1beta1StorageVersionMigration, V1beta1StorageVersionMigrationStatus } from '#api/storagemigration/v1beta1/types.gen.ts'
-import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const migration = (resource: string, group = 'apps'): V1beta1StorageVersionMigration => ({
   metadata: { name: 'a', resourceVersion: '1' },

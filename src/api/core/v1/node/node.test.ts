@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { nodeResource } from '#api/core/v1/node/node.ts'
 import type { V1Node } from '#api/core/v1/types.gen.ts'
 import { FeatureGates } from '#api/meta/feature-gates.ts'
-import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const { isEnabled } = new FeatureGates()
 const node = (spec: object, status: object = {}, metadata: object = {}): V1Node => ({

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { persistentVolumeClaimResource } from '#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts'
 import type { V1PersistentVolumeClaim } from '#api/core/v1/types.gen.ts'
 import { FeatureGates } from '#api/meta/feature-gates.ts'
-import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const { isEnabled } = new FeatureGates()
 const size = (storage: string) => ({ resources: { requests: { storage } } })

@@ -5,7 +5,7 @@ import { validateVolumeSpec } from '#api/core/v1/persistent-volume/validate-pers
 import type { V1PersistentVolume } from '#api/core/v1/types.gen.ts'
 import { Check } from '#api/meta/check.ts'
 import { FeatureGates } from '#api/meta/feature-gates.ts'
-import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const { isEnabled } = new FeatureGates()
 const volume = (spec: object, metadata: object = {}): V1PersistentVolume => ({

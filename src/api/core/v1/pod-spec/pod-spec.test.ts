@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { podResource } from '#api/core/v1/pod/pod.ts'
 import type { V1Container, V1PodSpec, V1Volume } from '#api/core/v1/types.gen.ts'
 import { FeatureGates } from '#api/meta/feature-gates.ts'
-import { tryCreate } from '#api/try-kind.ts'
+import { tryCreate } from '#api/testing/try-kind.ts'
 
 const { isEnabled } = new FeatureGates()
 const metadata = { name: 'a', namespace: 'default' }

@@ -4,7 +4,7 @@ import { podResource } from '#api/core/v1/pod/pod.ts'
 import { podTemplateWarnings } from '#api/core/v1/pod-spec/warnings.ts'
 import type { V1PodSpec } from '#api/core/v1/types.gen.ts'
 import { FeatureGates } from '#api/meta/feature-gates.ts'
-import { tryCreate } from '#api/try-kind.ts'
+import { tryCreate } from '#api/testing/try-kind.ts'
 
 const { isEnabled } = new FeatureGates()
 

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { podResource } from '#api/core/v1/pod/pod.ts'
 import type { V1Pod, V1PodSpec, V1PodStatus } from '#api/core/v1/types.gen.ts'
 import { FeatureGates } from '#api/meta/feature-gates.ts'
-import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const { isEnabled } = new FeatureGates()
 

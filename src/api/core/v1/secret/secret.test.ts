@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { secretResource } from '#api/core/v1/secret/secret.ts'
 import type { V1Secret } from '#api/core/v1/types.gen.ts'
-import { tryCreate, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryUpdate } from '#api/testing/try-kind.ts'
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 const secret = (given: object): V1Secret => ({ metadata: { name: 'a', namespace: 'default', resourceVersion: '1' }, ...given })

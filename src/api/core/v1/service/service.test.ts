@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { serviceResource } from '#api/core/v1/service/service.ts'
 import type { V1Service, V1ServiceSpec } from '#api/core/v1/types.gen.ts'
-import { tryCreate, tryRow, tryUpdate } from '#api/try-kind.ts'
+import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const metadata = { name: 'a', namespace: 'default', resourceVersion: '1' }
 const ports = [{ port: 80 }]

@@ -1,7 +1,8 @@
 /** Makes up objects of a type, for tests that hold for all of them. They are canonical. */
+
+import { canonicalize } from '#api/codec/json.ts'
 import type { TypeSchema, ValueSchema } from '#api/schema/type-schema.ts'
 import type { Random } from '#base/random.ts'
-import { canonicalize } from './json.ts'
 
 const maxDepth = 7
 const words = [
