@@ -32,6 +32,18 @@ const titles: Record<FieldErrorType, string> = {
   FieldValueTypeInvalid: 'Invalid value',
 }
 
+/** Lists that are wrong throughout, quoted whole with every item, would make an answer that is far larger than the request. */
+const maxErrors = 1000
+const maxReportedBytes = 1024 * 1024
+const reportedBytes = new WeakMap<FieldError[], number>()
+
+/** Stands for each of the errors past those limits, so that rules still see that there was one; an answer holds it once. */
+export const furtherErrors: FieldError = Object.freeze({
+  type: 'FieldValueTooMany',
+  field: '<nil>',
+  body: 'Too many: further errors are left out',
+})
+
 type OtherValue = [value?: unknown]
 type Field<T> = keyof NonNullable<T> & (string | number)
 export type Inside<T, K> = NonNullable<T>[K & keyof NonNullable<T>] | (T & undefined)
@@ -116,20 +128,31 @@ export class Check<out T> {
     return this.#segment === '' ? parent : `${parent}.${this.#segment}`
   }
 
+  /** Whether there are so many errors that no further one is told. */
+  get isFull(): boolean {
+    return this.errors.length >= maxErrors || (reportedBytes.get(this.errors) ?? 0) > maxReportedBytes
+  }
+
   get failed(): boolean {
     return this.errors.length > 0
   }
 
-  #report(type: FieldErrorType, value: string | undefined, detail: string): void {
+  #report(type: FieldErrorType, value: { readonly quoted: unknown } | undefined, detail: string): void {
+    if (this.isFull) {
+      this.errors.push(furtherErrors)
+      return
+    }
     let body = titles[type]
-    if (value !== undefined) body += `: ${value}`
+    if (value !== undefined) body += `: ${shown(value.quoted)}`
     if (detail !== '') body += `: ${detail}`
-    this.errors.push({ type, field: this.path === '' ? '<nil>' : this.path, body })
+    const field = this.path === '' ? '<nil>' : this.path
+    this.errors.push({ type, field, body })
+    reportedBytes.set(this.errors, (reportedBytes.get(this.errors) ?? 0) + field.length + body.length)
   }
 
   /** Messages quote the value that stands here, unless they are given another, be it undefined. */
-  #quoted(other: OtherValue): unknown {
-    return other.length === 0 ? this.value : other[0]
+  #quoted(other: OtherValue): { readonly quoted: unknown } {
+    return { quoted: other.length === 0 ? this.value : other[0] }
   }
 
   required(detail = ''): void {
@@ -137,23 +160,23 @@ export class Check<out T> {
   }
   invalid(detail: string, ...other: OtherValue): void {
     const value = this.#quoted(other)
-    this.#report('FieldValueInvalid', value === omittedValue ? undefined : shown(value), detail)
+    this.#report('FieldValueInvalid', value.quoted === omittedValue ? undefined : value, detail)
   }
   typeInvalid(detail: string, ...other: OtherValue): void {
-    this.#report('FieldValueTypeInvalid', shown(this.#quoted(other)), detail)
+    this.#report('FieldValueTypeInvalid', this.#quoted(other), detail)
   }
   forbidden(detail: string): void {
     this.#report('FieldValueForbidden', undefined, detail)
   }
   notFound(...other: OtherValue): void {
-    this.#report('FieldValueNotFound', shown(this.#quoted(other)), '')
+    this.#report('FieldValueNotFound', this.#quoted(other), '')
   }
   duplicate(...other: OtherValue): void {
-    this.#report('FieldValueDuplicate', shown(this.#quoted(other)), '')
+    this.#report('FieldValueDuplicate', this.#quoted(other), '')
   }
   notSupported(allowed: readonly string[], ...other: OtherValue): void {
     const detail = allowed.length > 0 ? `supported values: ${allowed.map((each) => quoted(each)).join(', ')}` : ''
-    this.#report('FieldValueNotSupported', shown(this.#quoted(other)), detail)
+    this.#report('FieldValueNotSupported', this.#quoted(other), detail)
   }
   tooLong(maxBytes: number): void {
     this.#report(
@@ -175,11 +198,11 @@ export class Check<out T> {
   }
   tooMany(actual: number, max: number): void {
     const detail = max < 0 ? 'has too many items' : `must have at most ${max} ${max === 1 ? 'item' : 'items'}`
-    this.#report('FieldValueTooMany', actual < 0 ? undefined : String(actual), detail)
+    this.#report('FieldValueTooMany', actual < 0 ? undefined : { quoted: actual }, detail)
   }
   tooFew(actual: number, min: number): void {
     const detail = min < 0 ? 'has too few items' : `must have at least ${min} ${min === 1 ? 'item' : 'items'}`
-    this.#report('FieldValueTooFew', String(actual), detail)
+    this.#report('FieldValueTooFew', { quoted: actual }, detail)
   }
   internal(detail: string): void {
     this.#report('InternalError', undefined, detail)

@@ -68,7 +68,7 @@ test('an address is judged for strict, legacy and old fields', () => {
       `lenient ${value}`,
     )
     assert.deepEqual(
-      bodies((check) => ip.ipForLegacyField(check.with(value), { known: [value] })),
+      bodies((check) => ip.ipForLegacyField(check.with(value), { known: new Set([value]) })),
       [],
       `known ${value}`,
     )

@@ -151,15 +151,15 @@ const isMapped = (address: string, ip: IpBytes): boolean => address.includes(':'
 
 export type LegacyField = {
   /** What the stored object had, which is taken as it is. */
-  known?: readonly string[]
+  known?: ReadonlySet<string>
   /** The gate StrictIPCIDRValidation. */
   strict?: boolean
 }
 
 /** For fields older than strict validation. */
-export function ipForLegacyField(check: Check<string>, { known = [], strict = true }: LegacyField = {}): void {
+export function ipForLegacyField(check: Check<string>, { known, strict = true }: LegacyField = {}): void {
   const value = check.value
-  if (!known.includes(value)) judgedIp(check, strict)
+  if (!known?.has(value)) judgedIp(check, strict)
 }
 
 /** For fields that take canonical addresses only. */
@@ -181,9 +181,9 @@ function judgedIp(check: Check<string>, strict: boolean): IpBytes | undefined {
   return undefined
 }
 
-export function cidrForLegacyField(check: Check<string>, { known = [], strict = true }: LegacyField = {}): void {
+export function cidrForLegacyField(check: Check<string>, { known, strict = true }: LegacyField = {}): void {
   const value = check.value
-  if (!known.includes(value)) judgedCidr(check, strict)
+  if (!known?.has(value)) judgedCidr(check, strict)
 }
 
 /** For fields that take canonical networks only, no bits after the prefix. */

@@ -69,15 +69,14 @@ function validateOwnerReferences(check: Check<readonly V1OwnerReference[] | unde
   const references = check.value
   if (references === undefined) return
   let controller: string | undefined
+  let written: unknown
   for (const reference of references) {
     validateOwnerReference(check.with(reference))
     if (reference.controller !== true) continue
     const name = `${reference.kind}/${reference.name}`
     if (controller !== undefined) {
-      check.invalid(
-        `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`,
-        references.map(asWritten),
-      )
+      written ??= references.map(asWritten)
+      check.invalid(`Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`, written)
     } else controller = name
   }
 }
@@ -125,7 +124,8 @@ export function validateQualifiedFinalizers(check: Check<readonly string[] | und
 
 function validateNoNewFinalizers(check: Check<readonly string[] | undefined>, prev: readonly string[] = []): void {
   const next = check.value ?? []
-  const added = [...new Set(next)].filter((finalizer) => !prev.includes(finalizer)).sort()
+  const known = new Set(prev)
+  const added = [...new Set(next)].filter((finalizer) => !known.has(finalizer)).sort()
   if (added.length === 0) return
   const list = `[]string{${added.map(quoted).join(', ')}}`
   check.forbidden(`no new finalizers can be added if the object is being deleted, found new finalizers ${list}`)

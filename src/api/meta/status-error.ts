@@ -1,7 +1,7 @@
 /** Refusals and failures as clients see them: a Status for each reason, in upstream's words. */
 import type { V1Status, V1StatusCause, V1StatusDetails } from '#api/meta/v1/types.gen.ts'
 import { aggregateMessages, fieldErrorText } from './aggregate.ts'
-import { type FieldError, quoted } from './check.ts'
+import { type FieldError, furtherErrors, quoted } from './check.ts'
 import { type GroupKind, type GroupResource, groupKindText, groupResourceText } from './gvk.ts'
 
 export type StatusReason =
@@ -104,8 +104,9 @@ export function applyConflict(causes: V1StatusCause[], message: string): StatusE
 }
 
 export function invalid(kind: GroupKind, name: string, errors: readonly FieldError[]): StatusError {
-  const causes = errors.map(({ type, field, body }) => ({ reason: type, message: body, field }))
-  const list = aggregateMessages(errors.map(fieldErrorText))
+  const listed = errors.includes(furtherErrors) ? [...errors.filter((error) => error !== furtherErrors), furtherErrors] : errors
+  const causes = listed.map(({ type, field, body }) => ({ reason: type, message: body, field }))
+  const list = aggregateMessages(listed.map(fieldErrorText))
   const message = `${groupKindText(kind)} ${quoted(name)} is invalid${list === '' ? '' : `: ${list}`}`
   return failure(422, 'Invalid', message, detailsOf({ name, group: kind.group, kind: kind.kind, causes }))
 }

@@ -113,11 +113,13 @@ function validateStatus({ spec, status }: V1CustomResourceDefinition, check: Che
     return
   }
   const versions = spec.versions ?? []
+  const isStored = new Set(stored)
+  const isVersion = new Set(versions.map(({ name }) => name))
   for (const { name, storage } of versions) {
-    if (storage && !stored.includes(name)) place.invalid(`must have the storage version ${name}`, stored)
+    if (storage && !isStored.has(name)) place.invalid(`must have the storage version ${name}`, stored)
   }
   for (const [index, version] of stored.entries()) {
-    if (versions.some(({ name }) => name === version)) continue
+    if (isVersion.has(version)) continue
     place
       .at(index)
       .invalid(

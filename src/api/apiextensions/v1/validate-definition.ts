@@ -42,9 +42,10 @@ export function validateSpec(check: Check<UnversionedSpec>, given: Strictness): 
   if (spec.preserveUnknownFields && schemasOf(spec).some((schema) => someSchema(schema, (each) => each.default != null))) {
     check.at('preserveUnknownFields').invalid('must be false in order to use defaults in the schema', true)
   }
+  const perVersion = versions.some(({ subresources }) => subresources != null)
   check.at('versions').each((item) => {
     mustBeJoined(dns1035Label, item.at('name').or(''))
-    validateVersion(item, spec, strictness)
+    validateVersion(item, perVersion ? undefined : spec.subresources, strictness)
   })
   if (new Set(versions.map(({ name }) => name)).size < versions.length) {
     check.at('versions').invalid('must contain unique version names', quotedVersions(spec.versions))
@@ -109,11 +110,15 @@ function validateSchemasPresent(
   })
 }
 
-function validateVersion(check: Check<V1CustomResourceDefinitionVersion>, spec: UnversionedSpec, strictness: Strictness): void {
+/** `shared` are the subresources of the definition, where its versions have none of their own. */
+function validateVersion(
+  check: Check<V1CustomResourceDefinitionVersion>,
+  shared: UnversionedSpec['subresources'],
+  strictness: Strictness,
+): void {
   const version = check.value
   for (const message of deprecationWarningErrors(version)) check.at('deprecationWarning').invalid(message)
-  const perVersion = spec.versions?.some(({ subresources }) => subresources != null) === true
-  const hasStatus = (perVersion ? version.subresources : spec.subresources)?.status != null
+  const hasStatus = (version.subresources ?? shared)?.status != null
   validateValidation(check.at('schema'), hasStatus, strictness, strictness.unchanged.has(version.name))
   validateSubresources(check.at('subresources'))
   check.at('additionalPrinterColumns').each(validateColumn)

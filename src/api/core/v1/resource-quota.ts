@@ -127,10 +127,12 @@ function validateNoConflict(seen: ReadonlySet<string>, check: Check<readonly str
 /** `check` stands at the list, which is also where upstream reports what is wrong with an item. */
 function validateScopeSelector({ scopeSelector, scopes }: V1ResourceQuotaSpec, resources: readonly string[], check: Check<unknown>): void {
   const seen = new Set<string>()
+  let shown: unknown
   for (const { scopeName = '', operator = '', values = [] } of scopeSelector?.matchExpressions ?? []) {
     if (!knownScopes.includes(scopeName)) check.dynamic('scopeName').invalid('unsupported scope', scopeName)
     for (const _ of resources.filter(isMisplaced(scopeName))) {
-      check.invalid('unsupported scope applied to resource', asInternal('*core.ScopeSelector', scopeSelector))
+      shown ??= asInternal('*core.ScopeSelector', scopeSelector)
+      check.invalid('unsupported scope applied to resource', shown)
     }
     if (presenceScopes.includes(scopeName) && operator !== 'Exists') check.dynamic('operator').invalid(mustBeExists, operator)
     if (operator === 'In' || operator === 'NotIn') {

@@ -55,7 +55,7 @@ export const ingressResource = defineResource(Ingress, {
   subresources: {
     status: {
       validateUpdate(_next, prev, check, context) {
-        const known = (prev.status?.loadBalancer?.ingress ?? []).flatMap(({ ip }) => ip || [])
+        const known = new Set(prev.status?.loadBalancer?.ingress?.flatMap(({ ip }) => ip || []))
         const strict = context.isEnabled('StrictIPCIDRValidation')
         validateLoadBalancer(check.at('status').at('loadBalancer'), { known, strict })
       },

@@ -29,7 +29,7 @@ export const networkPolicyResource = defineResource(NetworkPolicy, {
   validateUpdate(_next, prev, check, context) {
     validateSpec(check.at('spec'), {
       cidrs: {
-        known: ipBlocks(prev).flatMap(({ block }) => [block.cidr, ...(block.except ?? [])]),
+        known: new Set(ipBlocks(prev).flatMap(({ block }) => [block.cidr, ...(block.except ?? [])])),
         strict: context.isEnabled('StrictIPCIDRValidation'),
       },
       invalidValues: isInvalid(prev.spec?.podSelector),

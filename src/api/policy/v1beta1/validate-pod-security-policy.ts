@@ -109,9 +109,10 @@ function validateCapabilities(check: Check<V1beta1PodSecurityPolicySpec>): void 
   if (dropped.length > 0 && allowedCapabilities.includes(everything)) {
     check.at('requiredDropCapabilities').or([]).invalid('must be empty when all capabilities are allowed by a wildcard')
   }
+  const isDropped = new Set(dropped)
   for (const field of ['defaultAddCapabilities', 'allowedCapabilities'] as const) {
     for (const capability of spec[field] ?? []) {
-      if (!dropped.includes(capability)) continue
+      if (!isDropped.has(capability)) continue
       check.at(field).invalid(`capability is listed in ${field} and requiredDropCapabilities`, capability)
     }
   }

@@ -1,4 +1,3 @@
-import { semanticEqual } from '#api/meta/equality.ts'
 import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
 import type { V1ClusterRole, V1PolicyRule } from '#api/rbac/v1/types.gen.ts'
 
@@ -12,14 +11,22 @@ export function aggregatedRules(role: V1ClusterRole, all: Iterable<V1ClusterRole
   const others = [...all]
     .filter(({ metadata }) => metadata.name !== role.metadata.name)
     .sort((left, right) => ((left.metadata.name ?? '') < (right.metadata.name ?? '') ? -1 : 1))
-  const rules: V1PolicyRule[] = []
+  const rules = new Map<string, V1PolicyRule>()
   for (const selector of selectors ?? []) {
     for (const other of others) {
       if (!selects(selector, other.metadata.labels ?? {})) continue
-      for (const rule of other.rules ?? []) if (!rules.some((known) => semanticEqual(known, rule))) rules.push(rule)
+      for (const rule of other.rules ?? []) {
+        const key = keyOf(rule)
+        if (!rules.has(key)) rules.set(key, rule)
+      }
     }
   }
-  return rules
+  return [...rules.values()]
+}
+
+/** The same for rules that mean the same: a list that is absent is an empty one. */
+function keyOf({ apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [], verbs = [] }: V1PolicyRule): string {
+  return JSON.stringify([apiGroups, resources, resourceNames, nonResourceURLs, verbs])
 }
 
 function selects({ matchLabels = {}, matchExpressions = [] }: V1LabelSelector, labels: Readonly<Record<string, string>>): boolean {

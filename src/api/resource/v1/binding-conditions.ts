@@ -1,4 +1,5 @@
 import type { Check } from '#api/meta/check.ts'
+import { eachRepeated } from '#api/meta/duplicates.ts'
 import { mustBe, qualifiedName } from '#api/meta/names.ts'
 import { boundedList } from '#api/resource/v1/bounded.ts'
 
@@ -14,12 +15,13 @@ export function validateBindingConditions(check: Check<{ bindingConditions?: str
   const mustBeName = (here: Check<string>) => mustBe(qualifiedName, here)
   boundedList(at.with(conditions), maxConditions, mustBeName)
   boundedList(failuresAt.with(failures), maxConditions, mustBeName)
-  for (const [index, condition] of conditions.entries()) {
-    if (conditions.indexOf(condition) < index) at.at(index).duplicate()
-  }
+  eachRepeated(at, (condition) => condition)
+  const known = new Set(conditions)
+  const failed = new Set<string>()
   for (const [index, condition] of failures.entries()) {
-    if (failures.indexOf(condition) < index) failuresAt.at(index).duplicate()
-    if (conditions.includes(condition)) {
+    if (failed.has(condition)) failuresAt.at(index).duplicate()
+    failed.add(condition)
+    if (known.has(condition)) {
       failuresAt.at(index).invalid('bindingFailureConditions must not overlap with bindingConditions')
     }
   }

@@ -1,5 +1,6 @@
 /** Lists, sets and maps of a limited size: when there are too many items, nothing else is said about them. */
 import type { Check } from '#api/meta/check.ts'
+import { eachRepeated } from '#api/meta/duplicates.ts'
 import { byteLength } from '#api/meta/names.ts'
 
 type Judge<T> = (check: Check<T>) => void
@@ -24,13 +25,7 @@ export function boundedSet<T>(
   }
   const { judge } = rules
   if (judge) check.each((item) => judge(item))
-  const keys = new Set<string>()
-  check.each((at) => {
-    const item = at.value
-    const key = rules.key(item)
-    if (keys.has(key)) at.duplicate(rules.shown ? rules.shown(item) : key)
-    keys.add(key)
-  })
+  eachRepeated(check, rules.key, (at) => at.duplicate(rules.shown ? rules.shown(at.value) : rules.key(at.value)))
 }
 
 /** Keys are judged at the map, items at their key, which is cut short in paths if it is too long. */

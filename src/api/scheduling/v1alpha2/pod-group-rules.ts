@@ -1,5 +1,6 @@
 /** Rules that pod groups and the templates for them share. */
 import type { Check } from '#api/meta/check.ts'
+import { eachRepeated } from '#api/meta/duplicates.ts'
 import { maximumError, minimumError } from '#api/meta/formats.ts'
 import { longName, mustBe, qualifiedName, shortName } from '#api/meta/names.ts'
 import { mustBeOneOf } from '#api/meta/union.ts'
@@ -61,9 +62,7 @@ export function validateGroupClaims(check: Check<readonly V1alpha2PodGroupResour
     check.tooMany(claims.length, maxClaims)
     return
   }
-  for (const [index, claim] of claims.entries()) {
-    if (claims.findIndex(({ name }) => name === claim.name) < index) check.at(index).duplicate()
-  }
+  eachRepeated(check, ({ name }) => name)
   check.each((at) => {
     const claim = at.value
     mustBeOneOf(at.with(claim), undefined, ['resourceClaimName', 'resourceClaimTemplateName'])

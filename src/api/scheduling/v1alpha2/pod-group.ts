@@ -1,6 +1,7 @@
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { validateConditions } from '#api/meta/conditions.ts'
+import { eachRepeated } from '#api/meta/duplicates.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { longName, mustBe, shortName } from '#api/meta/names.ts'
 import { mustBeOneOf } from '#api/meta/union.ts'
@@ -120,9 +121,7 @@ function validateStatus({ spec, status }: V1alpha2PodGroup, check: Check<V1alpha
     at.tooMany(statuses.length, maxClaims)
     return
   }
-  for (const [index, entry] of statuses.entries()) {
-    if (statuses.findIndex(({ name }) => name === entry.name) < index) at.at(index).duplicate(entry)
-  }
+  eachRepeated(at.with(statuses), ({ name }) => name)
   at.with(statuses).each((here) => {
     const { resourceClaimName } = here.value
     if (resourceClaimName !== undefined) mustBe(longName, here.at('resourceClaimName').present)

@@ -1,5 +1,6 @@
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { eachRepeated } from '#api/meta/duplicates.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { longName, mustBe, pathSegmentName, shortName } from '#api/meta/names.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
@@ -69,9 +70,7 @@ function validateTemplates(check: Check<readonly V1alpha2PodGroupTemplate[] | un
     check.tooMany(templates.length, maxTemplates)
     return
   }
-  for (const [index, template] of templates.entries()) {
-    if (templates.findIndex(({ name }) => name === template.name) < index) check.at(index).duplicate()
-  }
+  eachRepeated(check, ({ name }) => name)
   check.each((at) => {
     const template = at.value
     if (!template.name) at.at('name').required()

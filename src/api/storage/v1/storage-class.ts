@@ -90,14 +90,15 @@ function validateStorageClass(storageClass: V1StorageClass, check: Check<V1Stora
 }
 
 function validateTopologies(check: Check<readonly V1TopologySelectorTerm[]>): void {
-  const terms = check.value
   // Upstream starts with an empty term for each one there is, so that an empty term is a duplicate from the beginning.
-  const seen = terms.map(() => '')
+  const seen = new Map([['', check.value.length]])
   check.each((item) => {
     const term = item.value
     const shape = validateTopologyTerm(item.at('matchLabelExpressions').with(term))
-    for (const other of seen) if (other === shape) item.at('matchLabelExpressions').duplicate('')
-    seen.push(shape)
+    const times = seen.get(shape) ?? 0
+    // Once for each it repeats, as upstream has it.
+    for (let count = times; count > 0 && !item.isFull; count--) item.at('matchLabelExpressions').duplicate('')
+    seen.set(shape, times + 1)
   })
 }
 

@@ -85,9 +85,17 @@ export class RuleValidator {
   #judgeItems(value: readonly unknown[], old: readonly unknown[], { check, warn }: RuleContext, budget: Budget): void {
     if (this.#items === undefined) return
     const keys = this.#schema['x-kubernetes-list-type'] === 'map' ? this.#schema['x-kubernetes-list-map-keys'] : undefined
+    const keyOf = (element: Fields) => JSON.stringify(keys?.map((key) => element[key]))
+    // Of old elements with one key the first counts.
+    const oldByKey = new Map(
+      keys &&
+        old
+          .filter(isFields)
+          .toReversed()
+          .map((each) => [keyOf(each), each]),
+    )
     for (const [index, element] of value.entries()) {
-      const before =
-        keys && old.find((each) => isFields(each) && isFields(element) && keys.every((key) => semanticEqual(each[key], element[key])))
+      const before = keys && isFields(element) ? oldByKey.get(keyOf(element)) : undefined
       this.#items.#judge(element, before, { check: check.with(value).at(index), warn }, budget)
     }
   }

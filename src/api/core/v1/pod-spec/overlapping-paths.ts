@@ -46,10 +46,16 @@ function projectedFiles(projection: V1VolumeProjection): File[] {
   return files
 }
 
+/** Past so many comparisons the list is no pod's, and the rest is not warned of. */
+const maxComparisons = 100_000
+
 /** Each file against those before it, to which it is then added: the same path, or one below the other. */
 function overlaps(files: readonly File[], earlier: File[] = []): string[] {
   const found: string[] = []
+  let comparisons = 0
   for (const file of files) {
+    comparisons += earlier.length
+    if (comparisons > maxComparisons) break
     const trimmed = { ...file, path: file.path.replace(/\/+$/, '') }
     for (const other of earlier) if (isInTheWay(trimmed.path, other.path)) found.push(`${shown(trimmed)} with ${shown(other)}`)
     earlier.push(trimmed)

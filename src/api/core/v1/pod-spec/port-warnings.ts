@@ -16,9 +16,13 @@ export function portWarnings(spec: V1PodSpec, path: string): string[] {
   return ports === undefined ? [] : [...numberWarnings(ports), ...nameWarnings(ports)]
 }
 
+/** Each port against those before it is a comparison; past so many the list is no pod's, and the rest is not warned of. */
+const maxComparisons = 100_000
+
 function numberWarnings(ports: readonly PlacedPort[]): string[] {
   const warnings: string[] = []
   const earlier = new Map<string, PlacedPort[]>()
+  let comparisons = 0
   for (const placed of ports) {
     const { port, at } = placed
     if (port.hostIP && !port.hostPort) warnings.push(`${at}: hostIP set without hostPort: ${goStruct(port)}`)
@@ -28,6 +32,8 @@ function numberWarnings(ports: readonly PlacedPort[]): string[] {
       earlier.set(key, [placed])
       continue
     }
+    comparisons += others.length
+    if (comparisons > maxComparisons) break
     for (const other of others) {
       const relation = conflict(port, other.port)
       if (relation !== undefined) warnings.push(`${at}: ${relation} port definition with ${other.at}`)

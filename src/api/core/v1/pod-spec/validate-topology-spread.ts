@@ -13,17 +13,17 @@ const policies = ['Honor', 'Ignore']
 /** `check` stands at the list. */
 export function validateTopologySpread(check: Check<readonly V1TopologySpreadConstraint[]>, options: PodValidationOptions): void {
   const constraints = check.value
+  const keyOf = ({ topologyKey = '', whenUnsatisfiable = '' }: V1TopologySpreadConstraint) => `{${topologyKey}, ${whenUnsatisfiable}}`
+  const lastOf = new Map(constraints.map((constraint, index) => [keyOf(constraint), index]))
   for (const [index, constraint] of constraints.entries()) {
     const { maxSkew = 0, topologyKey = '', whenUnsatisfiable = '', minDomains } = constraint
     const at = check.at(index)
     if (maxSkew <= 0) at.at('maxSkew').or(0).invalid(mustBePositive)
     if (topologyKey === '') at.at('topologyKey').required('can not be empty')
     if (!actions.includes(whenUnsatisfiable)) at.at('whenUnsatisfiable').or('').notSupported(actions)
-    const isSame = (other: V1TopologySpreadConstraint) =>
-      (other.topologyKey ?? '') === topologyKey && (other.whenUnsatisfiable ?? '') === whenUnsatisfiable
-    if (constraints.slice(index + 1).some(isSame)) {
-      at.dynamic('{topologyKey, whenUnsatisfiable}').duplicate(`{${topologyKey}, ${whenUnsatisfiable}}`)
-    }
+    const key = keyOf(constraint)
+    // All but the last of those that are the same.
+    if (lastOf.get(key) !== index) at.dynamic('{topologyKey, whenUnsatisfiable}').duplicate(key)
     if (minDomains !== undefined) validateMinDomains(at.at('minDomains').present, whenUnsatisfiable)
     for (const field of ['nodeAffinityPolicy', 'nodeTaintsPolicy'] as const) {
       const policy = constraint[field]
@@ -61,13 +61,16 @@ export function validateLabelKeys(
   validateKeyNames(matchKeys, selector, check.at('matchLabelKeys'))
   validateKeyNames(mismatchKeys, selector, check.dynamic('mismatchLabelKeys'))
   const seen = new Set(Object.keys(selector?.matchLabels ?? {}))
+  const lastOf = new Map(matchKeys.map((key, index) => [key, index]))
   for (const { key } of selector?.matchExpressions ?? []) {
-    const index = matchKeys.lastIndexOf(key)
-    if (index >= 0 && seen.has(key)) check.with(matchKeys).at(index).invalid('exists in both matchLabelKeys and labelSelector', key)
+    const index = lastOf.get(key)
+    if (index !== undefined && seen.has(key))
+      check.with(matchKeys).at(index).invalid('exists in both matchLabelKeys and labelSelector', key)
     seen.add(key)
   }
+  const mismatched = new Set(mismatchKeys)
   for (const [index, key] of matchKeys.entries()) {
-    if (!mismatchKeys.includes(key)) continue
+    if (!mismatched.has(key)) continue
     check.at('matchLabelKeys').at(index).invalid('exists in both matchLabelKeys and mismatchLabelKeys', key)
   }
 }

@@ -12,6 +12,7 @@ export function validateVolumeMounts(container: AnyContainer, volumes: VolumesBy
   const mounts = container.volumeMounts
   if (mounts === undefined) return
   const mountPaths = new Set<string>()
+  const devices = container.volumeDevices && takenBy(container.volumeDevices, (device) => device.devicePath)
   for (let index = 0; index < mounts.length; index++) {
     const mount = mounts[index] as V1VolumeMount
     if (!mount.name) check.at(index).at('name').required()
@@ -24,7 +25,7 @@ export function validateVolumeMounts(container: AnyContainer, volumes: VolumesBy
     const mountPath = mount.mountPath ?? ''
     if (mountPaths.has(mountPath)) check.at(index).at('mountPath').invalid('must be unique', mountPath)
     mountPaths.add(mountPath)
-    if (container.volumeDevices) validateNotADevice(check.at(index).with(mount), container.volumeDevices)
+    if (devices) validateNotADevice(check.at(index).with(mount), devices)
     if (mount.subPath) validateDescendingPath(check.dynamic('subPath').with(mount.subPath))
     if (mount.subPathExpr) {
       if (mount.subPath) check.at(index).at('subPathExpr').invalid('subPathExpr and subPath are mutually exclusive', mount.subPathExpr)
@@ -35,19 +36,22 @@ export function validateVolumeMounts(container: AnyContainer, volumes: VolumesBy
   }
 }
 
-function validateNotADevice(check: Check<V1VolumeMount>, devices: readonly V1VolumeDevice[]): void {
+function validateNotADevice(check: Check<V1VolumeMount>, devices: Taken): void {
   const mount = check.value
-  if (devices.some((device) => device.name === mount.name)) {
+  if (devices.names.has(mount.name)) {
     check.at('name').invalid('must not already exist in volumeDevices')
   }
-  if (lastPaths(devices, (device) => device.devicePath).includes(mount.mountPath)) {
+  if (devices.paths.has(mount.mountPath)) {
     check.at('mountPath').invalid('must not already exist as a path in volumeDevices')
   }
 }
 
-/** Of items with one name only the last counts: upstream keeps them in a map. */
-function lastPaths<T extends { name: string }>(items: readonly T[], pathOf: (item: T) => string): string[] {
-  return [...new Map(items.map((item) => [item.name, pathOf(item)])).values()]
+type Taken = { readonly names: ReadonlySet<string>; readonly paths: ReadonlySet<string> }
+
+/** Of items with one name only the path of the last counts: upstream keeps them in a map. */
+function takenBy<T extends { name: string }>(items: readonly T[], pathOf: (item: T) => string): Taken {
+  const pathOfName = new Map(items.map((item) => [item.name, pathOf(item)]))
+  return { names: new Set(pathOfName.keys()), paths: new Set(pathOfName.values()) }
 }
 
 const propagations = ['Bidirectional', 'HostToContainer', 'None']
@@ -78,8 +82,7 @@ function validateRecursiveReadOnly(mount: V1VolumeMount, check: Check<unknown>):
 export function validateVolumeDevices(container: AnyContainer, volumes: VolumesByName, check: Check<V1VolumeDevice[] | undefined>): void {
   const devices = container.volumeDevices
   if (devices === undefined) return
-  const mounts = container.volumeMounts ?? []
-  const mountPaths = lastPaths(mounts, (mount) => mount.mountPath)
+  const mounted = takenBy(container.volumeMounts ?? [], (mount) => mount.mountPath)
   const names = new Set<string>()
   const paths = new Set<string>()
   for (let index = 0; index < devices.length; index++) {
@@ -96,8 +99,8 @@ export function validateVolumeDevices(container: AnyContainer, volumes: VolumesB
     if (paths.has(devicePath)) at.at('devicePath').invalid('must be unique', devicePath)
     if (hasBackstep(devicePath)) at.at('devicePath').invalid("can not contain backsteps ('..')", devicePath)
     else paths.add(devicePath)
-    if (mounts.some((mount) => mount.name === name)) at.at('name').invalid('must not already exist in volumeMounts', name)
-    if (mountPaths.includes(devicePath)) at.at('devicePath').invalid('must not already exist as a path in volumeMounts', devicePath)
+    if (mounted.names.has(name)) at.at('name').invalid('must not already exist in volumeMounts', name)
+    if (mounted.paths.has(devicePath)) at.at('devicePath').invalid('must not already exist as a path in volumeMounts', devicePath)
     if (name !== '') names.add(name)
   }
 }

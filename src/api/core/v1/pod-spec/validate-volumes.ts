@@ -142,6 +142,7 @@ export function validateVolumes(
 ): Map<string, V1Volume> {
   const volumes = check.value
   const valid = new Map<string, V1Volume>()
+  let ephemeralClaims: Set<string> | undefined
   const podName = podMeta?.name
   for (let index = 0; index < volumes.length; index++) {
     const volume = volumes[index] as V1Volume
@@ -152,15 +153,16 @@ export function validateVolumes(
     else for (const message of dns1123Label(volume.name)) at.at('name').invalid(message)
     if (valid.has(volume.name ?? '')) at.at('name').duplicate()
     if (check.errors.length === before) valid.set(volume.name, volume)
-    if (podName && volume.persistentVolumeClaim) validateNotOfEphemeral(volume.persistentVolumeClaim.claimName, volumes, podName, at)
+    if (podName && volume.persistentVolumeClaim) {
+      ephemeralClaims ??= new Set(volumes.flatMap(({ ephemeral, name }) => (ephemeral ? `${podName}-${name}` : [])))
+      // The claim of an ephemeral volume belongs to that volume alone.
+      if (ephemeralClaims.has(volume.persistentVolumeClaim.claimName)) {
+        const message = 'must not reference a PVC that gets created for an ephemeral volume'
+        at.at('persistentVolumeClaim').at('claimName').invalid(message)
+      }
+    }
   }
   return valid
-}
-
-/** The claim of an ephemeral volume belongs to that volume alone. */
-function validateNotOfEphemeral(claim: string, volumes: readonly V1Volume[], podName: string, check: Check<V1Volume>): void {
-  if (!volumes.some((volume) => volume.ephemeral && `${podName}-${volume.name}` === claim)) return
-  check.at('persistentVolumeClaim').at('claimName').invalid('must not reference a PVC that gets created for an ephemeral volume', claim)
 }
 
 function validateSources(check: Check<V1Volume>, podName: string | undefined, options: PodValidationOptions): void {

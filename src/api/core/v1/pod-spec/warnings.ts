@@ -56,7 +56,7 @@ function specWarnings(spec: V1PodSpec, metadata: V1ObjectMeta | undefined, templ
   }
   if (spec.volumes) {
     for (const [index, volume] of spec.volumes.entries()) warnOfVolume(volume, `${path}.volumes[${index}]`, warnings)
-    warnings.push(...overlappingPathWarnings(spec.volumes))
+    for (const warning of overlappingPathWarnings(spec.volumes)) warnings.push(warning)
   }
   warnOfDuplicates(spec, path, warnings)
   warnOfFractions(spec.overhead, `${path}.overhead`, warnings)
@@ -72,7 +72,7 @@ function specWarnings(spec: V1PodSpec, metadata: V1ObjectMeta | undefined, templ
     warnOfFractions(container.resources?.requests, `${at}.resources.requests`, warnings, 'ephemeral-storage')
     if (container.env && container.env.length > 1) warnOfHiddenVariables(container.env, `${at}.env`, warnings)
   })
-  warnings.push(...portWarnings(spec, path))
+  for (const warning of portWarnings(spec, path)) warnings.push(warning)
   if ((spec.terminationGracePeriodSeconds ?? 0) < 0) {
     warnings.push(`${path}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`)
   }

@@ -67,9 +67,10 @@ function validateClaimStatuses(
   check: Check<V1PodStatus['resourceClaimStatuses']>,
 ): void {
   const names = new Set<string>()
+  const claims = new Set(spec.resourceClaims?.map((claim) => claim.name))
   for (const [index, { name = '', resourceClaimName }] of statuses.entries()) {
     const at = check.at(index)
-    if (!spec.resourceClaims?.some((claim) => claim.name === name)) {
+    if (!claims.has(name)) {
       at.at('name').invalid('must match the name of an entry in `spec.resourceClaims`', name)
     }
     if (names.has(name)) at.at('name').duplicate(name)
@@ -115,12 +116,12 @@ function validateNodeAllocatableClaims(
   spec: V1PodSpec,
   check: Check<V1PodStatus['nodeAllocatableResourceClaimStatuses']>,
 ): void {
+  const mapped = new Set([...(spec.resourceClaims ?? []), ...(status.resourceClaimStatuses ?? [])].map((each) => each.resourceClaimName))
   for (const [index, claim] of (status.nodeAllocatableResourceClaimStatuses ?? []).entries()) {
     const { resourceClaimName = '', containers = [], resources = {} } = claim
     const at = check.at(index)
     if (resourceClaimName === '') at.at('resourceClaimName').required('must not be empty')
-    const mapped = [...(spec.resourceClaims ?? []), ...(status.resourceClaimStatuses ?? [])]
-    if (!mapped.some((each) => each.resourceClaimName === resourceClaimName)) {
+    if (!mapped.has(resourceClaimName)) {
       at.at('resourceClaimName').invalid('no mapping found in pod reference', resourceClaimName)
     }
     if (containers.length === 0) at.at('containers').required('must not be empty')
@@ -137,7 +138,7 @@ function validateNodeAllocatableClaims(
 const onePerFamily = 'may specify no more than one IP for each IP family'
 
 function validatePodIps({ podIPs = [] }: V1PodStatus, prev: V1PodStatus, check: Check<V1PodStatus['podIPs']>): void {
-  const known = (prev.podIPs ?? []).map(({ ip }) => ip ?? '')
+  const known = new Set(prev.podIPs?.map(({ ip }) => ip ?? ''))
   for (const [index, { ip = '' }] of podIPs.entries()) ipForLegacyField(check.at(index).with(ip), { known })
   validateFamilies(
     podIPs.map(({ ip = '' }) => ip),
@@ -154,7 +155,7 @@ function validateHostIps({ hostIP = '', hostIPs = [] }: V1PodStatus, prev: V1Pod
       .at(0)
       .at('ip')
       .invalid('must be equal to `hostIP`', first.ip ?? '')
-  const known = (prev.hostIPs ?? []).map(({ ip }) => ip ?? '')
+  const known = new Set(prev.hostIPs?.map(({ ip }) => ip ?? ''))
   for (const [index, { ip = '' }] of hostIPs.entries()) ipForLegacyField(check.at(index).with(ip), { known })
   validateFamilies(
     hostIPs.map(({ ip = '' }) => ip),

@@ -29,11 +29,11 @@ export function clusterIPsRelatedFields(check: Check<V1Service>, prev: V1Service
   if (ipFamilyPolicy !== undefined && !familyPolicies.includes(ipFamilyPolicy)) {
     check.at('spec').at('ipFamilyPolicy').notSupported(familyPolicies, ipFamilyPolicy)
   }
-  if (validateAddresses(clusterIPs, prev?.spec?.clusterIPs, atIps)) validateFamiliesOfAddresses(service, atIps)
+  if (validateAddresses(clusterIPs, new Set(prev?.spec?.clusterIPs), atIps)) validateFamiliesOfAddresses(service, atIps)
 }
 
 /** Returns whether each of them can be read. */
-function validateAddresses(clusterIPs: readonly string[], known: readonly string[] = [], check: Check<string[] | undefined>): boolean {
+function validateAddresses(clusterIPs: readonly string[], known: ReadonlySet<string>, check: Check<string[] | undefined>): boolean {
   let areReadable = true
   for (const [index, address] of clusterIPs.entries()) {
     if (index === 0 && address === 'None') {

@@ -14,7 +14,7 @@ export function validateLoadBalancerStatus(check: Check<V1LoadBalancerStatus>, p
     check.at('ingress').forbidden("may only be used when `spec.type` is 'LoadBalancer'")
     return
   }
-  const known = (prev.ingress ?? []).flatMap(({ ip }) => (ip ? [ip] : []))
+  const known = new Set(prev.ingress?.flatMap(({ ip }) => ip || []))
   for (const at of check.at('ingress').items()) {
     const { ip = '', ipMode, hostname = '' } = at.value
     if (ip !== '') ipForLegacyField(at.at('ip').or(''), { known })

@@ -106,7 +106,7 @@ function validateExternalIps(
   prev: V1ServiceSpec | undefined,
   check: Check<string[] | undefined>,
 ): void {
-  const known = prev?.externalIPs ?? []
+  const known = new Set(prev?.externalIPs)
   for (const [index, address] of externalIPs.entries()) {
     const at = check.at(index)
     const before = at.errors.length
@@ -144,7 +144,7 @@ function validateSourceRanges(check: Check<V1Service>, prev: V1Service | undefin
     // The capital letter is upstream's.
     const at = check.at('spec').dynamic('LoadBalancerSourceRanges')
     if (spec?.type !== 'LoadBalancer') at.forbidden(onlyLoadBalancer)
-    const known = (prev?.spec?.loadBalancerSourceRanges ?? []).map((range) => range.trim())
+    const known = new Set(prev?.spec?.loadBalancerSourceRanges?.map((range) => range.trim()))
     for (const [index, range] of ranges.entries()) cidrForLegacyField(at.at(index).with(range.trim()), { known })
   } else if (annotation !== undefined) {
     const at = check.at('metadata').at('annotations').key(sourceRangesAnnotation)
