@@ -40,6 +40,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('#cmd/images/command.ts')).imagesCommand,
   },
   {
+    name: 'node',
+    summary: 'add, drain or remove nodes of a cluster on this machine',
+    load: async () => (await import('#cmd/node/command.ts')).nodeCommand,
+  },
+  {
     name: 'controller-manager',
     summary: 'run the controllers against an API server',
     load: async () => (await import('#cmd/controller-manager/command.ts')).controllerManagerCommand,

@@ -11,12 +11,13 @@ import { bridgeConfiguration, bridgeNameOf, layBridgeNetwork, removeBridgeNetwor
 function iptablesInMemory() {
   const rules = new Set<string>()
   const run = async (program: string, args: readonly string[]) => {
-    const [, , , action = '', ...rule] = args
-    const key = `${program} ${rule.join(' ')}`
+    const [, , , action = '', chain = '', ...rule] = args
+    const key = `${program} ${chain} ${rule.map((word) => (word.includes(' ') ? `"${word}"` : word)).join(' ')}`
     const has = rules.has(key)
     if (action === '-A') rules.add(key)
     if (action === '-D') rules.delete(key)
-    return { exitCode: action === '-A' || has ? 0 : 1, signal: null, stdout: '', stderr: '' }
+    const own = [...rules].filter((one) => one.startsWith(`${program} `)).map((one) => `-A ${one.slice(program.length + 1)}`)
+    return { exitCode: action !== '-D' || has ? 0 : 1, signal: null, stdout: action === '-S' ? own.join('\n') : '', stderr: '' }
   }
   return { rules, processes: { ...nodeProcesses, run } }
 }
@@ -45,10 +46,14 @@ test('a network is laid down where none is configured, changed when its range do
     assert.match(readFileSync(path, 'utf8'), /"10\.1\.0\.0\/24"/)
     assert.equal(await layBridgeNetwork({ ...network, podCidrs: ['10.2.0.0/24'] }, configs, seams), true)
     assert.match(readFileSync(path, 'utf8'), /"10\.2\.0\.0\/24"/)
-    assert.ok(rules.has('iptables POSTROUTING -s 10.2.0.0/24 ! -d 10.2.0.0/24 -m comment --comment pods of tn-1 -j MASQUERADE'))
-    assert.ok([...rules].some((rule) => rule.startsWith('ip6tables POSTROUTING -s fd00::/64')))
+    assert.ok(rules.has('iptables POSTROUTING -s 10.2.0.0/24 ! -d 10.2.0.0/24 -m comment --comment "pods of tn-1" -j MASQUERADE'))
+    assert.equal(rules.size, 1, 'rules of the range before are gone')
+    const wider = { ...network, clusterCidrs: ['10.0.0.0/8', 'fd00::/16'], mtu: 1450 }
+    assert.equal(await layBridgeNetwork(wider, configs, seams), true)
+    assert.ok(rules.has('ip6tables POSTROUTING -s fd00::/64 ! -d fd00::/16 -m comment --comment "pods of tn-1" -j MASQUERADE'))
+    assert.match(readFileSync(path, 'utf8'), /"mtu": 1450/)
     await removeBridgeNetwork(network, configs, seams)
-    assert.ok(![...rules].some((rule) => rule.includes('10.2.0.0')))
+    assert.equal(rules.size, 0)
     assert.deepEqual(await nodeFiles.list(configs), [])
     const others = join(directory, 'others')
     mkdirSync(others)

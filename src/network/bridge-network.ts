@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import type { Files } from '#base/files.ts'
 import type { Processes } from '#base/processes.ts'
+import { ensureMasquerade, removeMasquerade } from '#network/masquerade.ts'
 
 export type BridgeNetwork = {
   name: string
@@ -9,6 +10,10 @@ export type BridgeNetwork = {
   bridge: string
   /** The node's ranges of addresses, one for each family. */
   podCidrs: readonly string[]
+  /** The ranges of all nodes together: what goes there keeps its pod's address. Only the node's own where absent. */
+  clusterCidrs?: readonly string[]
+  /** The kernel's choice where absent. */
+  mtu?: number
   /** Where given out addresses are written down. */
   dataDirectory: string
 }
@@ -20,7 +25,7 @@ const isConfiguration = (name: string): boolean => /\.(conf|conflist|json)$/.tes
 type Seams = { files: Files; processes: Processes }
 
 /** In the words of CNI: a bridge, addresses from a file, ports of the node handed on to pods. */
-export function bridgeConfiguration({ name, bridge, podCidrs, dataDirectory }: BridgeNetwork, masqueradesEachPod = false): object {
+export function bridgeConfiguration({ name, bridge, podCidrs, dataDirectory, mtu }: BridgeNetwork, masqueradesEachPod = false): object {
   const routes = podCidrs.map((cidr) => ({ dst: cidr.includes(':') ? '::/0' : '0.0.0.0/0' }))
   return {
     cniVersion: '1.0.0',
@@ -32,6 +37,7 @@ export function bridgeConfiguration({ name, bridge, podCidrs, dataDirectory }: B
         isGateway: true,
         ipMasq: masqueradesEachPod,
         hairpinMode: true,
+        ...(mtu === undefined ? {} : { mtu }),
         ipam: { type: 'host-local', ranges: podCidrs.map((subnet) => [{ subnet }]), routes, dataDir: dataDirectory },
       },
       { type: 'portmap', capabilities: { portMappings: true }, snat: true },
@@ -45,7 +51,9 @@ export async function layBridgeNetwork(network: BridgeNetwork, configDirectory: 
   const others = (await files.list(configDirectory)).filter((name) => isConfiguration(name) && name !== fileName)
   if (others.length > 0) return false
   const path = join(configDirectory, fileName)
-  const hasMasquerade = await masquerade(network, processes)
+  // One rule for all pods: the plugin's own, one chain for each pod, take a fifth of the time that a pod needs to start.
+  const { podCidrs: from, clusterCidrs: except = from } = network
+  const hasMasquerade = await ensureMasquerade({ from, except, comment: commentOf(network) }, processes)
   const text = `${JSON.stringify(bridgeConfiguration(network, !hasMasquerade), null, 2)}\n`
   if ((await files.readTextIfPresent(path)) !== text) await files.write(path, text, { mode: 0o644 })
   return true
@@ -57,43 +65,14 @@ export async function removeBridgeNetwork(
   configDirectory: string,
   { files, processes }: Seams,
 ): Promise<void> {
-  const path = join(configDirectory, fileName)
-  const text = (await files.readTextIfPresent(path)) ?? ''
-  const podCidrs = [...text.matchAll(/"subnet": "([^"]+)"/g)].map(([, cidr = '']) => cidr)
-  for (const { program, rule } of masqueradeRules({ ...network, podCidrs })) await iptables(processes, program, '-D', rule)
-  await files.remove(path)
+  await removeMasquerade(commentOf(network), processes)
+  await files.remove(join(configDirectory, fileName))
   // It is gone already, or was never made, when no pod had a network of its own.
   await processes.run('ip', ['link', 'delete', network.bridge])
   await files.remove(network.dataDirectory)
 }
 
-/**
- * What leaves the node from a pod is to come back to the node. One rule for all pods: the plugin's own, one chain for each pod,
- * take a fifth of the time that a pod needs to start. Resolves false where the rule could not be made.
- */
-async function masquerade(network: BridgeNetwork, processes: Processes): Promise<boolean> {
-  for (const { program, rule } of masqueradeRules(network)) {
-    if (await iptables(processes, program, '-C', rule)) continue
-    if (!(await iptables(processes, program, '-A', rule))) return false
-  }
-  return true
-}
-
-function masqueradeRules({ bridge, podCidrs }: Pick<BridgeNetwork, 'bridge' | 'podCidrs'>): { program: string; rule: string[] }[] {
-  return podCidrs.map((cidr) => ({
-    program: cidr.includes(':') ? 'ip6tables' : 'iptables',
-    rule: ['POSTROUTING', '-s', cidr, '!', '-d', cidr, '-m', 'comment', '--comment', `pods of ${bridge}`, '-j', 'MASQUERADE'],
-  }))
-}
-
-async function iptables(processes: Processes, program: string, action: '-A' | '-C' | '-D', rule: string[]): Promise<boolean> {
-  try {
-    return (await processes.run(program, ['-w', '-t', 'nat', action, ...rule])).exitCode === 0
-  } catch {
-    // There is no such program.
-    return false
-  }
-}
+const commentOf = ({ bridge }: Pick<BridgeNetwork, 'bridge'>): string => `pods of ${bridge}`
 
 /** An interface's name that clusters in other directories do not have. */
 export const bridgeNameOf = (dataDirectory: string): string => `tn-${hashOf(dataDirectory)}`

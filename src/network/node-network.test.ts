@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { overlaps, parseRange } from '#base/ip-range.ts'
-import { freeBlock, isOfCluster, nodeBridgeName } from '#network/node-network.ts'
+import { freeBlock, freeRanges, isOfCluster, nodeBridgeName } from '#network/node-network.ts'
 
 test('a cluster has a block of addresses of its own, always the same, unless somebody else has it', () => {
   const first = freeBlock('/a', [])
@@ -27,4 +27,13 @@ test('nodes, pods and the machine itself come in, others do not', () => {
     assert.ok(accepts(address), address)
   }
   for (const address of ['172.30.8.11', '10.245.0.1', '192.0.2.6', 'fd00:11::1', '']) assert.ok(!accepts(address), address)
+})
+
+test('ranges of pods move to the next that is free', () => {
+  assert.deepEqual(freeRanges(['10.244.0.0/16', 'fd00::/56'], ['10.96.0.0/16']), ['10.244.0.0/16', 'fd00::/56'])
+  assert.deepEqual(freeRanges(['10.244.0.0/16', 'fd00::/56'], ['10.244.3.0/24', '10.245.0.7/32', 'fd00::1/128']), [
+    '10.246.0.0/16',
+    'fd00:0:0:100::/56',
+  ])
+  assert.throws(() => freeRanges(['10.244.0.0/16'], ['10.0.0.0/8']), /choose another range with --cluster-cidr/)
 })

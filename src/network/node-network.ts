@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import type { Files } from '#base/files.ts'
 import { addressAt, contains, overlaps, parseRange, prefixLength } from '#base/ip-range.ts'
 import type { Processes } from '#base/processes.ts'
-import { hashOf } from '#network/bridge-network.ts'
+import { bridgeNameOf, hashOf } from '#network/bridge-network.ts'
 import { ipTool, type Link, type Route } from '#network/kernel/ip-tool.ts'
+import { ensureMasquerade, removeMasquerade } from '#network/masquerade.ts'
 
 export type NodeNetwork = {
   bridge: string
@@ -15,6 +16,17 @@ export type NodeNetwork = {
   range: string
   /** The machine's own in it. */
   address: string
+  /** Of all pods. */
+  clusterCidrs: readonly string[]
+  /** The machine itself is a node; otherwise every node has a network namespace of its own. */
+  hasMachineNode: boolean
+}
+
+export type NetworkWish = {
+  clusterCidrs: readonly string[]
+  /** Another range may be taken where something else on the machine has this one. */
+  mayMove: boolean
+  mayUseMachine: boolean
 }
 
 type Seams = { files: Files; processes: Processes }
@@ -22,6 +34,7 @@ type Seams = { files: Files; processes: Processes }
 const parent = '172.30.0.0/16'
 const blockCount = 256
 const blockBits = 8
+const mostMoves = 10
 
 export const nodeBridgeName = (dataDirectory: string): string => `tnn-${hashOf(dataDirectory)}`
 
@@ -39,29 +52,70 @@ export function freeBlock(dataDirectory: string, taken: readonly string[]): stri
   throw new Error(`every block of ${parent} is in use on this machine; remove clusters that are no longer needed (typernetes down)`)
 }
 
+/** The wanted ranges, moved by as many blocks of their size as it takes until nothing on the machine leads there. */
+export function freeRanges(wanted: readonly string[], taken: readonly string[]): string[] {
+  const others = taken.map(parseRange)
+  return wanted.map((text) => {
+    const range = parseRange(text)
+    for (let step = 0; step < mostMoves; step++) {
+      const moved = `${addressAt(range, range.size * BigInt(step))}/${prefixLength(range)}`
+      if (!others.some((other) => overlaps(other, parseRange(moved)))) return moved
+    }
+    throw new Error(`${text} and what follows it is in use on this machine; choose another range with --cluster-cidr`)
+  })
+}
+
+type Kept = { range: string; wanted: readonly string[]; clusterCidrs: readonly string[]; hasMachineNode: boolean }
+
 /** Lays the bridge where it is not there. The same cluster gets the same addresses again, unless somebody else has them by now. */
-export async function layNodeNetwork(dataDirectory: string, { files, processes }: Seams): Promise<NodeNetwork> {
+export async function layNodeNetwork(dataDirectory: string, wish: NetworkWish, { files, processes }: Seams): Promise<NodeNetwork> {
   const ip = ipTool(processes)
   const bridge = nodeBridgeName(dataDirectory)
-  const [links, routes] = await Promise.all([ip.show<Link>('address', 'show'), ip.show<Route>('-4', 'route', 'show', 'table', 'all')])
-  const others = routes.filter(({ dst, dev }) => dev !== bridge && dst !== 'default').map(({ dst }) => asRange(dst))
-  const kept = await files.readTextIfPresent(keptPath(dataDirectory))
-  const keptRange = kept === undefined ? undefined : (JSON.parse(kept) as { range: string }).range
-  const isFree = keptRange !== undefined && !others.some((other) => overlaps(parseRange(other), parseRange(keptRange)))
-  const range = isFree ? keptRange : freeBlock(dataDirectory, others)
-  if (range !== keptRange) await files.write(keptPath(dataDirectory), JSON.stringify({ range }))
-  const network = { bridge, range, address: addressAt(parseRange(range), 1) }
+  const podBridge = bridgeNameOf(dataDirectory)
+  const [links, routes] = await Promise.all([ip.show<Link>('address', 'show'), ip.show<Route>('route', 'show', 'table', 'all')])
+  const others = routes
+    .filter(({ dst, dev }) => dev !== bridge && dev !== podBridge && /^[0-9a-f.:]+(\/\d+)?$/.test(dst))
+    .map(({ dst }) => asRange(dst))
+  const isFree = (range: string) => !others.some((other) => overlaps(parseRange(other), parseRange(range)))
+  const text = await files.readTextIfPresent(keptPath(dataDirectory))
+  const kept = text === undefined ? undefined : (JSON.parse(text) as Kept)
+  const isSameWish = kept !== undefined && kept.wanted.join() === wish.clusterCidrs.join()
+  const cidrs = wish.mayMove ? freeRanges(wish.clusterCidrs, others) : wish.clusterCidrs
+  const next: Kept = {
+    range: kept !== undefined && isFree(kept.range) ? kept.range : freeBlock(dataDirectory, others),
+    wanted: wish.clusterCidrs,
+    // Pods keep their addresses: a range that was chosen once stays.
+    clusterCidrs: isSameWish ? kept.clusterCidrs : cidrs,
+    hasMachineNode: kept?.hasMachineNode ?? (wish.mayUseMachine && !hasOtherCluster(links, podBridge)),
+  }
+  if (JSON.stringify(next) !== text) await files.write(keptPath(dataDirectory), JSON.stringify(next))
+  const network = { ...next, bridge, address: addressAt(parseRange(next.range), 1) }
   await ip.change(missing(network, links))
   return network
 }
 
+/** Of two clusters that have the machine itself for a node, one would take the other's services for its own. */
+function hasOtherCluster(links: readonly Link[], podBridge: string): boolean {
+  return links.some(({ ifname }) => /^tn-[0-9a-f]{8}$/.test(ifname) && ifname !== podBridge)
+}
+
 export async function removeNodeNetwork(dataDirectory: string, { files, processes }: Seams): Promise<void> {
   if ((await files.stat(keptPath(dataDirectory))) === undefined) return
-  await ipTool(processes).try([`link delete ${nodeBridgeName(dataDirectory)}`])
+  const bridge = nodeBridgeName(dataDirectory)
+  await removeMasquerade(commentOf({ bridge }), processes)
+  await ipTool(processes).try([`link delete ${bridge}`])
   await files.remove(keptPath(dataDirectory))
 }
 
-function missing({ bridge, range, address }: NodeNetwork, links: readonly Link[]): string[] {
+/** Nodes in namespaces of their own reach the world by way of the machine. */
+export async function layNodeMasquerade(network: NodeNetwork, processes: Processes): Promise<void> {
+  await ensureMasquerade({ from: [network.range], except: [network.range], comment: commentOf(network) }, processes)
+  await processes.run('sh', ['-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward'])
+}
+
+const commentOf = ({ bridge }: Pick<NodeNetwork, 'bridge'>): string => `nodes of ${bridge}`
+
+function missing({ bridge, range, address }: Pick<NodeNetwork, 'bridge' | 'range' | 'address'>, links: readonly Link[]): string[] {
   const link = links.find(({ ifname }) => ifname === bridge)
   const wanted = { local: address, prefixlen: prefixLength(parseRange(range)) }
   const addresses = link?.addr_info?.filter(({ family }) => family === 'inet') ?? []
@@ -74,7 +128,8 @@ function missing({ bridge, range, address }: NodeNetwork, links: readonly Link[]
   ]
 }
 
-const asRange = (destination: string): string => (destination.includes('/') ? destination : `${destination}/32`)
+const asRange = (destination: string): string =>
+  destination.includes('/') ? destination : `${destination}/${destination.includes(':') ? 128 : 32}`
 
 /**
  * Who may come in where the API listens for pods: the cluster's own, by address. The kernel takes packets for any address of the machine

@@ -3,10 +3,6 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '#base/clock.ts'
-import { nodeFiles } from '#base/files.ts'
-import { importImages } from '#kubelet/images/import-image.ts'
-import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
 import { unmountBelow } from './containerd.ts'
 import { type Kubectl, kubectl } from './kubectl.ts'
 import { freePort, type RunningCluster, startCluster } from './running-cluster.ts'
@@ -22,7 +18,9 @@ export type RealCluster = AsyncDisposable & {
   readonly process: RunningCluster
   kubectlAt(path: string): Kubectl
   kill(): Promise<void>
-  start(): Promise<void>
+  start(...moreFlags: readonly string[]): Promise<void>
+  /** One of the program's commands on this cluster. */
+  run(...args: readonly string[]): { status: number | null; stdout: string; stderr: string }
 }
 
 /** Of two networks of the same range on one machine only one works. */
@@ -34,13 +32,16 @@ export async function startRealCluster({ podCidr = ownPodCidr, flags = [] as rea
   const socket = join(dataDir, 'containerd', 'containerd.sock')
   const port = await freePort()
   let running: RunningCluster | undefined
-  const start = async () => {
-    running = await startCluster(['--runtime', 'cri', '--cluster-cidr', podCidr, ...flags], directory, port)
+  const run = (...args: readonly string[]) => {
+    const command = [join(repository, 'src/cmd/main.ts'), ...args, '--data-dir', dataDir]
+    return spawnSync(process.execPath, command, { encoding: 'utf8', timeout: 120_000 })
+  }
+  const start = async (...more: readonly string[]) => {
+    running = await startCluster(['--runtime', 'cri', '--cluster-cidr', podCidr, ...flags, ...more], directory, port)
   }
   const dispose = async () => {
     await running?.stop('SIGKILL')
-    const down = [join(repository, 'src/cmd/main.ts'), 'down', '--pods', '--data-dir', dataDir]
-    const { status, stderr } = spawnSync(process.execPath, down, { encoding: 'utf8', timeout: 60_000 })
+    const { status, stderr } = run('down')
     unmountBelow(directory)
     rmSync(directory, { recursive: true, force: true })
     if (status !== 0) throw new Error(`the pods could not be taken down: ${stderr}`)
@@ -49,8 +50,8 @@ export async function startRealCluster({ podCidr = ownPodCidr, flags = [] as rea
     await start()
     const archive = join(directory, 'test-image.tar')
     writeFileSync(archive, testImageArchive())
-    using client = await CriClient.connect(socket)
-    await importImages(client, archive, { files: nodeFiles, clock: systemClock })
+    const { status, stderr } = run('images', 'load', archive)
+    if (status !== 0) throw new Error(stderr)
     rmSync(archive)
   } catch (error) {
     await dispose()
@@ -68,6 +69,7 @@ export async function startRealCluster({ podCidr = ownPodCidr, flags = [] as rea
       await running?.stop('SIGKILL')
     },
     start,
+    run,
     [Symbol.asyncDispose]: dispose,
   }
 }

@@ -93,7 +93,7 @@ export function nodeIdentities(nodeName: string, addresses: readonly string[]): 
   ]
 }
 
-const nodeClientName = (nodeName: string): string => `kubelet-client-${nodeName}`
+export const nodeClientName = (nodeName: string): string => `kubelet-client-${nodeName}`
 export const nodeServingName = (nodeName: string): string => `kubelet-serving-${nodeName}`
 
 function client(name: string, commonName: string, organizations: readonly string[] = []): Identity {

@@ -1,6 +1,7 @@
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
 import { thisProcess } from '#base/machine.ts'
+import { nodePaths, readNodeRecords } from '#cmd/node/node-directory.ts'
 import { textTable } from '#cmd/text-table.ts'
 import { containerdDirectory } from '#cmd/up/container-runtime.ts'
 import { importImages } from '#kubelet/images/import-image.ts'
@@ -12,19 +13,28 @@ type Where = { dataDir: string; criSocket: string }
 const usualSockets = ['/run/containerd/containerd.sock', '/run/crio/crio.sock']
 
 export async function loadImages(archives: readonly string[], where: Where): Promise<void> {
-  using client = await clientOf(where)
-  for (const archive of archives) {
-    for (const name of await importImages(client, archive, { files: nodeFiles, clock: systemClock })) thisProcess.print(`Loaded: ${name}`)
+  const loaded = new Set<string>()
+  for (const socket of await socketsOf(where)) {
+    using client = await CriClient.connect(socket)
+    for (const archive of archives) {
+      for (const name of await importImages(client, archive, { files: nodeFiles, clock: systemClock })) loaded.add(name)
+    }
   }
+  for (const name of loaded) thisProcess.print(`Loaded: ${name}`)
 }
 
 export async function listImages(where: Where): Promise<void> {
-  using client = await clientOf(where)
-  const { images } = await client.call('listImages', {})
-  const rows = images.flatMap(({ id, repoTags, repoDigests, size }) => {
-    const names = repoTags.length > 0 ? repoTags : repoDigests.length > 0 ? repoDigests : ['<none>']
-    return names.map((name) => [name, id.replace(/^sha256:/, '').slice(0, 13), sizeText(size)])
-  })
+  // What several nodes have is one line.
+  const found = new Map<string, string[]>()
+  for (const socket of await socketsOf(where)) {
+    using client = await CriClient.connect(socket)
+    const { images } = await client.call('listImages', {})
+    for (const { id, repoTags, repoDigests, size } of images) {
+      const names = repoTags.length > 0 ? repoTags : repoDigests.length > 0 ? repoDigests : ['<none>']
+      for (const name of names) found.set(`${name} ${id}`, [name, id.replace(/^sha256:/, '').slice(0, 13), sizeText(size)])
+    }
+  }
+  const rows = [...found.values()]
   thisProcess.print(
     textTable(
       ['IMAGE', 'ID', 'SIZE'],
@@ -34,20 +44,31 @@ export async function listImages(where: Where): Promise<void> {
 }
 
 export async function removeImages(names: readonly string[], where: Where): Promise<void> {
-  using client = await clientOf(where)
+  const sockets = await socketsOf(where)
   for (const name of names) {
-    const { image } = await client.call('imageStatus', { image: { image: name } })
-    if (image === undefined) throw new Error(`there is no image ${name}; \`typernetes images ls\` shows those that are there`)
-    await client.call('removeImage', { image: { image: name } })
+    let isFound = false
+    for (const socket of sockets) {
+      using client = await CriClient.connect(socket)
+      const { image } = await client.call('imageStatus', { image: { image: name } })
+      if (image === undefined) continue
+      isFound = true
+      await client.call('removeImage', { image: { image: name } })
+    }
+    if (!isFound) throw new Error(`there is no image ${name}; \`typernetes images ls\` shows those that are there`)
     thisProcess.print(`Removed: ${name}`)
   }
 }
 
-async function clientOf({ dataDir, criSocket }: Where): Promise<CriClient> {
-  if (criSocket !== '') return CriClient.connect(criSocket)
-  for (const socket of [privateContainerdSocket(containerdDirectory(dataDir)), ...usualSockets]) {
-    if ((await nodeFiles.stat(socket))?.kind === 'socket') return CriClient.connect(socket)
-  }
+/** Those of all nodes of the cluster on this machine, else the machine's own. */
+async function socketsOf({ dataDir, criSocket }: Where): Promise<string[]> {
+  if (criSocket !== '') return [criSocket]
+  const records = await readNodeRecords(dataDir, nodeFiles)
+  const directories = [containerdDirectory(dataDir), ...records.map(({ name }) => nodePaths(dataDir, name).containerd)]
+  const isThere = async (socket: string) => (await nodeFiles.stat(socket))?.kind === 'socket'
+  const own: string[] = []
+  for (const socket of directories.map(privateContainerdSocket)) if (await isThere(socket)) own.push(socket)
+  if (own.length > 0) return own
+  for (const socket of usualSockets) if (await isThere(socket)) return [socket]
   throw new Error('no container runtime was found; start a cluster with `typernetes up`, or name its socket with --cri-socket')
 }
 

@@ -5,7 +5,9 @@ import { dataDirectoryOption } from '#cmd/data-directory-option.ts'
 const place = defineOptions({ dataDir: dataDirectoryOption })
 const ending = defineOptions({
   ...place,
-  pods: onOff('also end the pods of its node, which otherwise run on until the next up', { default: false }),
+  pods: onOff('also end the pods of its nodes and take their networks away; --pods=false lets them run on until the next up', {
+    default: true,
+  }),
 })
 const reading = defineOptions({ ...place, follow: onOff('go on with what is written from now on', { short: 'f', default: false }) })
 

@@ -28,7 +28,7 @@ export async function stopCluster({ dataDir, pods }: Place & { pods: boolean }):
   else await stopProcess(cluster, dataDir)
   if (!pods) return
   const { takeDownPods } = await import('#cmd/running/take-down-pods.ts')
-  if (await takeDownPods(dataDir)) thisProcess.print('The pods of its node are gone')
+  if (await takeDownPods(dataDir)) thisProcess.print('The pods of its nodes are gone')
 }
 
 async function stopProcess(cluster: RunningCluster, dataDir: string): Promise<void> {

@@ -4,6 +4,8 @@ import { nodeFiles } from '#base/files.ts'
 import { silentLogger } from '#base/log.ts'
 import { nodeMounts } from '#base/mounts.ts'
 import { nodeProcesses } from '#base/processes.ts'
+import { readNodeRecords } from '#cmd/node/node-directory.ts'
+import { takeDownNode } from '#cmd/node/take-down-node.ts'
 import { containerdDirectory, networksDirectory, podCgroupOf } from '#cmd/up/container-runtime.ts'
 import { findCgroups } from '#kubelet/cgroups/cgroup-files.ts'
 import { PodCgroups } from '#kubelet/cgroups/pod-cgroups.ts'
@@ -12,13 +14,18 @@ import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
 import { privateContainerdSocket, removeAllPods, startContainerd, stopContainerd } from '#kubelet/runtimes/cri/private-containerd.ts'
 import { bridgeNameOf, removeBridgeNetwork } from '#network/bridge-network.ts'
 import { removeNodeNetwork } from '#network/node-network.ts'
+import { leavePodNetwork } from '#network/pod-network/pod-network-agent.ts'
 
 /** Ends what a cluster's own containerd still runs, and the containerd itself. Pods of a runtime that was there before are left alone. */
 export async function takeDownPods(dataDir: string): Promise<boolean> {
   const directory = containerdDirectory(dataDir)
   const seams = { files: nodeFiles, processes: nodeProcesses, clock: systemClock, logger: silentLogger }
+  const records = await readNodeRecords(dataDir, nodeFiles)
+  await Promise.all(records.map((record) => takeDownNode(dataDir, record, seams)))
+  await leavePodNetwork(join(dataDir, 'pod-network.json'), seams)
+  await leavePodNetwork(join(directory, 'pod-network.json'), seams)
   await removeNodeNetwork(dataDir, seams)
-  if ((await nodeFiles.stat(join(directory, 'config.toml'))) === undefined) return false
+  if ((await nodeFiles.stat(join(directory, 'config.toml'))) === undefined) return records.length > 0
   const cniConfigDirectory = networksDirectory(dataDir)
   // One that was killed has left its containers behind: only it can take them down.
   await startContainerd({ directory, sandboxImage: sandboxImageName, cniConfigDirectory }, seams)

@@ -88,6 +88,11 @@ export function apiServerUrl({ listen, apiPort }: UpOptions, { listener }: Runni
   return `https://${urlHost(listen)}:${listener?.port ?? apiPort}`
 }
 
+/** Where nodes in network namespaces of their own reach it. */
+export function urlForNodes({ advertised }: ClusterAddresses, { address }: NodeNetwork, { listener }: RunningApiServer): string {
+  return `https://${urlHost(advertised || address)}:${listener?.port ?? 0}`
+}
+
 function urlHost(listen: string): string {
   if (listen === '0.0.0.0') return '127.0.0.1'
   if (listen === '::') return '[::1]'

@@ -1,13 +1,43 @@
-import { nodeNetworkFor } from '#cmd/up/api-for-pods.ts'
+import { thisMachine, thisProcess } from '#base/machine.ts'
+import { nodeProcesses } from '#base/processes.ts'
 import type { ClusterSeams } from '#cmd/up/cluster.ts'
 import { chooseRuntime, type RuntimeChoice } from '#cmd/up/container-runtime.ts'
-import type { UpOptions } from '#cmd/up/options.ts'
-import type { NodeNetwork } from '#network/node-network.ts'
+import { type UpOptions, upOptions } from '#cmd/up/options.ts'
+import { layNodeNetwork, type NodeNetwork } from '#network/node-network.ts'
+import { type BackendType, defaultBackend, type NetConf, parseNetConf } from '#network/pod-network/net-conf.ts'
 
-export type NodeChoice = { runtime: RuntimeChoice; network: NodeNetwork | undefined }
+export type NodeChoice = {
+  runtime: RuntimeChoice
+  /** What joins the nodes on this machine; undefined where it could not be made. */
+  network: NodeNetwork | undefined
+  podNetwork: NetConf['backend'] | 'cni'
+}
 
-/** Which container runtime the real nodes use, and the network by which their pods reach the API. */
+/** Which container runtime the real nodes use, and the networks of nodes and pods. */
 export async function chooseNode(options: UpOptions, seams: ClusterSeams): Promise<NodeChoice> {
   const runtime = await chooseRuntime(options, seams)
-  return { runtime, network: runtime.kind === 'none' ? undefined : await nodeNetworkFor(options, seams) }
+  const conf = options.netConf === '' ? undefined : parseNetConf(await seams.files.readText(options.netConf))
+  const podNetwork = options.podNetwork === 'cni' ? 'cni' : (conf?.backend ?? defaultBackend(options.podNetwork as BackendType))
+  const network = runtime.kind === 'none' ? undefined : await nodeNetworkFor(options, conf?.networks ?? options.clusterCidr, seams)
+  if (runtime.kind !== 'none' && network === undefined && options.nodes > 1) {
+    throw new Error('--nodes: several nodes on one machine need root, and the programs ip and nsenter (iproute2, util-linux)')
+  }
+  return { runtime, network, podNetwork }
+}
+
+async function nodeNetworkFor(
+  options: UpOptions,
+  clusterCidrs: readonly string[],
+  { files, logger }: ClusterSeams,
+): Promise<NodeNetwork | undefined> {
+  if (thisMachine().platform !== 'linux' || !thisProcess.isRoot) return undefined
+  const mayMove = clusterCidrs.join() === upOptions.clusterCidr.default.join()
+  try {
+    await files.makeDirectory(options.dataDir)
+    const wish = { clusterCidrs, mayMove, mayUseMachine: options.nodes === 1 }
+    return await layNodeNetwork(options.dataDir, wish, { files, processes: nodeProcesses })
+  } catch (error) {
+    logger.warn('pods will not reach the API: no network for it could be made on this machine', { error: String(error) })
+    return undefined
+  }
 }

@@ -16,7 +16,7 @@ const everywhere: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
 
 export const isLoopback = (listen: string): boolean => listen === 'localhost' || listen === '::1' || listen.startsWith('127.')
 
-/** `forPods` is where the API is served to pods besides, if it is. Throws where a range of addresses is none. */
+/** `forPods` is the machine's address in the network of nodes, if there is one. Throws where a range of addresses is none. */
 export function clusterAddresses(
   { listen, serviceClusterIpRange }: Pick<UpOptions, 'listen' | 'serviceClusterIpRange'>,
   forPods: string | undefined,
@@ -26,7 +26,7 @@ export function clusterAddresses(
   return {
     serviceCidrs,
     serviceIp: firstAddress(parseRange(serviceCidrs[0] ?? '')),
-    own: everywhere.has(listen) ? thisMachine().addresses() : [listen, forPods ?? ''],
-    advertised: forPods ?? (isNoPlace ? (thisMachine().addresses()[0] ?? '') : listen),
+    own: everywhere.has(listen) ? [...thisMachine().addresses(), forPods ?? ''] : [listen, forPods ?? ''],
+    advertised: isNoPlace ? (forPods ?? thisMachine().addresses()[0] ?? '') : listen,
   }
 }

@@ -6,7 +6,7 @@ import type { Files } from '#base/files.ts'
 import type { Lifecycle } from '#base/lifecycle.ts'
 import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
-import { apiServerUrl, startApiServer } from '#cmd/up/api-server.ts'
+import { apiServerUrl, startApiServer, urlForNodes } from '#cmd/up/api-server.ts'
 import { clusterAddresses } from '#cmd/up/cluster-addresses.ts'
 import { openClusterKeys } from '#cmd/up/keys.ts'
 import { keepKubeconfig } from '#cmd/up/kubeconfig.ts'
@@ -21,15 +21,15 @@ export type Cluster = { readonly kubeconfigPath: string; readonly url: string; r
 /** Parts that are not asked for are not loaded. `opening` is the store, which may be on its way already. */
 export async function startClusterStages(
   lifecycle: Lifecycle,
-  options: UpOptions,
+  given: UpOptions,
   seams: ClusterSeams,
   opening: Promise<Store>,
 ): Promise<Cluster> {
-  const hasRealNodes = !['sim', 'none'].includes(options.runtime) && options.nodes > 0
-  const choosing = hasRealNodes ? import('#cmd/up/choose-node.ts').then(({ chooseNode }) => chooseNode(options, seams)) : undefined
+  const hasRealNodes = !['sim', 'none'].includes(given.runtime) && given.nodes > 0
+  const choosing = hasRealNodes ? import('#cmd/up/choose-node.ts').then(({ chooseNode }) => chooseNode(given, seams)) : undefined
   // What goes wrong is thrown where it is waited for.
   choosing?.catch(() => {})
-  const selected = options.controllers.length === 0 ? [] : (await import('#cmd/up/controllers.ts')).selectedControllers(options)
+  const selected = given.controllers.length === 0 ? [] : (await import('#cmd/up/controllers.ts')).selectedControllers(given)
   const runs = (alias: string) => selected.some((controller) => controller.alias === alias)
 
   const store = await lifecycle.stage('store', async (stage) => {
@@ -38,7 +38,8 @@ export async function startClusterStages(
     return store
   })
 
-  const { runtime, network } = (await lifecycle.stage('node network', async () => choosing)) ?? {}
+  const { runtime, network, podNetwork } = (await lifecycle.stage('node network', async () => choosing)) ?? {}
+  const options = network === undefined ? given : { ...given, clusterCidr: [...network.clusterCidrs] }
   const addresses = clusterAddresses(options, network?.address)
   const keys = await lifecycle.stage('keys', async (stage) => stage.use(await openClusterKeys(options, addresses, seams)))
 
@@ -91,12 +92,21 @@ export async function startClusterStages(
 
   if (runtime?.kind === 'none') {
     seams.logger.info(`no container runtime: the cluster has no real node; --sim-nodes adds simulated ones: ${runtime.why}`)
-  } else if (runtime !== undefined) {
-    await lifecycle.stage('node', async (stage) => {
-      const { startRealNode } = await import('#cmd/up/real-node.ts')
-      const { name, host } = await startRealNode(stage, apiServer, keys, options, runtime, seams)
-      nodes.add(name, host)
-    })
+  } else if (runtime !== undefined && podNetwork !== undefined) {
+    if (network?.hasMachineNode !== false) {
+      await lifecycle.stage('node', async (stage) => {
+        const { startRealNode } = await import('#cmd/up/real-node.ts')
+        const { name, host } = await startRealNode(stage, { apiServer, keys, options, runtime, network, podNetwork }, seams)
+        nodes.add(name, host)
+      })
+    }
+    if (network !== undefined) {
+      await lifecycle.stage('nodes', async (stage) => {
+        const { startOwnNodes } = await import('#cmd/up/own-nodes.ts')
+        const serverUrl = urlForNodes(addresses, network, apiServer)
+        await startOwnNodes(stage, { apiServer, keys, options, network, podNetwork, serverUrl, nodes }, seams)
+      })
+    }
   }
 
   return { kubeconfigPath, url, apiServer }

@@ -3,6 +3,7 @@ import { defineOptions, list, type OptionValues, onOff, text, wholeNumber } from
 import { aggregationOptions } from '#cmd/up/options/aggregation.ts'
 import { authenticationOptions, serviceAccountOptions } from '#cmd/up/options/authentication.ts'
 import { authorizationOptions } from '#cmd/up/options/authorization.ts'
+import { networkOptions } from '#cmd/up/options/network.ts'
 import { nodeOptions } from '#cmd/up/options/nodes.ts'
 import { objectOptions } from '#cmd/up/options/objects.ts'
 import { requestOptions } from '#cmd/up/options/requests.ts'
@@ -37,7 +38,6 @@ export const upOptions = defineOptions({
   controllers: list("which controllers run, in upstream's syntax (*,-job,…)", { placeholder: 'LIST', default: ['*'] }),
   scheduler: onOff('run the scheduler', { default: true }),
   legacyApis: onOff('serve API versions that Kubernetes has removed', { default: true }),
-  clusterCidr: list('where pods get their addresses from, a piece for each node', { placeholder: 'CIDR', default: ['10.244.0.0/16'] }),
   serviceClusterIpRange: text('where services get their addresses from', { placeholder: 'CIDR', default: '10.96.0.0/16' }),
   serviceNodePortRange: text('where services get their node ports from', { placeholder: 'FROM-TO', default: '30000-32767' }),
   featureGates: list('switch features on or off (A=true,B=false)', { placeholder: 'LIST', default: [] }),
@@ -47,6 +47,7 @@ export const upOptions = defineOptions({
   ...serviceAccountOptions,
   ...authorizationOptions,
   ...nodeOptions,
+  ...networkOptions,
   ...objectOptions,
   ...requestOptions,
   logLevel: text('how much is logged', { placeholder: 'LEVEL', default: 'warn', choices: ['debug', 'info', 'warn', 'error'] }),

@@ -9,29 +9,38 @@ import type { Stage } from '#base/lifecycle.ts'
 import { thisMachine } from '#base/machine.ts'
 import { Metrics } from '#base/metrics.ts'
 import { nodeProcesses } from '#base/processes.ts'
+import { clientInProcess } from '#cmd/all-in-one/client-in-process.ts'
+import { joinPodNetwork } from '#cmd/node/join-pod-network.ts'
+import { keepContainerd } from '#cmd/node/keep-containerd.ts'
+import type { NodeSettings } from '#cmd/node/node-directory.ts'
 import type { ClusterSeams } from '#cmd/up/cluster.ts'
 import { containerdDirectory, networksDirectory, podCgroupOf, type RuntimeChoice } from '#cmd/up/container-runtime.ts'
 import { clientOfNode } from '#cmd/up/nodes.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
 import { kubernetesVersion } from '#cmd/version.ts'
 import { defaultKubeletConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
-import { sandboxImageName } from '#kubelet/images/sandbox-image.ts'
 import { startNode } from '#kubelet/run-node.ts'
-import { startContainerd } from '#kubelet/runtimes/cri/private-containerd.ts'
-import { bridgeNameOf, layBridgeNetwork } from '#network/bridge-network.ts'
+import { bridgeNameOf } from '#network/bridge-network.ts'
+import type { NodeNetwork } from '#network/node-network.ts'
 
 /** Where the kubelet of this machine is reached by the API server beside it. */
 const ownNodeHost = '127.0.0.1'
-const aliveCheckMs = 3000
 const systemNetworks = '/etc/cni/net.d'
+const systemPlugins = '/opt/cni/bin'
+
+export type RealNodeParts = {
+  apiServer: RunningApiServer
+  keys: ClusterKeys
+  options: UpOptions
+  runtime: Exclude<RuntimeChoice, { kind: 'none' }>
+  network: NodeNetwork | undefined
+  podNetwork: NodeSettings['podNetwork']
+}
 
 /** Resolves with the node's name and the host that its kubelet listens on. */
 export async function startRealNode(
   stage: Stage,
-  running: RunningApiServer,
-  keys: ClusterKeys,
-  options: UpOptions,
-  choice: Exclude<RuntimeChoice, { kind: 'none' }>,
+  { apiServer: running, keys, options, runtime: choice, network, podNetwork }: RealNodeParts,
   seams: ClusterSeams,
 ): Promise<{ name: string; host: string }> {
   const { clock, random, files } = seams
@@ -40,8 +49,10 @@ export async function startRealNode(
   const name = thisMachine().hostname.toLowerCase()
   const { addresses, first } = ownAddresses(options.listen)
   const isPrivate = choice.kind === 'private'
-  const networks = isPrivate ? networksDirectory(options.dataDir) : systemNetworks
-  const containerd = isPrivate ? await keepContainerd(choice.directory, networks, { ...seams, logger }) : undefined
+  const isForeign = podNetwork === 'cni'
+  const networks = isPrivate && !isForeign ? networksDirectory(options.dataDir) : systemNetworks
+  const place = { cniConfigDirectory: networks, ...(isForeign ? { cniBinDirectory: systemPlugins } : {}) }
+  const containerd = isPrivate ? await keepContainerd({ directory: choice.directory, ...place }, { ...seams, logger }) : undefined
   if (containerd) stage.defer(() => containerd.stop())
   const socket = containerd?.socket ?? (choice.kind === 'socket' ? choice.socket : '')
   await keys.add(nodeIdentities(name, addresses))
@@ -51,11 +62,21 @@ export async function startRealNode(
   }
   let authorities = [new X509Certificate(keys.authority('ca').certificatePem)]
   const isPublic = options.listen !== 'localhost' && !options.listen.startsWith('127.') && options.listen !== '::1'
-  const bridge = bridgeNameOf(options.dataDir)
+  const client = clientOfNode(running, name)
+  const joined = joinPodNetwork(
+    stage,
+    {
+      ...{ nodeName: name, podNetwork, clusterCidrs: options.clusterCidr, networks, directory: containerdDirectory(options.dataDir) },
+      // Where there is no network of nodes there is no other node to be reached.
+      ...{ address: network?.address ?? first, bridge: bridgeNameOf(options.dataDir) },
+    },
+    { node: client, reader: clientInProcess(running, 'system:kube-proxy', []) },
+    seams,
+  )
   const node = await startNode(
     {
       ...{ name, socket, version: kubernetesVersion, addresses: [first], labels: {} },
-      client: clientOfNode(running, name),
+      client,
       configuration: {
         ...defaultKubeletConfiguration(),
         // A cluster for this machine alone is not reached from others, its node agent neither.
@@ -67,10 +88,7 @@ export async function startRealNode(
       rootDirectory: join(options.dataDir, 'kubelet'),
       serving: { tls: tls(), clientAuthorities: () => authorities, takesAnyPort: true },
       ...(isPrivate ? { podCgroup: podCgroupOf(options.dataDir) } : {}),
-      async layNetwork(podCidrs) {
-        const network = { name: bridge, bridge, podCidrs, dataDirectory: join(containerdDirectory(options.dataDir), 'addresses') }
-        await layBridgeNetwork(network, networks, { files, processes: nodeProcesses })
-      },
+      ...joined,
     },
     { clock, random, logger, files, processes: nodeProcesses, metrics: new Metrics(), http: () => nodeHttpClient() },
   )
@@ -81,28 +99,6 @@ export async function startRealNode(
   })
   stage.use(watch)
   return { name, host: ownNodeHost }
-}
-
-/** Starts our own containerd where it does not run, now and whenever it is found to have ended; it is left running at the end. */
-async function keepContainerd(directory: string, cniConfigDirectory: string, { files, clock, logger }: ClusterSeams) {
-  const seams = { files, clock, logger, processes: nodeProcesses }
-  const start = () => startContainerd({ directory, sandboxImage: sandboxImageName, cniConfigDirectory }, seams)
-  const started = await start()
-  let { pid } = started
-  let isStarting = false
-  const timer = clock.every(aliveCheckMs, async () => {
-    if (isStarting || nodeProcesses.isAlive(pid)) return
-    isStarting = true
-    logger.warn('containerd has ended and is started again', { pid })
-    try {
-      pid = (await start()).pid
-    } catch (error) {
-      logger.error('containerd could not be started', { error: String(error) })
-    } finally {
-      isStarting = false
-    }
-  })
-  return { socket: started.socket, stop: () => timer.cancel() }
 }
 
 /** What the node is known by is an address that its pods can reach too, where the machine has one. */

@@ -7,12 +7,14 @@ export type ApplyOptions = {
   processes: Processes
   /** Devices that were made for an earlier plan. */
   ownDevices: readonly string[]
+  /** Routes through it and through own devices are ours, those of other clusters on the machine are not. */
+  uplink: string
   /** A network namespace other than the process's own. */
   namespace?: string | undefined
 }
 
 /** Looks at what the kernel holds and changes the difference alone. Resolves with what was done. */
-export async function applyPlan(plan: Plan, { processes, ownDevices, namespace }: ApplyOptions): Promise<Changes> {
+export async function applyPlan(plan: Plan, { processes, ownDevices, uplink, namespace }: ApplyOptions): Promise<Changes> {
   const ip = ipTool(processes, namespace)
   const devices = [...new Set([...plan.links.map(({ name }) => name), ...ownDevices])]
   const ofDevices = async <Row>(show: (device: string) => Promise<Row[]>) => (await Promise.all(devices.map(show))).flat()
@@ -27,8 +29,10 @@ export async function applyPlan(plan: Plan, { processes, ownDevices, namespace }
     }),
     ofDevices((device) => forwardingOf(processes, namespace, device)),
   ])
-  const ofThese = (route: Route): Route => ({ ...route, protocol: String(routeProtocol) })
-  const changes = difference(plan, { links, routes: [...routes, ...routesV6].map(ofThese), neighbours, forwarding, ownDevices })
+  const own = [...routes, ...routesV6]
+    .filter(({ dev = '' }) => dev === uplink || devices.includes(dev))
+    .map((route) => ({ ...route, protocol: String(routeProtocol) }))
+  const changes = difference(plan, { links, routes: own, neighbours, forwarding, ownDevices })
   await ip.change(changes.ip)
   await changeForwarding(processes, namespace, changes.bridge)
   return changes

@@ -39,7 +39,7 @@ const longestRetryMs = 30_000
 
 export class PodNetworkAgent {
   readonly #options: PodNetworkAgentOptions
-  #ownDevices: string[] | undefined
+  #made: Made | undefined
   #running: Promise<void> | undefined
   #isAsked = false
   #isOver = false
@@ -126,7 +126,7 @@ export class PodNetworkAgent {
       own ?? nobody,
       others.filter((peer) => peer !== undefined),
     )
-    await this.#apply(plan)
+    await this.#apply(plan, uplink.interface)
     const problems = plan.problems.join('; ')
     if (problems !== this.#told && problems !== '') logger.info('pod network: some nodes are not reached', { problems: plan.problems })
     this.#told = problems
@@ -138,14 +138,15 @@ export class PodNetworkAgent {
     await this.#options.client?.patch(Node, { name: own.name }, { metadata: { annotations } }, { type: 'merge' })
   }
 
-  async #apply(plan: Plan): Promise<void> {
+  async #apply(plan: Plan, uplink: string): Promise<void> {
     const { processes, namespace, files, stateFile, logger } = this.#options
-    this.#ownDevices ??= JSON.parse((await files.readTextIfPresent(stateFile)) ?? '[]') as string[]
-    const wanted = plan.links.map(({ name }) => name)
-    const known = [...new Set([...this.#ownDevices, ...wanted])]
-    if (known.length > this.#ownDevices.length) await files.write(stateFile, JSON.stringify(known))
-    const { ip, bridge } = await applyPlan(plan, { processes, namespace, ownDevices: known })
-    this.#ownDevices = known
+    this.#made ??= await readMade(stateFile, files)
+    const devices = [...new Set([...this.#made.devices, ...plan.links.map(({ name }) => name)])]
+    if (devices.length > this.#made.devices.length || uplink !== this.#made.uplink) {
+      this.#made = { devices, uplink }
+      await files.write(stateFile, JSON.stringify(this.#made))
+    }
+    const { ip, bridge } = await applyPlan(plan, { processes, namespace, ownDevices: devices, uplink })
     if (ip.length + bridge.length > 0) logger.debug('pod network: changed', { commands: [...ip, ...bridge] })
   }
 
@@ -168,7 +169,15 @@ export async function leavePodNetwork(
   stateFile: string,
   { files, processes, namespace }: { files: Files; processes: Processes; namespace?: string },
 ): Promise<void> {
-  const ownDevices = JSON.parse((await files.readTextIfPresent(stateFile)) ?? '[]') as string[]
-  await applyPlan(emptyPlan, { processes, ownDevices, namespace })
+  const { devices, uplink } = await readMade(stateFile, files)
+  if (uplink === '') return
+  await applyPlan(emptyPlan, { processes, ownDevices: devices, uplink, namespace })
   await files.remove(stateFile)
+}
+
+/** What was made by agents of this node so far, whichever backend they had. */
+type Made = { devices: string[]; uplink: string }
+
+async function readMade(stateFile: string, files: Files): Promise<Made> {
+  return JSON.parse((await files.readTextIfPresent(stateFile)) ?? '{"devices":[],"uplink":""}')
 }

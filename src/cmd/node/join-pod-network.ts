@@ -1,0 +1,79 @@
+/** A node's part in the network of pods: what containers get on the node, and the way to other nodes. */
+import { join } from 'node:path'
+import { Node } from '#api/core/v1/kinds.gen.ts'
+import type { Clock } from '#base/clock.ts'
+import type { Files } from '#base/files.ts'
+import type { Stage } from '#base/lifecycle.ts'
+import type { Logger } from '#base/log.ts'
+import { nodeProcesses } from '#base/processes.ts'
+import type { Random } from '#base/random.ts'
+import type { Client } from '#client/client.ts'
+import { Informer } from '#client/informer/informer.ts'
+import { layBridgeNetwork } from '#network/bridge-network.ts'
+import type { NetConf } from '#network/pod-network/net-conf.ts'
+import { PodNetworkAgent } from '#network/pod-network/pod-network-agent.ts'
+import { subnetEnvText } from '#network/pod-network/subnet-env.ts'
+
+export type PodNetworkPlace = {
+  /** Absent where this is no node, but wants to reach the pods of those that are. */
+  nodeName?: string
+  /** By which others reach this one. */
+  address: string
+  /** `cni`: somebody else's plugins do it all. */
+  podNetwork: NetConf['backend'] | 'cni'
+  clusterCidrs: readonly string[]
+  bridge: string
+  /** Where the runtime looks for networks. */
+  networks: string
+  /** Where addresses that were given out, and devices that were made, are written down. */
+  directory: string
+}
+
+export type PodNetworkClients = {
+  /** Speaks for the node. */
+  node?: Client
+  /** May look at all nodes, as kube-proxy may. */
+  reader: Client
+}
+
+type Seams = { clock: Clock; random: Random; files: Files; logger: Logger }
+
+/** Resolves with what lays the network of pods on the node, once its ranges are known; undefined where that is somebody else's work. */
+export function joinPodNetwork(
+  stage: Stage,
+  place: PodNetworkPlace,
+  clients: PodNetworkClients,
+  seams: Seams,
+): { layNetwork(podCidrs: readonly string[]): Promise<void> } | undefined {
+  const { podNetwork, address, nodeName, clusterCidrs, bridge, networks, directory } = place
+  if (podNetwork === 'cni') return undefined
+  const { clock, random, files } = seams
+  const logger = seams.logger.with({ component: 'pod-network' })
+  const nodes = new Informer({ client: clients.reader, kind: Node, clock, random, logger, forgetsManagers: true })
+  const agent = new PodNetworkAgent({
+    ...{ nodes, clock, logger, files, processes: nodeProcesses, backend: podNetwork, uplink: { address } },
+    ...(nodeName === undefined ? {} : { nodeName }),
+    ...(clients.node === undefined ? {} : { client: clients.node }),
+    stateFile: join(directory, 'pod-network.json'),
+  })
+  nodes.start()
+  agent.start()
+  stage.defer(async () => {
+    nodes.stop()
+    await agent.stop()
+  })
+  return {
+    async layNetwork(podCidrs) {
+      const mtu = await agent.mtu(podCidrs)
+      const network = { name: bridge, bridge, podCidrs, clusterCidrs, mtu, dataDirectory: join(directory, 'addresses') }
+      await files.write(
+        join(directory, 'subnet.env'),
+        subnetEnvText({ networks: clusterCidrs, subnets: podCidrs, mtu, masquerades: true }),
+        {
+          mode: 0o644,
+        },
+      )
+      await layBridgeNetwork(network, networks, { files, processes: nodeProcesses })
+    },
+  }
+}

@@ -1,0 +1,87 @@
+/** One node of several on a machine: a process in the node's own network namespace, that reaches the API as any node does. */
+import { X509Certificate } from 'node:crypto'
+import { join } from 'node:path'
+import { systemClock } from '#base/clock.ts'
+import { nodeFiles } from '#base/files.ts'
+import { nodeHttpClient } from '#base/http-client.ts'
+import { giveBackIdleMemory } from '#base/idle-memory.ts'
+import { Lifecycle, processSignals, runUntilSignal, type Stage } from '#base/lifecycle.ts'
+import type { LogLevel } from '#base/log.ts'
+import { thisProcess } from '#base/machine.ts'
+import { Metrics } from '#base/metrics.ts'
+import { pinoLogger } from '#base/pino-logger.ts'
+import { nodeProcesses } from '#base/processes.ts'
+import { systemRandom } from '#base/random.ts'
+import { openClient } from '#client/kubeconfig/open-client.ts'
+import { joinPodNetwork } from '#cmd/node/join-pod-network.ts'
+import { keepContainerd } from '#cmd/node/keep-containerd.ts'
+import { type NodeSettings, nodePaths } from '#cmd/node/node-directory.ts'
+import { kubernetesVersion } from '#cmd/version.ts'
+import { defaultKubeletConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
+import { startNode } from '#kubelet/run-node.ts'
+
+/** The interface of pods, in a namespace that nobody else has. */
+const podBridge = 'cni0'
+const usualNetworks = '/etc/cni/net.d'
+const usualPlugins = '/opt/cni/bin'
+
+/** Until a signal ends it; its pods run on. */
+export async function runNode({ dataDir, name }: { dataDir: string; name: string }): Promise<void> {
+  const settings = JSON.parse(await nodeFiles.readText(nodePaths(dataDir, name).settings)) as NodeSettings
+  const logger = pinoLogger({ level: settings.logLevel as LogLevel }).with({ node: name })
+  const seams = { clock: systemClock, random: systemRandom, files: nodeFiles, logger }
+  const lifecycle = new Lifecycle({ clock: systemClock, logger })
+  await runUntilSignal(lifecycle, processSignals, async () => {
+    await lifecycle.stage('node', (stage) => startNodeOf(stage, settings, seams))
+    thisProcess.print(`The node ${name} is running`)
+  })
+  // Streams to pods that are still open may not keep us waiting.
+  thisProcess.exit(0)
+}
+
+type Seams = { clock: typeof systemClock; random: typeof systemRandom; files: typeof nodeFiles; logger: ReturnType<typeof pinoLogger> }
+
+async function startNodeOf(stage: Stage, settings: NodeSettings, seams: Seams): Promise<void> {
+  const { name, address, dataDir, podNetwork } = settings
+  const { clock, files } = seams
+  const paths = nodePaths(dataDir, name)
+  const thrift = giveBackIdleMemory(clock)
+  stage.defer(() => thrift.cancel())
+  const client = stage.use(await openClient({ kubeconfig: paths.kubeletConfig, userAgent: `kubelet/${kubernetesVersion}` }))
+  const reader = stage.use(await openClient({ kubeconfig: paths.proxyConfig, userAgent: `kube-proxy/${kubernetesVersion}` }))
+  const isForeign = podNetwork === 'cni'
+  const networks = isForeign ? usualNetworks : paths.networks
+  const containerd = await keepContainerd(
+    { directory: paths.containerd, cniConfigDirectory: networks, ...(isForeign ? { cniBinDirectory: usualPlugins } : {}) },
+    seams,
+  )
+  stage.defer(() => containerd.stop())
+  const network = joinPodNetwork(
+    stage,
+    { nodeName: name, address, podNetwork, clusterCidrs: settings.clusterCidrs, bridge: podBridge, networks, directory: paths.directory },
+    { node: client, reader },
+    seams,
+  )
+  const [cert, key, authority] = await Promise.all([paths.certificate, paths.key, paths.authority].map((path) => files.readText(path)))
+  const node = await startNode(
+    {
+      ...{ name, client, addresses: [address], labels: {}, socket: containerd.socket, version: kubernetesVersion, isPatient: true },
+      configuration: {
+        ...defaultKubeletConfiguration(),
+        address,
+        clusterDomain: 'cluster.local',
+        podLogsDir: join(paths.directory, 'logs', 'pods'),
+        serializeImagePulls: false,
+      },
+      rootDirectory: join(paths.directory, 'kubelet'),
+      serving: {
+        tls: { cert: cert ?? '', key: key ?? '', clientCa: authority ?? '' },
+        clientAuthorities: () => [new X509Certificate(authority ?? '')],
+      },
+      podCgroup: settings.podCgroup,
+      ...network,
+    },
+    { ...seams, processes: nodeProcesses, metrics: new Metrics(), http: () => nodeHttpClient() },
+  )
+  stage.defer(() => node.stop())
+}

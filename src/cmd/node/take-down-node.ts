@@ -1,0 +1,62 @@
+/** The end of a node that has a network namespace of its own: its process, its pods, its containerd, its links and rules. */
+import { join } from 'node:path'
+import type { Clock } from '#base/clock.ts'
+import type { Files } from '#base/files.ts'
+import { silentLogger } from '#base/log.ts'
+import { nodeMounts } from '#base/mounts.ts'
+import { nodeProcesses } from '#base/processes.ts'
+import { type NodeRecord, type NodeSettings, nodePaths } from '#cmd/node/node-directory.ts'
+import { findCgroups } from '#kubelet/cgroups/cgroup-files.ts'
+import { PodCgroups } from '#kubelet/cgroups/pod-cgroups.ts'
+import { sandboxImageName } from '#kubelet/images/sandbox-image.ts'
+import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
+import { privateContainerdSocket, removeAllPods, startContainerd, stopContainerd } from '#kubelet/runtimes/cri/private-containerd.ts'
+import { nodePlace, processesIn, removeNodeNamespace } from '#network/node-namespace.ts'
+
+type Seams = { clock: Clock; files: Files }
+
+const patienceMs = 10_000
+
+/** The process alone, where it runs: pods run on. */
+export async function endNodeProcess(dataDir: string, name: string, { clock, files }: Seams): Promise<void> {
+  const { pid: path } = nodePaths(dataDir, name)
+  const pid = Number(await files.readTextIfPresent(path))
+  if (!pid || !nodeProcesses.isAlive(pid)) return
+  const words = ((await files.readTextIfPresent(`/proc/${pid}/cmdline`).catch(() => '')) ?? '').split('\0')
+  // Numbers of processes are given again.
+  if (!words.includes(dataDir) || !words.includes(name)) return
+  nodeProcesses.kill(pid, 'SIGTERM')
+  const untilMs = clock.monotonic() + patienceMs
+  while (nodeProcesses.isAlive(pid)) {
+    if (clock.monotonic() > untilMs) nodeProcesses.kill(pid, 'SIGKILL')
+    await clock.sleep(20)
+  }
+  await files.remove(path)
+}
+
+/** Everything but what it keeps on disk: images, logs, its name. */
+export async function takeDownNode(dataDir: string, { name, number }: NodeRecord, seams: Seams): Promise<void> {
+  const { files, clock } = seams
+  const paths = nodePaths(dataDir, name)
+  const place = nodePlace(dataDir, { range: '0.0.0.0/24' }, number)
+  await endNodeProcess(dataDir, name, seams)
+  const settings = await files.readTextIfPresent(paths.settings)
+  const hasPods = (await files.stat(join(paths.containerd, 'config.toml'))) !== undefined && (await files.stat(place.path)) !== undefined
+  if (hasPods) {
+    const inside = { files, clock, logger: silentLogger, processes: processesIn(place.path, nodeProcesses) }
+    // One that was killed has left its containers behind: only it can take them down.
+    await startContainerd({ directory: paths.containerd, sandboxImage: sandboxImageName, cniConfigDirectory: paths.networks }, inside)
+    using client = await CriClient.connect(privateContainerdSocket(paths.containerd))
+    await removeAllPods(client)
+  }
+  await stopContainerd(paths.containerd, { files, clock, processes: nodeProcesses })
+  const volumes = await files.realPath(join(paths.directory, 'kubelet'))
+  for (const mounted of volumes === undefined ? [] : await nodeMounts.below(volumes)) await nodeMounts.unmount(mounted)
+  await removeNodeNamespace(place, nodeProcesses)
+  // Addresses were given out by a bridge that is gone with the namespace.
+  await files.remove(join(paths.directory, 'addresses'))
+  const cgroups = await findCgroups(files)
+  if (cgroups === undefined || settings === undefined) return
+  const { podCgroup } = JSON.parse(settings) as NodeSettings
+  await new PodCgroups({ cgroups, logger: silentLogger, root: podCgroup }).removeAll()
+}

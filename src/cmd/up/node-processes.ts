@@ -1,0 +1,130 @@
+/** The nodes of a cluster that have network namespaces of their own: a process for each, started again when it ends. */
+import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
+import { nodeClientName, nodeIdentities, nodeServingName } from '#apiserver/pki/identities.ts'
+import { writeKubeconfig } from '#apiserver/pki/kubeconfig.ts'
+import { thisProcess } from '#base/machine.ts'
+import { nodeProcesses, type RunningProcess } from '#base/processes.ts'
+import { type NodeRecord, type NodeSettings, nodePaths } from '#cmd/node/node-directory.ts'
+import { endNodeProcess } from '#cmd/node/take-down-node.ts'
+import type { ClusterSeams } from '#cmd/up/cluster.ts'
+import { podCgroupOf } from '#cmd/up/container-runtime.ts'
+import type { LocalNodes } from '#cmd/up/local-nodes.ts'
+import { layNodeNamespace, nodePlace, processesIn } from '#network/node-namespace.ts'
+import type { NodeNetwork } from '#network/node-network.ts'
+
+export type NodeProcessesOptions = {
+  dataDir: string
+  network: NodeNetwork
+  keys: ClusterKeys
+  /** Where nodes reach the API. */
+  serverUrl: string
+  podNetwork: NodeSettings['podNetwork']
+  logLevel: string
+  nodes: LocalNodes
+  seams: ClusterSeams
+}
+
+const restartPauseMs = 1000
+
+export class NodeProcesses {
+  readonly #options: NodeProcessesOptions
+  readonly #running = new Map<string, { record: NodeRecord; child: RunningProcess | undefined; isWanted: boolean }>()
+  readonly #watch: Disposable
+
+  constructor(options: NodeProcessesOptions) {
+    this.#options = options
+    this.#watch = options.keys.onChange((changed) => void this.#renew(changed))
+  }
+
+  get names(): string[] {
+    return [...this.#running.keys()]
+  }
+
+  /** Resolves when the process runs; what was left of one before is ended first. */
+  async start(record: NodeRecord): Promise<void> {
+    const { dataDir, network, nodes, seams } = this.#options
+    const place = nodePlace(dataDir, network, record.number)
+    await endNodeProcess(dataDir, record.name, seams)
+    await layNodeNamespace(place, network, nodeProcesses)
+    await this.#options.keys.add(nodeIdentities(record.name, [place.address]))
+    await this.#writeSettings(record, place.address)
+    nodes.add(record.name, place.address)
+    this.#running.set(record.name, { record, child: undefined, isWanted: true })
+    await this.#spawn(record)
+  }
+
+  /** The node's pods run on. */
+  async stop(name: string): Promise<void> {
+    const entry = this.#running.get(name)
+    if (entry === undefined) return
+    entry.isWanted = false
+    this.#running.delete(name)
+    this.#options.nodes.remove(name)
+    entry.child?.kill('SIGTERM')
+    await entry.child?.exited
+  }
+
+  async stopAll(): Promise<void> {
+    this.#watch[Symbol.dispose]()
+    await Promise.all(this.names.map((name) => this.stop(name)))
+  }
+
+  async #spawn(record: NodeRecord): Promise<void> {
+    const { dataDir, network, seams } = this.#options
+    const { log, pid } = nodePaths(dataDir, record.name)
+    const entry = this.#running.get(record.name)
+    if (entry === undefined) return
+    const output = await seams.files.openForOutput(log)
+    const program = [thisProcess.executable, thisProcess.argv[1] ?? '', 'node', 'run', record.name, '--data-dir', dataDir]
+    // Containers with the node's network are to find the node's name.
+    const named = ['--uts', 'sh', '-c', 'echo "$0" > /proc/sys/kernel/hostname; exec "$@"', record.name, ...program]
+    const inside = processesIn(nodePlace(dataDir, network, record.number).path, nodeProcesses)
+    const child = await inside.start('unshare', named, { detached: true, output: output.descriptor })
+    await output.close()
+    entry.child = child
+    await seams.files.write(pid, `${child.pid}\n`)
+    void child.exited.then(({ exitCode }) => {
+      if (!entry.isWanted || entry.child !== child) return
+      seams.logger.warn('the process of a node has ended and is started again', { node: record.name, exitCode, log })
+      seams.clock.after(restartPauseMs, () => void (entry.isWanted && this.#spawn(record)))
+    })
+  }
+
+  async #writeSettings(record: NodeRecord, address: string): Promise<void> {
+    const { dataDir, network, podNetwork, logLevel, seams } = this.#options
+    const paths = nodePaths(dataDir, record.name)
+    const podCgroup = `${podCgroupOf(dataDir)}-${record.number}`
+    const settings: NodeSettings = { ...record, address, dataDir, clusterCidrs: network.clusterCidrs, podNetwork, podCgroup, logLevel }
+    await seams.files.makeDirectory(paths.directory)
+    await seams.files.write(paths.settings, JSON.stringify(settings))
+    await this.#writeCredentials(record.name)
+  }
+
+  async #writeCredentials(name: string): Promise<void> {
+    const { dataDir, keys, serverUrl, seams } = this.#options
+    const paths = nodePaths(dataDir, name)
+    const authorityPem = keys.authority('ca').certificatePem
+    const entry = { name: 'typernetes', server: serverUrl, authorityPem }
+    const serving = keys.identity(nodeServingName(name))
+    await writeKubeconfig(seams.files, paths.kubeletConfig, { ...entry, credential: keys.identity(nodeClientName(name)) })
+    await writeKubeconfig(seams.files, paths.proxyConfig, { ...entry, credential: keys.identity('kube-proxy') })
+    await seams.files.write(paths.key, serving.privateKeyPem)
+    await seams.files.write(paths.certificate, serving.certificatePem)
+    await seams.files.write(paths.authority, authorityPem)
+  }
+
+  /** A process reads its certificates when it starts. */
+  async #renew(changed: readonly string[]): Promise<void> {
+    const { seams } = this.#options
+    for (const { record, child } of this.#running.values()) {
+      const own = ['ca', 'kube-proxy', nodeClientName(record.name), nodeServingName(record.name)]
+      if (child === undefined || !changed.some((name) => own.includes(name))) continue
+      try {
+        await this.#writeCredentials(record.name)
+        child.kill('SIGTERM')
+      } catch (error) {
+        seams.logger.error('the renewed certificates of a node could not be written', { node: record.name, error: String(error) })
+      }
+    }
+  }
+}

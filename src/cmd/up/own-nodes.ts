@@ -1,0 +1,77 @@
+/** The nodes of a cluster that have network namespaces of their own, from the first start on and as they are added and removed. */
+import { Node } from '#api/core/v1/kinds.gen.ts'
+import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
+import type { RunningApiServer } from '#apiserver/run-api-server.ts'
+import type { Stage } from '#base/lifecycle.ts'
+import { nodeProcesses } from '#base/processes.ts'
+import { waitFor } from '#client/retry.ts'
+import { clientInProcess } from '#cmd/all-in-one/client-in-process.ts'
+import { joinPodNetwork } from '#cmd/node/join-pod-network.ts'
+import { addNodeRecord, type NodeSettings, nodesDirectory, readNodeRecords } from '#cmd/node/node-directory.ts'
+import type { ClusterSeams } from '#cmd/up/cluster.ts'
+import type { LocalNodes } from '#cmd/up/local-nodes.ts'
+import { NodeProcesses } from '#cmd/up/node-processes.ts'
+import type { UpOptions } from '#cmd/up/options.ts'
+import { layNodeMasquerade, type NodeNetwork } from '#network/node-network.ts'
+import { defaultBackend } from '#network/pod-network/net-conf.ts'
+
+export type OwnNodesParts = {
+  apiServer: RunningApiServer
+  keys: ClusterKeys
+  options: UpOptions
+  network: NodeNetwork
+  podNetwork: NodeSettings['podNetwork']
+  serverUrl: string
+  nodes: LocalNodes
+}
+
+const registrationMs = 60_000
+
+/** Resolves when the nodes have registered. */
+export async function startOwnNodes(stage: Stage, parts: OwnNodesParts, seams: ClusterSeams): Promise<void> {
+  const { apiServer, keys, options, network, podNetwork, serverUrl, nodes } = parts
+  const { dataDir, logLevel } = options
+  const { files, clock, logger } = seams
+  const wanted = options.nodes - (network.hasMachineNode ? 1 : 0)
+  for (let count = (await readNodeRecords(dataDir, files)).length; count < wanted; count++) await addNodeRecord(dataDir, files)
+  const processes = new NodeProcesses({ dataDir, network, keys, serverUrl, podNetwork, logLevel, nodes, seams })
+  stage.defer(() => processes.stopAll())
+  const client = clientInProcess(apiServer, 'typernetes:nodes', ['system:masters'])
+  let hasWays = false
+  const follow = async () => {
+    const records = await readNodeRecords(dataDir, files)
+    for (const name of processes.names) if (!records.some((record) => record.name === name)) await processes.stop(name)
+    const added = records.filter(({ name }) => !processes.names.includes(name))
+    if (records.length > 0 && !hasWays) {
+      hasWays = true
+      await layNodeMasquerade(network, nodeProcesses)
+      if (!network.hasMachineNode && podNetwork !== 'cni') reachPods(stage, parts, seams)
+    }
+    await Promise.all(added.map((record) => processes.start(record)))
+    return added
+  }
+  await files.makeDirectory(nodesDirectory(dataDir))
+  const added = await follow()
+  let following: Promise<unknown> = Promise.resolve()
+  const again = () => {
+    following = following.then(follow).catch((error: unknown) => logger.error('a node could not be started', { error: String(error) }))
+  }
+  stage.use(files.watch(nodesDirectory(dataDir), again))
+  const isThere = (node: unknown) => node !== undefined
+  const waiting = { clock, signal: stage.signal, timeoutMs: registrationMs }
+  await Promise.all(
+    added.map(({ name }) =>
+      waitFor(client, Node, { name }, isThere, waiting).catch((error: unknown) => {
+        if (!stage.signal.aborted) logger.warn('a node has not registered yet', { node: name, error: String(error) })
+      }),
+    ),
+  )
+}
+
+/** The machine is no node, but the API server and its users on the machine reach pods all the same. */
+function reachPods(stage: Stage, { apiServer, options, network }: OwnNodesParts, seams: ClusterSeams): void {
+  const reader = clientInProcess(apiServer, 'system:kube-proxy', [])
+  const { address, bridge, clusterCidrs } = network
+  const place = { address, bridge, clusterCidrs, podNetwork: defaultBackend('host-gw'), networks: '', directory: options.dataDir }
+  joinPodNetwork(stage, place, { reader }, seams)
+}
