@@ -1,3 +1,4 @@
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { checkAtContainer, eachContainer } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { aggregateMessages, fieldErrorText } from '#api/meta/aggregate.ts'
@@ -5,6 +6,7 @@ import { Check } from '#api/meta/check.ts'
 import { unknownFailure } from '#api/meta/status-error.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
+import { objectOf } from '#apiserver/admission/object-of.ts'
 
 const policy = 'Always'
 
@@ -15,7 +17,7 @@ export function alwaysPullImages(): AdmissionPlugin {
     operations: ['CREATE', 'UPDATE'],
     resources: ['pods'],
     mutate(request) {
-      const { spec } = request.object as V1Pod
+      const { spec } = objectOf(Pod, request)
       if (spec === undefined || bringsNoImage(request)) return
       eachContainer(spec, (container) => {
         container.imagePullPolicy = policy
@@ -24,7 +26,7 @@ export function alwaysPullImages(): AdmissionPlugin {
     },
     validate(request) {
       if (bringsNoImage(request)) return
-      const { spec } = request.object as V1Pod
+      const { spec } = objectOf(Pod, request)
       const check = new Check(spec, 'spec')
       eachContainer(spec, ({ imagePullPolicy = '' }, list, index) => {
         if (imagePullPolicy !== policy) checkAtContainer(check, list, index).at('imagePullPolicy').notSupported([policy], imagePullPolicy)

@@ -1,5 +1,7 @@
-import type { V1Pod, V1Toleration } from '#api/core/v1/types.gen.ts'
+import { Pod } from '#api/core/v1/kinds.gen.ts'
+import type { V1Toleration } from '#api/core/v1/types.gen.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
+import { objectOf } from '#apiserver/admission/object-of.ts'
 
 const keys = { notReady: 'node.kubernetes.io/not-ready', unreachable: 'node.kubernetes.io/unreachable' }
 
@@ -16,7 +18,7 @@ export function defaultTolerationSeconds({ configuration }: AdmissionContext): A
     operations: ['CREATE', 'UPDATE'],
     resources: ['pods'],
     mutate(request) {
-      const pod = request.object as V1Pod
+      const pod = objectOf(Pod, request)
       pod.spec ??= { containers: [] }
       const given = pod.spec.tolerations ?? []
       const added: V1Toleration[] = []

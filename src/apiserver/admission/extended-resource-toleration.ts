@@ -1,7 +1,9 @@
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { isExtendedResource } from '#api/core/v1/resource-names.ts'
 import type { V1Pod, V1Toleration } from '#api/core/v1/types.gen.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import type { AdmissionPlugin } from '#apiserver/admission/admission.ts'
+import { objectOf } from '#apiserver/admission/object-of.ts'
 
 /** Nodes with special devices are tainted with the device's name; the pods that ask for it may go there. */
 export function extendedResourceToleration(): AdmissionPlugin {
@@ -10,7 +12,7 @@ export function extendedResourceToleration(): AdmissionPlugin {
     operations: ['CREATE', 'UPDATE'],
     resources: ['pods'],
     mutate(request) {
-      const pod = request.object as V1Pod
+      const pod = objectOf(Pod, request)
       const names = new Set<string>()
       for (const { resources } of [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])]) {
         for (const name in resources?.requests) if (isExtendedResource(name)) names.add(name)

@@ -1,6 +1,8 @@
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
+import { objectOf } from '#apiserver/admission/object-of.ts'
 import { ExpiringCache } from '#apiserver/authn/expiring-cache.ts'
 
 /** Times are in seconds, the delay in milliseconds; 0 stands for the default, -1 for none. */
@@ -38,7 +40,7 @@ export function imagePolicyWebhook({ configuration, clock, logger, reviewWebhook
       logger.warn('the image policy webhook could not be asked', { error: message, allowed: defaultAllow })
       if (!defaultAllow) throw forbid(request, message)
       request.annotateAudit(`${auditPrefix}failed-open`, 'true')
-      const { metadata } = request.object as V1Pod
+      const { metadata } = objectOf(Pod, request)
       metadata.annotations = { ...metadata.annotations, [failedOpenAnnotation]: 'true' }
       return { allowed: true }
     }

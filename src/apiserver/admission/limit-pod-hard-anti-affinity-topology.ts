@@ -1,6 +1,7 @@
-import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { forbidden } from '#api/meta/status-error.ts'
 import type { AdmissionPlugin } from '#apiserver/admission/admission.ts'
+import { objectOf } from '#apiserver/admission/object-of.ts'
 
 const hostname = 'kubernetes.io/hostname'
 
@@ -11,7 +12,7 @@ export function limitPodHardAntiAffinityTopology(): AdmissionPlugin {
     operations: ['CREATE', 'UPDATE'],
     resources: ['pods'],
     validate(request) {
-      const { spec, metadata } = request.object as V1Pod
+      const { spec, metadata } = objectOf(Pod, request)
       const terms = spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []
       const wide = terms.find(({ topologyKey }) => topologyKey !== hostname)
       if (wide === undefined) return

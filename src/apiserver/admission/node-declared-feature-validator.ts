@@ -1,9 +1,10 @@
-import { Node } from '#api/core/v1/kinds.gen.ts'
+import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
 import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
-import type { V1Pod, V1PodSpec } from '#api/core/v1/types.gen.ts'
+import type { V1PodSpec } from '#api/core/v1/types.gen.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
+import { objectOf, oldObjectOf } from '#apiserver/admission/object-of.ts'
 
 /** What a change of a running pod asks of its node agent, by the name under which nodes declare it; in order of name. */
 const requirements: readonly { feature: string; isNeeded(next: V1PodSpec, prev: V1PodSpec): boolean }[] = [
@@ -28,7 +29,7 @@ export function nodeDeclaredFeatureValidator({ cluster }: AdmissionContext): Adm
     operations: ['UPDATE'],
     resources: ['pods', 'pods/resize'],
     validate(request) {
-      const [next, prev] = [request.object as V1Pod, request.oldObject as V1Pod]
+      const [next, prev] = [objectOf(Pod, request), oldObjectOf(Pod, request)]
       const { nodeName } = next.spec
       if (!nodeName || next.metadata.generation === prev.metadata.generation) return
       const needed = requirements.filter(({ isNeeded }) => isNeeded(next.spec, prev.spec)).map(({ feature }) => feature)

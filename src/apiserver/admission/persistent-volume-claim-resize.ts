@@ -1,9 +1,11 @@
+import { PersistentVolumeClaim } from '#api/core/v1/kinds.gen.ts'
 import { storageClassOf } from '#api/core/v1/quota/storage-class-of.ts'
 import type { V1PersistentVolumeClaim } from '#api/core/v1/types.gen.ts'
 import { parseQuantity } from '#api/meta/quantity.ts'
 import { StorageClass } from '#api/storage/v1/kinds.gen.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
+import { objectOf, oldObjectOf } from '#apiserver/admission/object-of.ts'
 
 /** A claim grows only if it is bound and its storage class says that volumes can grow. */
 export function persistentVolumeClaimResize({ cluster }: AdmissionContext): AdmissionPlugin {
@@ -18,7 +20,7 @@ export function persistentVolumeClaimResize({ cluster }: AdmissionContext): Admi
     operations: ['UPDATE'],
     resources: ['persistentvolumeclaims'],
     validate(request) {
-      const [next, prev] = [request.object as V1PersistentVolumeClaim, request.oldObject as V1PersistentVolumeClaim]
+      const [next, prev] = [objectOf(PersistentVolumeClaim, request), oldObjectOf(PersistentVolumeClaim, request)]
       if (sizeOf(next).compare(sizeOf(prev)) <= 0) return
       if (prev.status?.phase !== 'Bound') throw forbid(request, 'Only bound persistent volume claims can be expanded')
       if (mayGrow(next, prev)) return

@@ -1,8 +1,9 @@
-import { Namespace } from '#api/core/v1/kinds.gen.ts'
+import { Namespace, Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { forbidden, internalError, unknownFailure } from '#api/meta/status-error.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
+import { objectOf } from '#apiserver/admission/object-of.ts'
 
 const annotation = 'scheduler.alpha.kubernetes.io/node-selector'
 
@@ -44,13 +45,13 @@ export function podNodeSelector({ cluster, configuration }: AdmissionContext): A
     resources: ['pods'],
     mutate: (request) =>
       withNamespace(request, (selector) => {
-        const pod = request.object as V1Pod
+        const pod = objectOf(Pod, request)
         pod.spec ??= { containers: [] }
         const merged = { ...selector, ...pod.spec.nodeSelector }
         if (Object.keys(merged).length > 0) pod.spec.nodeSelector = merged
         judge(request, pod, selector)
       }),
-    validate: (request) => withNamespace(request, (selector) => judge(request, request.object as V1Pod, selector)),
+    validate: (request) => withNamespace(request, (selector) => judge(request, objectOf(Pod, request), selector)),
   }
 }
 

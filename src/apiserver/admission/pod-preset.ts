@@ -1,3 +1,4 @@
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { mirrorPodAnnotation } from '#api/core/v1/pod-spec/validate-annotations.ts'
 import type { V1Container, V1EnvFromSource, V1Pod } from '#api/core/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
@@ -7,6 +8,7 @@ import { unknownFailure } from '#api/meta/status-error.ts'
 import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
 import { PodPreset, type V1alpha1PodPreset } from '#api/settings/v1alpha1/pod-preset.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
+import { objectOf } from '#apiserver/admission/object-of.ts'
 
 const prefix = 'podpreset.admission.kubernetes.io'
 
@@ -17,7 +19,7 @@ export function podPreset({ cluster, logger }: AdmissionContext): AdmissionPlugi
     operations: ['CREATE'],
     resources: ['pods'],
     mutate(request) {
-      const pod = request.object as V1Pod
+      const pod = objectOf(Pod, request)
       const { annotations = {}, labels } = pod.metadata
       if (annotations[mirrorPodAnnotation] !== undefined || annotations[`${prefix}/exclude`] === 'true') return
       const presets = cluster.list(PodPreset, request.namespace).filter(({ spec }) => selects(spec?.selector, labels))

@@ -1,10 +1,11 @@
-import { Node } from '#api/core/v1/kinds.gen.ts'
+import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
 import { podRequests } from '#api/core/v1/resources.ts'
 import type { V1Node, V1Pod } from '#api/core/v1/types.gen.ts'
 import { parseQuantity, zeroQuantity } from '#api/meta/quantity.ts'
 import type { StatusError } from '#api/meta/status-error.ts'
 import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
+import { objectOf } from '#apiserver/admission/object-of.ts'
 
 /** A pod that runs cannot be made larger than its node. */
 export function podResizeValidator({ cluster }: AdmissionContext): AdmissionPlugin {
@@ -13,7 +14,7 @@ export function podResizeValidator({ cluster }: AdmissionContext): AdmissionPlug
     operations: ['UPDATE'],
     resources: ['pods/resize'],
     validate(request) {
-      const pod = request.object as V1Pod
+      const pod = objectOf(Pod, request)
       const nodeName = pod.spec?.nodeName
       if (!nodeName || pod.metadata.generation === request.oldObject?.metadata?.generation) return
       const node = cluster.get(Node, nodeName)

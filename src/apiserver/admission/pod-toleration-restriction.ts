@@ -1,10 +1,11 @@
-import { Namespace } from '#api/core/v1/kinds.gen.ts'
+import { Namespace, Pod } from '#api/core/v1/kinds.gen.ts'
 import { podQosClass } from '#api/core/v1/resources.ts'
 import type { V1Pod, V1Toleration } from '#api/core/v1/types.gen.ts'
 import { notFound, unknownFailure } from '#api/meta/status-error.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { covers, mergeTolerations } from '#apiserver/admission/merge-tolerations.ts'
+import { objectOf } from '#apiserver/admission/object-of.ts'
 
 const defaultsAnnotation = 'scheduler.alpha.kubernetes.io/defaultTolerations'
 const allowedAnnotation = 'scheduler.alpha.kubernetes.io/tolerationsWhitelist'
@@ -40,7 +41,7 @@ export function podTolerationRestriction({ cluster, configuration }: AdmissionCo
     resources: ['pods'],
     mutate: (request) =>
       withNamespace(request, (namespace) => {
-        const pod = request.object as V1Pod
+        const pod = objectOf(Pod, request)
         pod.spec ??= { containers: [] }
         const added = [
           ...(request.operation === 'CREATE' ? (tolerationsIn(namespace, defaultsAnnotation) ?? clusterDefaults) : []),
@@ -49,7 +50,7 @@ export function podTolerationRestriction({ cluster, configuration }: AdmissionCo
         if (added.length > 0) pod.spec.tolerations = mergeTolerations(pod.spec.tolerations ?? [], added)
         judge(pod, namespace)
       }),
-    validate: (request) => withNamespace(request, (namespace) => judge(request.object as V1Pod, namespace)),
+    validate: (request) => withNamespace(request, (namespace) => judge(objectOf(Pod, request), namespace)),
   }
 }
 

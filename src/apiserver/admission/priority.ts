@@ -3,6 +3,7 @@ import { PriorityClass } from '#api/scheduling/v1/kinds.gen.ts'
 import type { V1PriorityClass } from '#api/scheduling/v1/types.gen.ts'
 import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
+import { objectOf } from '#apiserver/admission/object-of.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 
 const group = 'scheduling.k8s.io'
@@ -40,7 +41,7 @@ export function priority({ cluster, isEnabled }: AdmissionContext): AdmissionPlu
     },
     validate(request) {
       if (request.definition.plural !== 'priorityclasses') return
-      const priorityClass = request.object as V1PriorityClass
+      const priorityClass = objectOf(PriorityClass, request)
       if (!priorityClass.globalDefault) return
       const current = defaultClass(cluster)?.metadata?.name
       if (current === undefined || (request.operation === 'UPDATE' && current === priorityClass.metadata?.name)) return

@@ -1,3 +1,4 @@
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { RuntimeClass } from '#api/node/v1/kinds.gen.ts'
@@ -5,6 +6,7 @@ import type { V1RuntimeClass } from '#api/node/v1/types.gen.ts'
 import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
 import { mergeTolerations } from '#apiserver/admission/merge-tolerations.ts'
+import { objectOf } from '#apiserver/admission/object-of.ts'
 
 const overheadDiffers = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
 
@@ -15,7 +17,7 @@ export function runtimeClass({ cluster }: AdmissionContext): AdmissionPlugin {
     request: AdmissionRequest,
     goOn: (request: AdmissionRequest, pod: V1Pod, found: V1RuntimeClass | undefined) => void,
   ): void | Promise<void> => {
-    const pod = request.object as V1Pod
+    const pod = objectOf(Pod, request)
     const name = pod.spec?.runtimeClassName
     if (name === undefined) return goOn(request, pod, undefined)
     const known = cluster.get(RuntimeClass, name)

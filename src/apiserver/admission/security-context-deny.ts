@@ -1,6 +1,7 @@
-import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { forbidden } from '#api/meta/status-error.ts'
 import type { AdmissionPlugin } from '#apiserver/admission/admission.ts'
+import { objectOf } from '#apiserver/admission/object-of.ts'
 
 const ofPods = ['supplementalGroups', 'seLinuxOptions', 'runAsUser', 'fsGroup'] as const
 const ofContainers = ['seLinuxOptions', 'runAsUser'] as const
@@ -15,7 +16,7 @@ export function securityContextDeny(): AdmissionPlugin {
     operations: ['CREATE', 'UPDATE'],
     resources: ['pods'],
     validate(request) {
-      const { spec, metadata } = request.object as V1Pod
+      const { spec, metadata } = objectOf(Pod, request)
       const refuse = (field: string) => forbidden(request.resource, metadata.name ?? '', `${field} is forbidden`)
       const found = ofPods.find((name) => spec?.securityContext?.[name] !== undefined)
       if (found !== undefined) throw refuse(`pod.Spec.SecurityContext.${shown[found]}`)

@@ -1,5 +1,6 @@
-import type { V1Node } from '#api/core/v1/types.gen.ts'
+import { Node } from '#api/core/v1/kinds.gen.ts'
 import type { AdmissionPlugin } from '#apiserver/admission/admission.ts'
+import { objectOf } from '#apiserver/admission/object-of.ts'
 
 const key = 'node.kubernetes.io/not-ready'
 const effect = 'NoSchedule'
@@ -11,7 +12,7 @@ export function taintNodesByCondition(): AdmissionPlugin {
     operations: ['CREATE'],
     resources: ['nodes'],
     mutate(request) {
-      const node = request.object as V1Node
+      const node = objectOf(Node, request)
       node.spec ??= {}
       const taints = node.spec.taints ?? []
       if (!taints.some((taint) => taint.key === key && taint.effect === effect)) node.spec.taints = [...taints, { key, effect }]

@@ -1,8 +1,9 @@
-import type { V1CertificateSigningRequest } from '#api/certificates/v1/types.gen.ts'
+import { CertificateSigningRequest } from '#api/certificates/v1/kinds.gen.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { mayActForSigner } from '#apiserver/admission/certificates/signer-permission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
+import { objectOf, oldObjectOf } from '#apiserver/admission/object-of.ts'
 
 /** Who puts a certificate into a request must be allowed to sign for its signer. */
 export function certificateSigning({ authorizer }: AdmissionContext): AdmissionPlugin {
@@ -11,7 +12,7 @@ export function certificateSigning({ authorizer }: AdmissionContext): AdmissionP
     operations: ['UPDATE'],
     resources: ['certificatesigningrequests.certificates.k8s.io/status'],
     async validate(request) {
-      const [next, prev] = [request.object as V1CertificateSigningRequest, request.oldObject as V1CertificateSigningRequest]
+      const [next, prev] = [objectOf(CertificateSigningRequest, request), oldObjectOf(CertificateSigningRequest, request)]
       const isSigned = (next.status?.certificate ?? '') !== (prev.status?.certificate ?? '')
       if (!isSigned && semanticEqual(next.status?.conditions, prev.status?.conditions)) return
       const { signerName = '' } = prev.spec ?? {}

@@ -1,7 +1,8 @@
+import { CertificateSigningRequest } from '#api/certificates/v1/kinds.gen.ts'
 import { parseSigningRequest } from '#api/certificates/v1/pem-errors.ts'
-import type { V1CertificateSigningRequest } from '#api/certificates/v1/types.gen.ts'
 import type { AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
+import { objectOf } from '#apiserver/admission/object-of.ts'
 
 const clientSigner = 'kubernetes.io/kube-apiserver-client'
 
@@ -12,7 +13,7 @@ export function certificateSubjectRestriction(): AdmissionPlugin {
     operations: ['CREATE'],
     resources: ['certificatesigningrequests.certificates.k8s.io'],
     validate(request) {
-      const { signerName, request: pem = '' } = (request.object as V1CertificateSigningRequest).spec ?? {}
+      const { signerName, request: pem = '' } = objectOf(CertificateSigningRequest, request).spec ?? {}
       if (signerName !== clientSigner) return
       let groups: readonly string[]
       try {

@@ -1,8 +1,9 @@
+import { CertificateSigningRequest } from '#api/certificates/v1/kinds.gen.ts'
 import { parseSigningRequest } from '#api/certificates/v1/pem-errors.ts'
-import type { V1CertificateSigningRequest } from '#api/certificates/v1/types.gen.ts'
 import type { AdmissionContext } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
 import type { NodeRules } from '#apiserver/admission/node-restriction/node-restriction.ts'
+import { objectOf } from '#apiserver/admission/object-of.ts'
 
 const agentSigners = ['kubernetes.io/kubelet-serving', 'kubernetes.io/kube-apiserver-client-kubelet']
 
@@ -12,7 +13,7 @@ export function certificateRules({ isEnabled }: AdmissionContext): NodeRules {
   return {
     'certificatesigningrequests.certificates.k8s.io'(request, nodeName) {
       if (isLax || request.operation !== 'CREATE') return
-      const { signerName = '', request: pem = '' } = (request.object as V1CertificateSigningRequest).spec ?? {}
+      const { signerName = '', request: pem = '' } = objectOf(CertificateSigningRequest, request).spec ?? {}
       if (!agentSigners.includes(signerName)) return
       let commonName: string
       try {

@@ -150,6 +150,7 @@ const nodes: Row[] = [
     { object: node({ labels: { 'kubernetes.io/hostname': 'n1', 'kubelet.kubernetes.io/x': 'y', mine: 'z' } }) },
     'allowed',
   ],
+  ['takes itself away', 'nodes', { operation: 'DELETE', oldObject: node({}), name: 'n1' }, 'allowed'],
   [
     'registers no other',
     'nodes',

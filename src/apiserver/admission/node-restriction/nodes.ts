@@ -1,15 +1,19 @@
 /** What a node agent may say of its own node: not where it wants others to put their pods. */
+
+import { Node } from '#api/core/v1/kinds.gen.ts'
 import type { V1Node } from '#api/core/v1/types.gen.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
 import type { NodeRules } from '#apiserver/admission/node-restriction/node-restriction.ts'
+import { objectOf, oldObjectOf } from '#apiserver/admission/object-of.ts'
 
 export const nodeRules: NodeRules = {
   nodes(request, nodeName) {
     const self = `node "${nodeName}"`
     const name = request.name || request.object?.metadata?.name
     if (name !== nodeName) throw forbid(request, `${self} is not allowed to modify node "${name ?? ''}"`)
-    const node = request.object as V1Node
+    if (request.operation === 'DELETE') return
+    const node = objectOf(Node, request)
     if (request.operation === 'CREATE') {
       if (node.spec?.configSource !== undefined) {
         throw forbid(request, `${self} is not allowed to create pods with a non-nil configSource`)
@@ -18,7 +22,7 @@ export const nodeRules: NodeRules = {
       if (refused.length > 0) throw forbid(request, `${self} is not allowed to set the following labels: ${refused.join(', ')}`)
     }
     if (request.operation !== 'UPDATE') return
-    const prev = request.oldObject as V1Node
+    const prev = oldObjectOf(Node, request)
     if (node.spec?.configSource !== undefined && !semanticEqual(node.spec.configSource, prev.spec?.configSource)) {
       throw forbid(request, `${self} is not allowed to update configSource to a new non-nil configSource`)
     }

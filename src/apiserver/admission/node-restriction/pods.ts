@@ -1,4 +1,5 @@
 /** What a node agent may do with pods: show its static ones, report on those it runs, end them. */
+
 import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
 import { mirrorPodAnnotation } from '#api/core/v1/pod-spec/validate-annotations.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
@@ -7,6 +8,7 @@ import { notFound } from '#api/meta/status-error.ts'
 import type { AdmissionContext, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
 import type { NodeRules } from '#apiserver/admission/node-restriction/node-restriction.ts'
+import { objectOf, oldObjectOf } from '#apiserver/admission/object-of.ts'
 import { referencedObjects } from '#apiserver/admission/referenced-objects.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 
@@ -41,7 +43,7 @@ function judgePod(request: AdmissionRequest, nodeName: string, cluster: ClusterV
 }
 
 function judgeCreate(request: AdmissionRequest, nodeName: string, cluster: ClusterView): void {
-  const pod = request.object as V1Pod
+  const pod = objectOf(Pod, request)
   const self = `node "${nodeName}"`
   if (pod.metadata.annotations?.[mirrorPodAnnotation] === undefined) {
     throw forbid(request, `pod does not have "${mirrorPodAnnotation}" annotation, ${self} can only create mirror pods`)
@@ -70,7 +72,7 @@ function judgeCreate(request: AdmissionRequest, nodeName: string, cluster: Clust
 
 function judgeStatus(request: AdmissionRequest, nodeName: string): void {
   if (request.operation !== 'UPDATE') throw forbid(request, `unexpected operation "${request.operation}"`)
-  const [next, prev] = [request.object as V1Pod, request.oldObject as V1Pod]
+  const [next, prev] = [objectOf(Pod, request), oldObjectOf(Pod, request)]
   const self = `node "${nodeName}"`
   if (prev.spec?.nodeName !== nodeName) {
     throw forbid(request, `${self} can only update pod status for pods with spec.nodeName set to itself`)

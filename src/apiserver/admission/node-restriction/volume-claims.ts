@@ -1,15 +1,17 @@
+import { PersistentVolumeClaim } from '#api/core/v1/kinds.gen.ts'
 import type { V1PersistentVolumeClaim } from '#api/core/v1/types.gen.ts'
 import { internalDiff } from '#api/core/v1/unified-diff.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
 import type { NodeRules } from '#apiserver/admission/node-restriction/node-restriction.ts'
+import { objectOf, oldObjectOf } from '#apiserver/admission/object-of.ts'
 
 /** Node agents grow the file systems on volumes, and tell so in the status of the claim. */
 export const volumeClaimRules: NodeRules = {
   persistentvolumeclaims(request, nodeName) {
     if (request.subresource !== 'status') throw forbid(request, 'may only update PVC status')
     if (request.operation !== 'UPDATE') throw forbid(request, `unexpected operation "${request.operation}"`)
-    const [next, prev] = [comparable(request.object as V1PersistentVolumeClaim), comparable(request.oldObject as V1PersistentVolumeClaim)]
+    const [next, prev] = [comparable(objectOf(PersistentVolumeClaim, request)), comparable(oldObjectOf(PersistentVolumeClaim, request))]
     if (semanticEqual(next, prev)) return
     const difference = internalDiff('core.PersistentVolumeClaim', prev, next)
     const allowed = 'fields other than status.quantity and status.conditions'

@@ -1,9 +1,11 @@
+import { Job } from '#api/batch/v1/kinds.gen.ts'
 import type { V1Job } from '#api/batch/v1/types.gen.ts'
 import { isControlledBy } from '#api/meta/owner-references.ts'
 import { PodGroup } from '#api/scheduling/v1alpha2/kinds.gen.ts'
 import type { V1alpha2PodGroup } from '#api/scheduling/v1alpha2/types.gen.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
+import { objectOf, oldObjectOf } from '#apiserver/admission/object-of.ts'
 
 /** A job whose pods are scheduled all or none keeps their number. */
 export function jobValidation({ cluster }: AdmissionContext): AdmissionPlugin {
@@ -19,7 +21,7 @@ export function jobValidation({ cluster }: AdmissionContext): AdmissionPlugin {
     operations: ['UPDATE'],
     resources: ['jobs.batch'],
     validate(request) {
-      const [next, prev] = [request.object as V1Job, request.oldObject as V1Job]
+      const [next, prev] = [objectOf(Job, request), oldObjectOf(Job, request)]
       if (next.spec?.parallelism === prev.spec?.parallelism) return
       const gang = groupsOf(prev).find(({ spec }) => spec.schedulingPolicy?.gang !== undefined)
       if (gang === undefined) return

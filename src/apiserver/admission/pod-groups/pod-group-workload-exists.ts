@@ -1,7 +1,7 @@
-import { Workload } from '#api/scheduling/v1alpha2/kinds.gen.ts'
-import type { V1alpha2PodGroup } from '#api/scheduling/v1alpha2/types.gen.ts'
+import { PodGroup, Workload } from '#api/scheduling/v1alpha2/kinds.gen.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
+import { objectOf } from '#apiserver/admission/object-of.ts'
 
 /** A group that was made from a workload's template needs both to be there. */
 export function podGroupWorkloadExists({ cluster }: AdmissionContext): AdmissionPlugin {
@@ -10,7 +10,7 @@ export function podGroupWorkloadExists({ cluster }: AdmissionContext): Admission
     operations: ['CREATE'],
     resources: ['podgroups.scheduling.k8s.io'],
     async validate(request) {
-      const reference = (request.object as V1alpha2PodGroup).spec?.podGroupTemplateRef?.workload
+      const reference = objectOf(PodGroup, request).spec?.podGroupTemplateRef?.workload
       if (!reference) return
       const { workloadName, podGroupTemplateName } = reference
       const place = [request.namespace, workloadName] as const

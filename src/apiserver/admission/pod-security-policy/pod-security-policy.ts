@@ -1,3 +1,4 @@
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { fieldErrorText } from '#api/meta/aggregate.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
@@ -6,6 +7,7 @@ import { PodSecurityPolicy } from '#api/policy/v1beta1/pod-security-policy.ts'
 import type { V1beta1PodSecurityPolicy } from '#api/policy/v1beta1/pod-security-policy-types.ts'
 import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
+import { objectOf } from '#apiserver/admission/object-of.ts'
 import { changesOwnershipOnly } from '#apiserver/admission/ownership-changes.ts'
 import { policyFaults } from '#apiserver/admission/pod-security-policy/faults.ts'
 import { fillIn } from '#apiserver/admission/pod-security-policy/fill-in.ts'
@@ -46,7 +48,7 @@ export function podSecurityPolicy({ cluster, authorizer }: AdmissionContext): Ad
     resources: ['pods'],
     async mutate(request) {
       if (request.operation !== 'CREATE') return
-      const pod = request.object as V1Pod
+      const pod = objectOf(Pod, request)
       const { pod: allowed, policy } = await allowing(request, pod, true)
       pod.spec = allowed.spec
       pod.metadata.annotations = { ...allowed.metadata.annotations, [annotation]: policy }
@@ -54,7 +56,7 @@ export function podSecurityPolicy({ cluster, authorizer }: AdmissionContext): Ad
     },
     async validate(request) {
       if (changesOwnershipOnly(request)) return
-      const { policy } = await allowing(request, request.object as V1Pod, false)
+      const { policy } = await allowing(request, objectOf(Pod, request), false)
       request.annotateAudit(`${auditPrefix}validate-policy`, policy)
     },
   }

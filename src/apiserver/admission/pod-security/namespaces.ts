@@ -1,8 +1,10 @@
 /** What becomes of a namespace whose labels change. */
-import { Pod } from '#api/core/v1/kinds.gen.ts'
+
+import { Namespace, Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Namespace } from '#api/core/v1/types.gen.ts'
 import { invalid } from '#api/meta/status-error.ts'
 import type { AdmissionRequest } from '#apiserver/admission/admission.ts'
+import { objectOf } from '#apiserver/admission/object-of.ts'
 import type { Exemptions } from '#apiserver/admission/pod-security/configuration.ts'
 import { warningsOfExisting } from '#apiserver/admission/pod-security/existing-pods.ts'
 import { compareLevels, isSameLevelVersion, levelVersionText } from '#apiserver/admission/pod-security/level-version.ts'
@@ -21,7 +23,7 @@ export type NamespaceRules = { cluster: ClusterView; clock: Clock; defaults: Pol
 
 /** Refuses labels that mean nothing; warns of pods that the new ones would not let in. */
 export function judgeNamespace(request: AdmissionRequest, { cluster, clock, defaults, exemptions }: NamespaceRules): void {
-  const namespace = request.object as V1Namespace
+  const namespace = objectOf(Namespace, request)
   const name = namespace.metadata?.name ?? ''
   const next = policyOf(namespace.metadata?.labels, defaults)
   const before = request.oldObject && policyOf(request.oldObject.metadata?.labels, defaults)

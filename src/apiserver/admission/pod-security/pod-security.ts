@@ -1,10 +1,11 @@
-import { Namespace } from '#api/core/v1/kinds.gen.ts'
+import { Namespace, Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Namespace, V1Pod } from '#api/core/v1/types.gen.ts'
 import { aggregateMessages, fieldErrorText } from '#api/meta/aggregate.ts'
 import type { FieldError } from '#api/meta/check.ts'
 import { groupResourceText } from '#api/meta/gvk.ts'
 import { forbidden, internalError } from '#api/meta/status-error.ts'
 import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
+import { objectOf, oldObjectOf } from '#apiserver/admission/object-of.ts'
 import { detailsText, violations } from '#apiserver/admission/pod-security/checks.ts'
 import { readConfiguration } from '#apiserver/admission/pod-security/configuration.ts'
 import { type LevelVersion, levelVersionText } from '#apiserver/admission/pod-security/level-version.ts'
@@ -44,8 +45,8 @@ export function podSecurity({ cluster, clock, configuration }: AdmissionContext)
       audit(request, 'enforce-policy', 'privileged:latest')
       return
     }
-    const pod = request.object as V1Pod
-    if (request.operation === 'UPDATE' && !isSignificantUpdate(pod, request.oldObject as V1Pod)) return
+    const pod = objectOf(Pod, request)
+    if (request.operation === 'UPDATE' && !isSignificantUpdate(pod, oldObjectOf(Pod, request))) return
     evaluate(request, { policy, errors }, pod, true)
   }
   const judgeTemplate = (request: AdmissionRequest, namespace: V1Namespace): void => {

@@ -1,7 +1,9 @@
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { mirrorPodAnnotation } from '#api/core/v1/pod-spec/validate-annotations.ts'
 import type { V1Pod, V1ServiceAccount } from '#api/core/v1/types.gen.ts'
 import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
+import { objectOf } from '#apiserver/admission/object-of.ts'
 import { secretReferences } from '#apiserver/admission/referenced-objects.ts'
 import { enforcesMountableSecrets, ephemeralFault, unlistedSecretFault } from '#apiserver/admission/service-account/mountable-secrets.ts'
 import { ServiceAccounts } from '#apiserver/admission/service-account/service-accounts.ts'
@@ -35,7 +37,7 @@ export function serviceAccount(context: AdmissionContext): AdmissionPlugin {
     resources: ['pods', 'pods/ephemeralcontainers'],
     mutate(request) {
       if (request.operation !== 'CREATE') return undefined
-      const pod = request.object as V1Pod
+      const pod = objectOf(Pod, request)
       pod.spec ??= { containers: [] }
       const { spec } = pod
       // The node agent would not know its own pod again if anything were added.
@@ -52,7 +54,7 @@ export function serviceAccount(context: AdmissionContext): AdmissionPlugin {
       })
     },
     validate(request) {
-      const pod = request.object as V1Pod
+      const pod = objectOf(Pod, request)
       if (request.operation === 'UPDATE' && request.subresource !== 'ephemeralcontainers') return undefined
       if (request.operation === 'CREATE' && isMirrorPod(pod)) return judgeMirrorPod(request, pod)
       const name = pod.spec?.serviceAccountName
