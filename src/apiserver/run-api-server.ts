@@ -145,6 +145,7 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
     ...(requests === undefined ? {} : { requestTimeoutMs: requests.requestTimeout }),
     scheme,
     isEnabled,
+    webhooks,
     authenticator: (cluster) =>
       standardAuthenticator({ keys, clock, logger, cluster, serviceAccounts, frontProxy, more: access.authenticators }),
     authorizer: () => authorizer,

@@ -1,5 +1,6 @@
 /** The API server: everything it is made of, put together. */
 
+import type { V1CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.ts'
 import type { Scheme } from '#api/scheme.ts'
 import type { AdmissionChain, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import type { Aggregator } from '#apiserver/aggregation/aggregator.ts'
@@ -7,6 +8,7 @@ import type { Auditor } from '#apiserver/audit/auditor.ts'
 import type { Authenticator } from '#apiserver/authn/authenticator.ts'
 import type { Authorizer } from '#apiserver/authz/authorizer.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
+import { conversionOf } from '#apiserver/custom-resources/conversion-webhook.ts'
 import { CustomDefinitions } from '#apiserver/custom-resources/custom-definitions.ts'
 import { definitionHooks } from '#apiserver/custom-resources/definition-hooks.ts'
 import type { ValueTransformer } from '#apiserver/encryption/transformer.ts'
@@ -30,6 +32,7 @@ import { healthStage } from '#apiserver/stages/health-stage.ts'
 import { recordsStage } from '#apiserver/stages/records-stage.ts'
 import { routesStage } from '#apiserver/stages/routes-stage.ts'
 import { storageStage } from '#apiserver/stages/storage-stage.ts'
+import type { WebhookCalls } from '#apiserver/webhooks/webhook-calls.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import { thisProcess } from '#base/machine.ts'
@@ -65,6 +68,8 @@ export type ApiServerOptions = {
   ttlSeconds?: Readonly<Record<string, number>>
   /** Group versions of other servers; absent: there are none. */
   aggregator?: Pick<Aggregator, 'endpointFor' | 'discovery' | 'openApi'> | undefined
+  /** How objects of custom resources are converted by those who define them; where absent, versions differ in name only. */
+  webhooks?: Pick<WebhookCalls, 'post'>
   /** Undefined: nothing is put on record. */
   auditor?: Auditor | undefined
   requestTimeoutMs?: number
@@ -154,7 +159,9 @@ export class ApiServer {
     await registries.start()
     const { clock, logger, scheme } = this.#options
     if (scheme.preferred('apiextensions.k8s.io', 'customresourcedefinitions')) {
-      this.#running.use(new CustomDefinitions({ scheme, registries, ownership: this.#ownership, clock, logger }))
+      const { webhooks, random } = this.#options
+      const converter = (definition: V1CustomResourceDefinition) => webhooks && conversionOf(definition, { webhooks, random })
+      this.#running.use(new CustomDefinitions({ scheme, registries, ownership: this.#ownership, clock, logger, converter }))
     }
     const flowControl = this.#flowControl
     if (flowControl) {

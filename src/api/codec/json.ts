@@ -8,6 +8,7 @@ import { decodeExactly } from './exact-decode.ts'
 import { type Node, readExactly } from './exact-json.ts'
 import { isTooDeep, jsonSyntaxError } from './json-syntax-error.ts'
 import { jsonText } from './json-text.ts'
+import { parseJson } from './parse-json.ts'
 import { type MessagePlan, planOf } from './plan.ts'
 import { countKeys, hasFractionInList } from './scan-json.ts'
 
@@ -55,6 +56,11 @@ export class JsonDocument {
   /** Before `decode`, which takes it apart. */
   get value(): unknown {
     return this.#value
+  }
+
+  /** As `value`, with integers that are too large for a number as bigints. */
+  exactValue(): unknown {
+    return /\d{16}/.test(this.#text) ? parseJson(this.#text) : this.#value
   }
 
   /** Keys that come twice, for who does not decode into a type. Before `decode`. Throws `DecodeError` for what is too deep. */

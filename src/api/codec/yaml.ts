@@ -3,6 +3,7 @@
 import type { JsonObject } from './canonical-walk.ts'
 import { keysIn } from './duplicate-fields.ts'
 import { type Decoded, decodeValue, type TypeReference } from './json.ts'
+import { parseJson } from './parse-json.ts'
 import { countKeys } from './scan-json.ts'
 import { readYamlValue, readYamlValues, type YamlValue } from './yaml-reader.ts'
 import { YamlWriter } from './yaml-writer.ts'
@@ -53,7 +54,7 @@ export function yamlText(value: unknown): string {
 function asJson(bytes: Uint8Array, text: string): YamlValue | undefined {
   if (!/^\s*\{/.test(text)) return undefined
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = parseJson(text)
     const keys = countKeys(bytes)
     return keys === keysIn(value, 0) ? { value, duplicates: [] } : undefined
   } catch {

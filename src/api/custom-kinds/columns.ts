@@ -49,7 +49,7 @@ function cellOf(path: JsonPath, object: KubernetesObject, type: string, nowMs: n
     case 'string':
       return printed(value)
     case 'integer':
-      return typeof value === 'number' ? Math.trunc(value) : null
+      return typeof value === 'number' ? Math.trunc(value) : typeof value === 'bigint' ? (value as unknown as number) : null
     case 'number':
       return typeof value === 'number' ? value : null
     case 'boolean':

@@ -172,7 +172,8 @@ export class Check<out T> {
     this.#report('FieldValueNotFound', this.#quoted(other), '')
   }
   duplicate(...other: OtherValue): void {
-    this.#report('FieldValueDuplicate', this.#quoted(other), '')
+    const value = this.#quoted(other)
+    this.#report('FieldValueDuplicate', value.quoted === omittedValue ? undefined : value, '')
   }
   notSupported(allowed: readonly string[], ...other: OtherValue): void {
     const detail = allowed.length > 0 ? `supported values: ${allowed.map((each) => quoted(each)).join(', ')}` : ''

@@ -42,12 +42,7 @@ export class VersionView implements ObjectView {
   prepare(objects: readonly CachedObject[]): Promise<void> | undefined {
     const convert = this.#convert
     if (convert === undefined) return undefined
-    const missing: { stored: CachedObject; object: KubernetesObject }[] = []
-    for (const { stored } of objects) {
-      if (this.#unchanged.has(stored) || this.#converted.has(stored)) continue
-      const object = stored.peek()
-      if (object.apiVersion !== this.#apiVersion) missing.push({ stored, object })
-    }
+    const missing = objects.filter((each) => this.isUnprepared(each)).map(({ stored }) => ({ stored, object: stored.peek() }))
     if (missing.length === 0) return undefined
     const asked = missing.map(({ object }) => object)
     return convert(asked, this.#definition).then((converted) => {
@@ -58,11 +53,20 @@ export class VersionView implements ObjectView {
     })
   }
 
+  get asksElsewhere(): boolean {
+    return this.#convert !== undefined
+  }
+
+  isUnprepared({ stored }: CachedObject): boolean {
+    if (this.#convert === undefined || this.#unchanged.has(stored) || this.#converted.has(stored)) return false
+    return stored.peek().apiVersion !== this.#apiVersion
+  }
+
   #bytesOf(stored: CachedObject): Uint8Array {
     const object = stored.peek()
     const needsConversion = this.#convert !== undefined && object.apiVersion !== this.#apiVersion
-    const converted = needsConversion ? this.#converted.get(stored) : object
-    if (converted === undefined) throw new Error(`${stored.key} was not converted to ${this.#apiVersion} before it was looked into`)
+    // Parts of the server that cannot wait for a webhook see the object as it is stored, under the name of this version.
+    const converted = needsConversion ? (this.#converted.get(stored) ?? object) : object
     const restored = this.#definition.untyped.restore(converted)
     if (restored === object) {
       this.#unchanged.add(stored)

@@ -21,8 +21,10 @@ export function parseContinueToken(token: string): Continuation {
   try {
     parsed = JSON.parse(text)
   } catch {
-    const first = text.trim()[0] ?? ''
-    throw refuse(/[{["\dtfn-]/.test(first) ? 'unexpected end of JSON input' : `invalid character '${first}' looking for beginning of value`)
+    // Go looks at bytes.
+    const first = Buffer.from(token, 'base64url').toString('latin1').trim()[0] ?? ''
+    const shown = first > '~' ? `\\u${first.charCodeAt(0).toString(16).padStart(4, '0')}` : first
+    throw refuse(/[{["\dtfn-]/.test(first) ? 'unexpected end of JSON input' : `invalid character '${shown}' looking for beginning of value`)
   }
   if (parsed.v !== 'meta.k8s.io/v1') throw refuse('server does not recognize this encoded version')
   if (parsed.rv === 0) throw refuse('incorrect encoded start resourceVersion')

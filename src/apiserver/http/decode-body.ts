@@ -33,7 +33,7 @@ export function decodeBody(
   const media = contentMedia(contentType)
   const decoded: DecodedObject = decodeObject(body, media, definition)
   if (decoded.strictErrors.length > 0) {
-    if (fieldValidation === 'Warn') for (const each of decoded.strictErrors) warn(each)
+    if (fieldValidation === 'Warn') for (const each of decoded.strictErrors.flatMap(oneByOne)) warn(each)
     if (fieldValidation === 'Strict') {
       const { kind, version } = definition
       throw badRequest(
@@ -46,6 +46,12 @@ export function decodeBody(
     throw badRequest(`the API version in the data (${decoded.apiVersion}) does not match the expected API version (${expected})`)
   }
   return decoded.object
+}
+
+/** All keys that YAML has twice are one error, and a warning each. */
+function oneByOne(error: string): string[] {
+  const [head, ...lines] = error.split('\n')
+  return head === 'yaml: unmarshal errors:' ? lines.map((line) => line.trim()) : [error]
 }
 
 /** Fills in defaults in the served version, converts, and fills in what the stored version adds. */

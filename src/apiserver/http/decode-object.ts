@@ -99,7 +99,7 @@ function decodedAs(document: JsonDocument | YamlDocument, apiVersion: string, ta
 function decodeUntyped(body: Uint8Array, media: Media, target: DecodeTarget, untyped: UntypedKind): DecodedObject {
   if (media === 'protobuf') throw unsupportedMediaType(untypedMedia)
   const document = parsed(body, media, target)
-  const object = document.value as KubernetesObject
+  const object = (document instanceof YamlDocument ? document.value : document.exactValue()) as KubernetesObject
   const { apiVersion, kind } = untypedTypeOf(object, body, target)
   const duplicates =
     document instanceof YamlDocument ? (document.duplicateError === undefined ? [] : [document.duplicateError]) : document.duplicateFields()
@@ -125,8 +125,14 @@ function notOfKind({ kind = '', metadata }: KubernetesObject, target: DecodeTarg
 const unknownFields = (paths: readonly string[]): string[] => paths.map((path) => `unknown field "${path}"`)
 
 function untypedTypeOf(value: unknown, body: Uint8Array, target: DecodeTarget): { apiVersion: string; kind: string } {
-  const said = typeOf(value, body, { ...target, kind: '', group: '', version: '' })
-  if (said.kind === '') throw unrecognized(target, `Object 'Kind' is missing in '${Buffer.from(body).toString()}'`, body)
+  const fields = typeof value === 'object' && value !== null ? (value as KubernetesObject) : {}
+  const given = {
+    ...(fields.apiVersion === undefined ? {} : { apiVersion: fields.apiVersion }),
+    ...(fields.kind === undefined ? {} : { kind: fields.kind }),
+  }
+  const said = typeOf(given, body, { ...target, group: '', version: '' })
+  if (fields.kind === undefined || said.kind === '')
+    throw unrecognized(target, `Object 'Kind' is missing in '${Buffer.from(body).toString()}'`, body)
   return said
 }
 
@@ -150,12 +156,21 @@ function withType(object: KubernetesObject, apiVersion: string, kind: string): K
 }
 
 /** A value of a type that is no kind of its own: DeleteOptions. */
-export function decodeOptions<T extends object>(body: Uint8Array, media: Media, schema: string): T {
+export function decodeOptions<T extends object>(body: Uint8Array, media: Media, schema: string, beforeSyntaxError = ''): T {
+  if (media === 'json' && beforeSyntaxError !== '') requireSyntax(body, beforeSyntaxError)
   try {
     if (media === 'protobuf') return readProtobuf(body).decode<T>(schema)
     return (media === 'yaml' ? readYaml(body) : readJson(body)).decode<T>(schema).object
   } catch (error) {
     throw error instanceof DecodeError ? badRequest(error.message) : error
+  }
+}
+
+function requireSyntax(body: Uint8Array, before: string): void {
+  try {
+    readJson(body)
+  } catch (error) {
+    throw error instanceof DecodeError ? badRequest(before + error.message) : error
   }
 }
 
@@ -177,5 +192,5 @@ export function decodePatched(value: Record<string, unknown>, target: DecodeTarg
 /** A patch's own JSON, with the keys it holds twice. */
 export function parsePatchBody(body: Uint8Array): { value: unknown; duplicates: string[] } {
   const document = readJson(body)
-  return { value: document.value, duplicates: document.duplicateFields() }
+  return { value: document.exactValue(), duplicates: document.duplicateFields() }
 }

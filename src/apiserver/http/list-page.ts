@@ -31,11 +31,13 @@ export async function listPage(
   const { cache } = source.registry
   if (asked === 0 && options.resourceVersion === '') {
     const revision = await cache.fresh()
+    await cache.prepareAll(selection.namespace)
     return pageOf(source, selection, cache.list(selection.namespace), revision, options.limit)
   }
   if (asked > 0) await waitForRevision(source, asked, patience)
   // Whoever accepts old data gets everything at once, from memory, whatever the limit: upstream's cache does the same.
   const limit = options.resourceVersion === '0' ? 0 : options.limit
+  await cache.prepareAll(selection.namespace)
   return pageOf(source, selection, cache.list(selection.namespace), Math.max(cache.revision, source.store.revision), limit)
 }
 
@@ -124,6 +126,7 @@ async function snapshotPage(
       throw error
     })
     if (readAt <= 0) readAt = page.revision
+    const found: CachedObject[] = []
     for (let index = 0; index < page.kvs.length; index++) {
       const kv = page.kvs[index]
       if (kv === undefined) break
@@ -131,10 +134,13 @@ async function snapshotPage(
       const slash = registry.definition.scope === 'Namespaced' ? rest.indexOf('/') : -1
       const { value } = registry.transformer ? await readableValue(kv, registry.transformer) : kv
       const stored = new CachedObject(kv.key, slash < 0 ? '' : rest.slice(0, slash), rest.slice(slash + 1), kv.modRevision, value)
-      const object = registry.cache.shown(stored)
-      if (!selection.matches(object)) continue
+      found.push(registry.cache.shown(stored))
+    }
+    await registry.cache.prepare(found)
+    for (const [index, object] of found.entries()) {
+      // Whether any of the rest is wanted is not known yet.
       if (limit > 0 && items.length === limit) return pageEndingBefore(source, selection, items, readAt, page.count - index)
-      items.push(object)
+      if (selection.matches(object)) items.push(object)
     }
     if (!page.more) return { items, resourceVersion: String(readAt), continueToken: '', remainingItemCount: undefined }
     from = `${page.kvs.at(-1)?.key}\u0000`

@@ -45,7 +45,7 @@ export async function patchObject(
   const write = writeContext(context, resource, options, kind === 'apply' ? 'PatchOptions' : 'UpdateOptions')
   const patch = kind === 'apply' ? undefined : parsePatch(kind, body, options)
   const { object, wasCreated } = await resource.registry.update(context.info.name, write, {
-    createsIfMissing: kind === 'apply',
+    createsIfMissing: kind === 'apply' && context.info.subresource === '',
     retriesConflicts: true,
     ...(rules ? { rules } : {}),
     transform(prev) {
@@ -132,6 +132,8 @@ function applied(
   { ownership }: WriteServices,
 ): KubernetesObject {
   const merged = ownership.apply(prev, body, write, { ...options, warn: context.warn })
+  // The schema was looked at while merging: nothing unknown is in it.
+  if (resource.definition.untyped !== undefined) return toStoredWithDefaults(resource, merged)
   const decoded = decodePatched(merged as Record<string, unknown>, resource.definition)
   if ('error' in decoded) throw failure(500, decoded.error)
   return toStoredWithDefaults(resource, decoded.object)

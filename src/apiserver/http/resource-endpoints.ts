@@ -1,7 +1,7 @@
 /** The endpoints of resources: which verb of which resource is answered how. */
 
 import { allVerbs, type Verb } from '#api/kind.ts'
-import { notFound } from '#api/meta/status-error.ts'
+import { notAcceptable, notFound } from '#api/meta/status-error.ts'
 import type { KubernetesObject, ScaleRules, UpdateRules } from '#api/resource.ts'
 import { contentTypeOf, encodeList, encodeObject, encodeValue } from '#apiserver/http/answers.ts'
 import { formOf, tableOptions } from '#apiserver/http/asked-form.ts'
@@ -9,7 +9,7 @@ import type { RequestContext } from '#apiserver/http/context.ts'
 import { warnOfDeprecation } from '#apiserver/http/deprecation.ts'
 import { addWarnings, type Endpoint, statusSchema } from '#apiserver/http/handler.ts'
 import { type ListPage, listPage, listPatienceMs, parseResourceVersion } from '#apiserver/http/list-page.ts'
-import type { Form } from '#apiserver/http/negotiation.ts'
+import { type Form, negotiate, untypedMedia } from '#apiserver/http/negotiation.ts'
 import { patchObject } from '#apiserver/http/patch-verb.ts'
 import { listOptions, validateListOptions } from '#apiserver/http/query-options.ts'
 import { methodNotAllowed } from '#apiserver/http/refusals.ts'
@@ -100,7 +100,7 @@ function untypedEndpointFor(services: RouteServices, resource: ServedResource, i
     ...reads,
     ...updates(),
     list: (context) => listObjects(services, context, resource),
-    watch: (context) => watchObjects(services, context, resource, formOf(context), () => tableOptions(services, context)),
+    watch: (context) => watchObjects(services, context, resource, untypedFormOf(context, resource), () => tableOptions(services, context)),
     create: written((_, context) => createObject(context, resource, services)),
     delete: (context) => deleteOne(services, context, resource),
     deletecollection: (context) => deleteMany(services, context, resource),
@@ -157,7 +157,7 @@ function objectEndpoint(services: RouteServices, resource: ServedResource, info:
     case 'list':
       return (context) => listObjects(services, context, resource)
     case 'watch':
-      return (context) => watchObjects(services, context, resource, formOf(context), () => tableOptions(services, context))
+      return (context) => watchObjects(services, context, resource, untypedFormOf(context, resource), () => tableOptions(services, context))
     case 'create':
       return async (context) => respondWritten(services, context, resource, await createObject(context, resource, services))
     case 'update':
@@ -174,7 +174,7 @@ function objectEndpoint(services: RouteServices, resource: ServedResource, info:
 }
 
 async function deleteOne(services: EndpointServices, context: RequestContext, resource: ServedResource): Promise<void> {
-  const form = formOf(context)
+  const form = untypedFormOf(context, resource)
   const { status, object, wasDeleted } = await deleteObject(context, resource, services)
   if (wasDeleted && !resource.definition.returnsDeletedObject) respondDeleted(context, resource, object, form, status)
   else await respondObject(services, context, resource, object, form, status)
@@ -218,8 +218,17 @@ function isScale(rules: UpdateRules<KubernetesObject> | ScaleRules<KubernetesObj
   return 'setReplicas' in rules
 }
 
-function getObject(services: EndpointServices, context: RequestContext, resource: ServedResource): void | Promise<void> {
+/** Custom resources have no protobuf; of their metadata there is. */
+function untypedFormOf(context: RequestContext, { definition }: ServedResource): Form {
   const form = formOf(context)
+  if (definition.untyped === undefined || form.media !== 'protobuf' || form.as !== 'object') return form
+  const others = (context.headers.accept ?? '').split(',').filter((each) => !each.includes('protobuf'))
+  if (others.length === 0) throw notAcceptable(untypedMedia)
+  return negotiate(others.join(','), { pretty: context.query.get('pretty'), userAgent: context.headers['user-agent'] })
+}
+
+function getObject(services: EndpointServices, context: RequestContext, resource: ServedResource): void | Promise<void> {
+  const form = untypedFormOf(context, resource)
   const { cache } = resource.registry
   const asked = context.query.get('resourceVersion')
   if (asked) parseResourceVersion(asked)
@@ -239,7 +248,7 @@ function respondFound(services: EndpointServices, context: RequestContext, resou
 
 async function listObjects(services: EndpointServices, context: RequestContext, resource: ServedResource): Promise<void> {
   const options = listOptions(context.query, false)
-  const form = formOf(context)
+  const form = untypedFormOf(context, resource)
   const selection = selectionOf(resource.definition, namespaceOf(context, resource), options)
   validateListOptions(options)
   const page = await listPage({ registry: resource.registry, store: services.store }, selection, options, () =>
@@ -250,17 +259,17 @@ async function listObjects(services: EndpointServices, context: RequestContext, 
 
 async function deleteMany(services: EndpointServices, context: RequestContext, resource: ServedResource): Promise<void> {
   const list = listOptions(context.query, false)
-  const form = formOf(context)
+  const form = untypedFormOf(context, resource)
   const selection = selectionOf(resource.definition, namespaceOf(context, resource), list)
   validateListOptions(list)
-  const options = await readDeleteOptions(context, services)
+  const options = await readDeleteOptions(context, services, resource.definition.untyped !== undefined)
   const page = await listPage({ registry: resource.registry, store: services.store }, selection, list, () =>
     services.clock.sleep(listPatienceMs),
   )
   const write = deleteContext(context, resource, options)
   warnOfUnspecifiedPropagation(resource, options, write)
   for (const { namespace, name } of page.items) {
-    await resource.registry.delete(name, options, { ...write, namespace }).catch((error: unknown) => {
+    await resource.registry.delete(name, options, { ...write, namespace, isOfMany: true }).catch((error: unknown) => {
       if (!isNotFound(error)) throw error
     })
   }
@@ -295,7 +304,7 @@ function respondWritten(
   resource: ServedResource,
   { status, object }: Written,
 ): void | Promise<void> {
-  return respondObject(services, context, resource, object, formOf(context), status)
+  return respondObject(services, context, resource, object, untypedFormOf(context, resource), status)
 }
 
 export function respondObject(

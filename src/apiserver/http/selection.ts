@@ -77,7 +77,7 @@ function readFieldSelector(definition: ResourceDefinition, text: string): FieldS
 
 function isSelectable(definition: ResourceDefinition, field: string): boolean {
   if (field === 'metadata.name') return true
-  if (field === 'metadata.namespace') return true
+  if (field === 'metadata.namespace') return definition.untyped === undefined || definition.scope === 'Namespaced'
   return definition.fieldSelectors?.[field] !== undefined
 }
 

@@ -1,4 +1,5 @@
 /** A watch: changes of the cache, seen through a selection, written to one client in the form it asked for. */
+import { StatusError } from '#api/meta/status-error.ts'
 import type { V1Status } from '#api/meta/v1/types.gen.ts'
 import type { Selection } from '#apiserver/http/selection.ts'
 import type { SharedBytes, WatchTurns } from '#apiserver/http/watch-turns.ts'
@@ -106,6 +107,12 @@ export class WatchStream {
 
   readonly #note = (change: Change): void => {
     if (!this.#isLive || change.revision <= this.#revision) return
+    // What has to be asked elsewhere first is read from the window, in its turn.
+    if (this.#options.cache.needsPreparing([change])) {
+      this.#fallBack()
+      this.#ask()
+      return
+    }
     const type = this.#typeFor(change)
     if (type === undefined) return
     if (this.#pending.length >= turnEvents && this.#options.sink.isBehind()) {
@@ -130,7 +137,24 @@ export class WatchStream {
     this.#isLive = false
   }
 
+  /** Waits for what objects need before they can be looked into; false where they need nothing. */
+  #waits(objects: readonly (CachedObject | undefined)[]): boolean {
+    const { cache, encoder, sink } = this.#options
+    const waiting = cache.prepare(objects.filter((object) => object !== undefined))
+    if (waiting === undefined) return false
+    waiting.then(
+      () => this.#ask(),
+      (error: unknown) => {
+        if (this.#isOver) return
+        sink.write(encoder.error(error instanceof StatusError ? error.status : failureStatus(String(error))))
+        this.stop()
+      },
+    )
+    return true
+  }
+
   #writeInitial(initial: { objects: readonly CachedObject[]; next: number }): void {
+    if (this.#waits(initial.objects)) return
     const { selection, encoder, sink, announcesInitialEvents } = this.#options
     const events: Uint8Array[] = []
     let size = 0
@@ -162,6 +186,7 @@ export class WatchStream {
       this.stop()
       return
     }
+    if (this.#waits(changes.flatMap(({ object, previous }) => [object, previous]))) return
     this.#write(
       changes.flatMap((change) => {
         const type = this.#typeFor(change)
@@ -244,6 +269,10 @@ export class WatchStream {
 
 function joined(events: readonly Uint8Array[]): Uint8Array {
   return events.length === 1 ? (events[0] as Uint8Array) : Buffer.concat(events)
+}
+
+function failureStatus(message: string): V1Status {
+  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason: 'InternalError', code: 500 }
 }
 
 function expiredStatus(message: string): V1Status {

@@ -61,7 +61,7 @@ export async function deleteObject(
   resource: ServedResource,
   services: WriteServices,
 ): Promise<Written & { wasDeleted: boolean }> {
-  const options = await readDeleteOptions(context, services)
+  const options = await readDeleteOptions(context, services, resource.definition.untyped !== undefined)
   const write = deleteContext(context, resource, options)
   const { definition } = resource
   const refusal = definition.deletionForbidden?.(context.info.name)
@@ -77,13 +77,14 @@ export function warnOfUnspecifiedPropagation({ definition }: ServedResource, opt
   if (warning !== undefined && options.propagationPolicy === undefined && options.orphanDependents === undefined) warn(warning)
 }
 
-export async function readDeleteOptions(context: RequestContext, services: WriteServices): Promise<V1DeleteOptions> {
+export async function readDeleteOptions(context: RequestContext, services: WriteServices, isUntyped = false): Promise<V1DeleteOptions> {
   const body = await context.exchange.readBody(services.bodyLimitBytes)
   if (body.length === 0) return deleteOptionsFromQuery(context.query)
   return decodeOptions<V1DeleteOptions>(
     body,
     contentMedia(context.headers['content-type']),
     'io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions',
+    isUntyped ? "couldn't get version/kind; json parse error: " : '',
   )
 }
 

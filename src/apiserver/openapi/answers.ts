@@ -54,6 +54,10 @@ export async function respondV3(context: RequestContext, documents: OpenApiDocum
   }
   const name = info.path.slice('/openapi/v3/'.length)
   const document = documents.v3(name)
+  if (document === undefined && documents.isGone(name)) {
+    exchange.respond(404, { vary: 'Accept' })
+    return
+  }
   if (document === undefined) {
     // Upstream finds no document and says nothing at all.
     exchange.respond(200, { vary: 'Accept' })

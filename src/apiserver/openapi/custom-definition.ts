@@ -71,6 +71,9 @@ function listDefinition(definition: ResourceDefinition, itemType: string, dialec
 
 const described = (text: string): SchemaObject => (text === '' ? {} : { description: text })
 
+/** Of the field: that of the type says what it is already. */
+const metadataText = (): string => describe(anyKind, 'metadata')
+
 function typeProperties(): SchemaObject {
   const text = (name: string): SchemaObject => ({ ...described(describe(anyKind, name)), type: 'string' })
   return { apiVersion: text('apiVersion'), kind: text('kind') }
@@ -78,7 +81,7 @@ function typeProperties(): SchemaObject {
 
 function withMeta(schema: SchemaObject, dialect: Dialect, references: Set<string>): SchemaObject {
   references.add(`${meta}.ObjectMeta`)
-  const metadata = dialect.refer(`${meta}.ObjectMeta`, described(describe(anyKind, 'metadata')))
+  const metadata = dialect.refer(`${meta}.ObjectMeta`, described(metadataText()))
   return { ...schema, properties: { ...(schema['properties'] as SchemaObject | undefined), ...typeProperties(), metadata } }
 }
 

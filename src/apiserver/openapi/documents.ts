@@ -38,6 +38,9 @@ type Built = { readonly hash: string; readonly compressed: Buffer }
 /** How long building goes on before others get their turn. */
 const sliceMs = 4
 
+/** So many documents that are gone are remembered. */
+const keptGone = 10_000
+
 export class OpenApiDocuments {
   readonly #options: OpenApiOptions
   /** The revision of the scheme that the documents were made for. */
@@ -45,6 +48,7 @@ export class OpenApiDocuments {
   #documents = new Map<string, DocumentV3>()
   readonly #built = new Map<string, Promise<Built>>()
   #schemaHash: string | undefined
+  readonly #gone = new Set<string>()
 
   constructor(options: OpenApiOptions) {
     this.#options = options
@@ -70,6 +74,11 @@ export class OpenApiDocuments {
       const bytes = await buildV3(document.paths(), { listsGroupVersion, ...(custom && { custom }) }, this.#pacer())
       return { hash, compressed: await gzip(bytes) }
     })
+  }
+
+  /** Whether there was such a document before. */
+  isGone(name: string): boolean {
+    return this.#gone.has(name)
   }
 
   async v2(format: FormatV2): Promise<Built> {
@@ -117,7 +126,11 @@ export class OpenApiDocuments {
     const { scheme } = this.#options
     if (scheme.revision === this.#revision) return
     this.#revision = scheme.revision
+    const before = this.#documents
     this.#documents = this.#documentsOf([...scheme.definitions()])
+    for (const name of before.keys()) if (!this.#documents.has(name)) this.#gone.add(name)
+    for (const name of this.#documents.keys()) this.#gone.delete(name)
+    if (this.#gone.size > keptGone) this.#gone.clear()
     const current = new Set([...this.#documents].map(([name, { hash }]) => `${name} ${hash}`))
     for (const key of [...this.#built.keys()]) if (!current.has(key)) this.#built.delete(key)
   }

@@ -1,6 +1,7 @@
 /** Field ownership by managedFields: one field manager for each version and endpoint of a resource. */
 
 import type { V1Scale } from '#api/autoscaling/v1/types.gen.ts'
+import { DecodeError } from '#api/codec/decode-error.ts'
 import { readYaml } from '#api/codec/yaml.ts'
 import type { UntypedKind } from '#api/custom-kinds/untyped-kind.ts'
 import { allBut } from '#api/meta/apply/field-filter.ts'
@@ -8,9 +9,11 @@ import { FieldManager, keepTimesOfNoop } from '#api/meta/apply/field-manager.ts'
 import { deducedType } from '#api/meta/apply/merge-type.ts'
 import { entriesOfScale, entriesOfScaled } from '#api/meta/apply/scale-entries.ts'
 import { emptyObject, mergeTypeOf } from '#api/meta/apply/schema-merge-type.ts'
+import { typeErrors } from '#api/meta/apply/type-check.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { apiVersionOf } from '#api/meta/gvk.ts'
 import type { JsonObject } from '#api/meta/patch/json-value.ts'
+import { PatchError } from '#api/meta/patch/patch-error.ts'
 import { resetFieldsOf } from '#api/meta/spec-and-status.ts'
 import { badRequest } from '#api/meta/status-error.ts'
 import { formatTime } from '#api/meta/time.ts'
@@ -159,9 +162,14 @@ function untypedManager(
     type: untyped.schema.mergeType,
     subresource,
     ...(reset && reset.length > 0 ? { filterAt: () => allBut(reset) } : {}),
+    mayMisfit: true,
     convert(object, apiVersion) {
-      const other = untyped.version(apiVersion)?.untyped
-      return other && { object: { ...object, apiVersion }, type: other.schema.mergeType }
+      const type = untyped.version(apiVersion)?.untyped?.schema.mergeType
+      if (type === undefined) throw new PatchError('internal', `request to convert CR to an invalid group/version: ${apiVersion}`)
+      const renamed = { ...object, apiVersion }
+      const errors = typeErrors(renamed, type, { duplicates: true })
+      if (errors !== undefined) throw new Error(errors)
+      return { object: renamed, type }
     },
   })
 }
@@ -179,10 +187,19 @@ function setManagedFields(object: KubernetesObject, managedFields: NonNullable<K
 function readConfiguration(configuration: Uint8Array): { object: JsonObject; duplicates: string | undefined } {
   try {
     const { value, duplicateError } = readYaml(configuration)
+    if (value !== null && value !== undefined && (typeof value !== 'object' || Array.isArray(value))) {
+      throw new DecodeError(`json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type map[string]interface {}`)
+    }
     return { object: (value ?? {}) as JsonObject, duplicates: duplicateError }
   } catch (error) {
-    throw badRequest(`error decoding YAML: ${error instanceof Error ? error.message : String(error)}`)
+    const message = error instanceof Error ? error.message : String(error)
+    const step = message.startsWith('yaml: ') ? 'error converting YAML to JSON' : 'error unmarshaling JSON: while decoding JSON'
+    throw badRequest(`error decoding YAML: ${step}: ${message}`)
   }
+}
+
+function jsonTypeOf(value: unknown): string {
+  return Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value
 }
 
 function replicasPaths({ definition }: ServedVersion) {

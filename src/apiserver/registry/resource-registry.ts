@@ -253,7 +253,7 @@ export class ResourceRegistry {
     const metadata = metadataOf(next)
     const grace = beforeDelete(this.definition, next, options, clock.now())
     if (grace === 'pending') return { object: prev, wasDeleted: false }
-    const request = this.#admission('DELETE', context, prev.name, undefined, prev.object)
+    const request = this.#admission('DELETE', context, context.isOfMany ? '' : prev.name, undefined, prev.object)
     let wasWritten = false
     try {
       if (!context.skipsAdmission) {
@@ -352,6 +352,9 @@ export class ResourceRegistry {
 
   #ensureNamespace(object: KubernetesObject, context: WriteContext): void {
     const metadata = metadataOf(object)
+    const { scope, untyped } = this.definition
+    // Of custom resources nobody minds a namespace where there is none.
+    if (untyped !== undefined && scope === 'Cluster') delete metadata.namespace
     if (!metadata.namespace && this.definition.scope === 'Namespaced') metadata.namespace = context.namespace
     if ((metadata.namespace ?? '') !== context.namespace)
       throw badRequest('the namespace of the provided object does not match the namespace sent on the request')

@@ -25,6 +25,8 @@ export type WriteContext = {
   readonly seen?: SeenByAdmission
   /** Writes of the server itself that must not be judged: bootstrap, quota usage. */
   readonly skipsAdmission?: boolean
+  /** One of many that a request deletes: admission is not told which it names. */
+  isOfMany?: boolean
 }
 
 export type SeenByAdmission = {

@@ -1,3 +1,4 @@
+import { parseJson } from '#api/codec/parse-json.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 
 /**
@@ -50,14 +51,14 @@ export class CachedObject {
 
   /** With its resourceVersion; shared: nobody may change it. */
   get object(): KubernetesObject {
-    return this.#object?.deref() ?? this.#keep(JSON.parse(textDecoder.decode(this.value)) as KubernetesObject)
+    return this.#object?.deref() ?? this.#keep(parseJson(textDecoder.decode(this.value)) as KubernetesObject)
   }
 
   /** As `object`, for those who look at very many once: what has to be parsed for it is not kept. */
   peek(): KubernetesObject {
     const known = this.#object?.deref()
     if (known !== undefined) return known
-    const object = JSON.parse(textDecoder.decode(this.value)) as KubernetesObject
+    const object = parseJson(textDecoder.decode(this.value)) as KubernetesObject
     if (this.revision > 0) object.metadata = { resourceVersion: String(this.revision), ...object.metadata }
     return object
   }

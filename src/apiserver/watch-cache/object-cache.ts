@@ -1,4 +1,5 @@
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
+import type { Change } from '#apiserver/watch-cache/change-window.ts'
 import type { WatchCache } from '#apiserver/watch-cache/watch-cache.ts'
 
 /** What is read of a cache: the objects of a resource as one of its versions shows them. */
@@ -22,4 +23,8 @@ export type ObjectCache = Pick<
   shown(stored: CachedObject): CachedObject
   /** Asks elsewhere for what these objects need before they can be looked into; undefined where they need nothing. */
   prepare(objects: readonly CachedObject[]): Promise<void> | undefined
+  /** Of everything in a namespace, or in all for the empty string. */
+  prepareAll(namespace: string): Promise<void> | undefined
+  /** Whether `prepare` would have to ask for any of these. */
+  needsPreparing(changes: readonly Change[]): boolean
 }

@@ -5,7 +5,11 @@ import type { CacheWatcher, WatchCache } from '#apiserver/watch-cache/watch-cach
 import type { Interest } from '#apiserver/watch-cache/watchers.ts'
 
 /** How stored objects look in one version. The same view of the same object is the same value. */
-export type ObjectView = Pick<ObjectCache, 'shown' | 'prepare'>
+export type ObjectView = Pick<ObjectCache, 'shown' | 'prepare'> & {
+  /** Whether objects may need preparing at all. */
+  readonly asksElsewhere: boolean
+  isUnprepared(object: CachedObject): boolean
+}
 
 /** A cache whose objects are shown in another version than they are stored in. It keeps none of its own. */
 export class VersionCache implements ObjectCache {
@@ -48,6 +52,14 @@ export class VersionCache implements ObjectCache {
   }
   prepare(objects: readonly CachedObject[]): Promise<void> | undefined {
     return this.#view.prepare(objects)
+  }
+  prepareAll(namespace: string): Promise<void> | undefined {
+    return this.#view.asksElsewhere ? this.#view.prepare(this.list(namespace)) : undefined
+  }
+  needsPreparing(changes: readonly Change[]): boolean {
+    return changes.some(
+      ({ object, previous }) => this.#view.isUnprepared(object) || (previous !== undefined && this.#view.isUnprepared(previous)),
+    )
   }
 
   get(key: string): CachedObject | undefined {

@@ -156,6 +156,12 @@ export class WatchCache {
   prepare(): undefined {
     return undefined
   }
+  prepareAll(): undefined {
+    return undefined
+  }
+  needsPreparing(): boolean {
+    return false
+  }
   /** In key order; all namespaces for the empty string. */
   list(namespace: string): CachedObject[] {
     return this.#index.list(namespace)

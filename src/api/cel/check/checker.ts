@@ -62,6 +62,8 @@ class Checker {
   readonly #calls = new Map<object, CallReference>()
   readonly #scopes: Map<string, CelType>[] = []
   readonly #found = new Map<object, readonly Issue[]>()
+  /** Inside of what takes elements of different types. */
+  #mayMix = false
   #known = new Substitutions()
   #unknownCount = 0
 
@@ -199,7 +201,11 @@ class Checker {
 
   #call(call: Call): CelType {
     if (call.name === operators.optionalSelect) return this.#optionalSelect(call)
+    const outer = this.#mayMix
+    // Its arguments come in a list, whatever they are.
+    this.#mayMix = outer || (call.name === 'format' && call.target !== undefined)
     for (const arg of call.args) this.check(arg)
+    this.#mayMix = outer
     if (call.target === undefined) {
       const declared = this.#function(call.name)
       return declared === undefined ? this.#undeclared(call.name, call.at) : this.#resolve(call, declared, false)
@@ -298,6 +304,7 @@ class Checker {
     if (previous === undefined) return type
     if (this.#fits(previous, type)) return mostGeneral(previous, type)
     if (!this.#options.isHomogeneous) return dyn
+    if (this.#mayMix) return dyn
     this.#mismatch(previous, type, expression.at)
     return errorType
   }

@@ -102,7 +102,9 @@ function objectType({ properties = {}, required = [] }: V1JSONSchemaProps, name:
     }
     if (required.includes(property) && schema.default === undefined) minSize += Buffer.byteLength(property) + type.minSize + 4
   }
-  structs.push({ name, field: (field) => fields.get(field)?.type })
+  // Most reserved words can be written after a dot as they are.
+  const spelled = (field: string) => (Object.hasOwn(properties, field) ? fields.get(`__${field}__`) : undefined)
+  structs.push({ name, field: (field) => (fields.get(field) ?? spelled(field))?.type })
   return { type: struct(name), fields, maxElements: 0, minSize, structs }
 }
 

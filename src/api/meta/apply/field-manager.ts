@@ -36,7 +36,9 @@ export type FieldManagerOptions = {
   filterAt?(apiVersion: string): FieldFilter | undefined
   /** Told when an update leaves its object without owners because they could not be worked out. */
   onUntracked?(error: unknown): void
-  /** The object in another version of its kind; undefined if that is served no more. */
+  /** Objects need not have the shape their type asks for: of those that have not, nobody knows who owns what. */
+  mayMisfit?: boolean
+  /** The object in another version of its kind; undefined if that is served no more. Throws where it has no place in that. */
   convert?(object: JsonObject, apiVersion: string): VersionedObject | undefined
 }
 
@@ -68,9 +70,11 @@ export class FieldManager {
   readonly #empty: JsonObject
   readonly #subresource: string
   readonly #context: OwnershipContext
+  readonly #mayMisfit: boolean
   readonly #onUntracked: ((error: unknown) => void) | undefined
 
-  constructor({ apiVersion, kind, type, empty, subresource = '', filterAt, convert, onUntracked }: FieldManagerOptions) {
+  constructor({ apiVersion, kind, type, empty, subresource = '', filterAt, convert, onUntracked, mayMisfit = false }: FieldManagerOptions) {
+    this.#mayMisfit = mayMisfit
     this.#onUntracked = onUntracked
     this.#apiVersion = apiVersion
     this.#kind = kind
@@ -100,6 +104,7 @@ export class FieldManager {
     if (entries.size === 0 && !isCreate) return next
     try {
       const before = live === undefined ? this.#empty : withoutManagedFields(live)
+      if (this.#mayMisfit) this.#requireShape(before, next as JsonObject)
       const tracked = this.#track(before, next as JsonObject, entries, manager, time)
       const written = writtenEntries(tracked, previous)
       if (written !== undefined) metadata.managedFields = written
@@ -133,6 +138,13 @@ export class FieldManager {
     }
     if (manager === kubectl) refreshLastApplied(result as JsonObject, patch)
     return result
+  }
+
+  #requireShape(...objects: JsonObject[]): void {
+    for (const object of objects) {
+      const errors = typeErrors(object, this.#context.type, { duplicates: true })
+      if (errors !== undefined) throw new Error(errors)
+    }
   }
 
   #track(live: JsonObject, next: JsonObject, entries: ManagedEntries, manager: string, time: string): ManagedEntries {

@@ -8,6 +8,7 @@ import { fieldSetOf } from './field-set-of.ts'
 import { type ManagedEntries, type ManagedEntry, withSet } from './managed-entries.ts'
 import { mergeObjects } from './merge-objects.ts'
 import type { MergeType } from './merge-type.ts'
+import { named } from './named-failure.ts'
 import { type PruningVersions, prunedObject } from './prune.ts'
 import { reconciled } from './schema-fit.ts'
 
@@ -128,8 +129,8 @@ class Comparisons {
   #comparison(apiVersion: string): Comparison | undefined {
     const { type, convert } = this.#context
     if (apiVersion === this.#context.apiVersion) return compareObjects(this.#live, this.#next, type)
-    const before = convert(this.#live, apiVersion)
-    const after = convert(this.#next, apiVersion)
+    const before = named('failed to convert old object', () => convert(this.#live, apiVersion))
+    const after = named('failed to convert new object', () => convert(this.#next, apiVersion))
     return before === undefined || after === undefined ? undefined : compareObjects(before.object, after.object, after.type)
   }
 }

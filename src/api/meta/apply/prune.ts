@@ -4,6 +4,7 @@ import { differenceOf, emptySet, type FieldSet, intersectionOf, unionOf } from '
 import { allPathsOf } from './field-set-of.ts'
 import type { ManagedEntries, ManagedEntry } from './managed-entries.ts'
 import type { MergeType } from './merge-type.ts'
+import { named } from './named-failure.ts'
 import type { VersionedObject } from './ownership.ts'
 import { removePaths } from './remove-paths.ts'
 import { withStructs } from './schema-fit.ts'
@@ -18,7 +19,9 @@ export type PruningVersions = {
 
 /** `entries` hold the applier's new set already; `last` is what it owned before. */
 export function prunedObject(merged: JsonObject, last: ManagedEntry, entries: ManagedEntries, versions: PruningVersions): JsonObject {
-  const whole = inVersion(merged, versions.apiVersion, last.apiVersion, versions)
+  const whole = named('failed to prune fields: failed to convert merged object to last applied version', () =>
+    inVersion(merged, versions.apiVersion, last.apiVersion, versions),
+  )
   if (whole === undefined) return merged
   const base: Base = { ...whole, version: last.apiVersion, paths: allPathsOf(whole.object, whole.type) }
   const lastPaths = withStructs(last.set, base.type)

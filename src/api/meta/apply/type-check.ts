@@ -39,7 +39,8 @@ class TypeCheck {
 
   #scalar(value: JsonValue, scalar: Scalar): void {
     const isScalar = typeof value !== 'object'
-    if (scalar === 'numeric' && typeof value !== 'number') this.#report(`expected numeric (int or float), got ${goTypeOf(value)}`)
+    if (scalar === 'numeric' && typeof value !== 'number' && typeof value !== 'bigint')
+      this.#report(`expected numeric (int or float), got ${goTypeOf(value)}`)
     else if (scalar === 'string' && typeof value !== 'string') {
       this.#report(`expected string, got &value.valueUnstructured{Value:${goSyntax(value)}}`)
     } else if (scalar === 'boolean' && typeof value !== 'boolean') this.#report(`expected boolean, got ${goValue(value)}`)

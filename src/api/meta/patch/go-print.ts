@@ -26,6 +26,7 @@ export function goTypeOf(value: unknown): string {
   if (value === null || value === undefined) return '<nil>'
   if (typeof value === 'string') return 'string'
   if (typeof value === 'boolean') return 'bool'
+  if (typeof value === 'bigint') return 'int64'
   if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64'
   return Array.isArray(value) ? '[]interface {}' : 'map[string]interface {}'
 }

@@ -2,14 +2,20 @@
 import { isSchema } from '#api/apiextensions/v1/schema/walk.ts'
 import type { V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
 
-export type FoundField = { segments: string[]; schema: V1JSONSchemaProps | undefined }
+export type FoundField = {
+  segments: string[] /** Which of them are keys of maps. */
+  keys: boolean[]
+  schema: V1JSONSchemaProps | undefined
+}
 
 /** What the path leads to, by the schema. Throws when it leads nowhere, saying why. */
 export function followPath(path: string, root: V1JSONSchemaProps, { mayIndex = true } = {}): FoundField {
   const tokens = tokensOf(path)
   const segments: string[] = []
+  const keys: boolean[] = []
   let schema: V1JSONSchemaProps | undefined = root
   const step = (name: string) => {
+    const isKey = Object.keys(schema?.properties ?? {}).length === 0
     if (schema?.properties !== undefined && Object.keys(schema.properties).length > 0) {
       if (!Object.hasOwn(schema.properties, name)) throw new Error('does not refer to a valid field')
       schema = schema.properties[name]
@@ -17,6 +23,7 @@ export function followPath(path: string, root: V1JSONSchemaProps, { mayIndex = t
       schema = isSchema(schema.additionalProperties) ? schema.additionalProperties : undefined
     } else throw new Error('does not refer to a valid field')
     segments.push(name)
+    keys.push(isKey)
   }
   const next = (): string => {
     const token = tokens.shift()
@@ -35,7 +42,7 @@ export function followPath(path: string, root: V1JSONSchemaProps, { mayIndex = t
       if (closing !== ']') throw new Error(`expected ] but got ${closing}`)
     } else throw new Error(`expected [ or . but got: ${token}`)
   }
-  return { segments, schema }
+  return { segments, keys, schema }
 }
 
 /** Delimiters, quoted texts, and what stands between them. */

@@ -29,13 +29,13 @@ const formats: Readonly<Record<string, (text: string) => boolean>> = {
   isbn10: isIsbn10,
   isbn13: isIsbn13,
   creditcard: isCreditCard,
-  ssn: matches(/^\d{3}[- ]?\d{2}[- ]?\d{4}$/),
+  ssn: matches(/^\d{3}[- ]\d{2}[- ]\d{4}$/),
   hexcolor: matches(/^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$/),
   rgbcolor: matches(/^rgb\(\s*(\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])\s*(,\s*(\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])\s*){2}\)$/),
   byte: (text) => text !== '' && isBase64(text),
   password: () => true,
-  date: (text) => /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(`${text}T00:00:00Z`)),
-  duration: matches(/^[-+]?((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$|^\d+\s*(ns|us|µs|ms|s|m|h|d|w|[a-z]+)$|^0$/),
+  date: isDate,
+  duration: isDuration,
   datetime: (text) =>
     /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/.test(text) && !Number.isNaN(Date.parse(text.toUpperCase())),
   k8sshortname: (text) => dns1123Label(text).length === 0,
@@ -53,6 +53,23 @@ export function isKnownFormat(format: string, type = ''): boolean {
   if (type === '' || type === 'string') return stringFormat(format) !== undefined
   if (type === 'integer') return format === 'int32' || format === 'int64'
   return type === 'number' && (format === 'float' || format === 'double')
+}
+
+/** Units by all their names; the last may go on, as in `minutes`. */
+const units = ['ns nano', 'us µs micro', 'ms milli', 's sec', 'm min', 'h hr hour', 'd day', 'w wk week'].map((names) => names.split(' '))
+
+/** Go's own form, or any number with a unit anywhere. */
+function isDuration(text: string): boolean {
+  if (/^[-+]?((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$|^[-+]?0$/.test(text)) return true
+  for (const [, unit = ''] of text.matchAll(/\d+\s*([A-Za-zµ]+)/g)) {
+    const name = unit.toLowerCase()
+    if (units.some((names) => names.includes(name) || name.startsWith(names.at(-1) as string))) return true
+  }
+  return false
+}
+
+function isDate(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && new Date(`${text}T00:00:00Z`).toJSON()?.slice(0, 10) === text
 }
 
 function isHostname(text: string): boolean {

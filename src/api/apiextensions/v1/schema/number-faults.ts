@@ -4,9 +4,11 @@ import type { V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
 
 type Schema = V1JSONSchemaProps
 
-export function numberFaults(value: number, schema: Schema, path: string): Fault[] {
+/** Integers may be too large for a number: bounds are compared as they are, all else by the nearest number. */
+export function numberFaults(given: number | bigint, schema: Schema, path: string): Fault[] {
   const { multipleOf, minimum, maximum } = schema
-  const faults = rangeFaults(value, 'Checked', schema, path)
+  const value = Number(given)
+  const faults = typeof given === 'bigint' ? largeFaults(schema, path) : rangeFaults(value, 'Checked', schema, path)
   if (multipleOf != null) {
     const range = rangeFaults(multipleOf, 'MultipleOf', schema, path)
     faults.push(...range)
@@ -37,11 +39,22 @@ function boundFaults(value: number, limit: number, bound: 'Minimum' | 'Maximum',
   return [...faults, invalidFault(path, value, `${path} in body should be ${relation} ${shown}`)]
 }
 
+const maxFloat32 = 3.4028234663852886e38
+
 /** Upstream reads the number again, as its type and format say. */
 function rangeFaults(value: number, what: string, { type, format }: Schema, path: string): Fault[] {
+  if (type === 'number' && format === 'float' && Math.abs(value) > maxFloat32) {
+    return [unplacedFault(`${what} value must be of type number with format float in ${path}`)]
+  }
   if (type !== 'integer' || fitsInteger(value, format)) return []
   const known = format === 'int32' || format === 'int64' ? `with format ${format}` : '(default format)'
   return [unplacedFault(`${what} value must be of type integer ${known} in ${path}`)]
+}
+
+/** It fits into 64 bits. */
+function largeFaults({ type, format }: Schema, path: string): Fault[] {
+  if (type !== 'integer' || format !== 'int32') return []
+  return [unplacedFault(`Checked value must be of type integer with format ${format} in ${path}`)]
 }
 
 function fitsInteger(value: number, format: string | undefined): boolean {

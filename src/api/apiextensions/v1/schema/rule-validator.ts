@@ -167,7 +167,7 @@ export class RuleValidator {
     const place = fieldPath ? placeOf(fieldPath, this.#schema, aside) : aside
     if (reason === 'FieldValueForbidden') place.forbidden(message)
     else if (reason === 'FieldValueRequired') place.required(message)
-    else if (reason === 'FieldValueDuplicate') place.duplicate(isWhole ? undefined : value)
+    else if (reason === 'FieldValueDuplicate') place.duplicate(shown)
     else place.invalid(message, shown)
     if (isRatcheted) for (const error of aside.errors) warn?.(fieldErrorText(error))
   }
@@ -191,10 +191,8 @@ const shownRule = ({ message, rule = '' }: V1ValidationRule): string => message?
 
 function placeOf(path: string, schema: Schema, check: Check<unknown>): Check<unknown> {
   try {
-    return followPath(path, schema).segments.reduce(
-      (place, segment) => (typeof segment === 'number' ? place.with([]).at(segment) : place.dynamic(segment)),
-      check,
-    )
+    const { segments, keys } = followPath(path, schema)
+    return segments.reduce((place, segment, index) => (keys[index] ? place.key(segment) : place.dynamic(segment)), check)
   } catch {
     return check
   }

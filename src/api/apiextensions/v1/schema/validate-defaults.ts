@@ -4,9 +4,11 @@ import { isDeepStrictEqual } from 'node:util'
 import { prune } from '#api/apiextensions/v1/schema/prune.ts'
 import { hasRules } from '#api/apiextensions/v1/schema/validate-rules.ts'
 import { validateValue } from '#api/apiextensions/v1/schema/validate-value.ts'
-import { itemSchema } from '#api/apiextensions/v1/schema/walk.ts'
+import { itemSchema, someSchema } from '#api/apiextensions/v1/schema/walk.ts'
 import type { V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
+import { validateEmbedded } from '#api/structural/embedded-objects.ts'
+import { shapeOf } from '#api/structural/shape.ts'
 
 export function validateDefaults(check: Check<V1JSONSchemaProps>, { mustBePruned }: { mustBePruned: boolean }): void {
   const schema = check.value
@@ -14,7 +16,9 @@ export function validateDefaults(check: Check<V1JSONSchemaProps>, { mustBePruned
     const place = check.at('default')
     if (mustBePruned && hasUnknownFields(schema)) place.invalid('must not have unknown fields')
     const before = check.errors.length
-    validateValue(place, schema)
+    validateValue(place, withoutIntOrString(schema))
+    const shape = shapeOf(schema)
+    if (shape.hasEmbedded) validateEmbedded(schema.default, shape, place)
     if (check.errors.length === before && hasRules(schema)) judgeByRules(place.with(schema))
   }
   const items = itemSchema(schema)
@@ -22,6 +26,14 @@ export function validateDefaults(check: Check<V1JSONSchemaProps>, { mustBePruned
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     validateDefaults(check.at('properties').key(name).with(property), { mustBePruned })
   }
+}
+
+/** Upstream does not look at this when it comes to defaults. */
+function withoutIntOrString(schema: V1JSONSchemaProps): V1JSONSchemaProps {
+  if (!someSchema(schema, (each) => each['x-kubernetes-int-or-string'] === true)) return schema
+  return JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
+    key === 'x-kubernetes-int-or-string' ? undefined : value,
+  ) as V1JSONSchemaProps
 }
 
 /** As a new value, and as one that replaces itself. */

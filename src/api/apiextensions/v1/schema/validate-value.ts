@@ -52,7 +52,7 @@ function judge(value: unknown, schema: Schema, path: string, old: unknown): Verd
     add(junctors.faults)
     verdict.matches += junctors.matches
     if (typeof value === 'string') add(stringFaults(value, schema, path), formatFaults(value, schema, path))
-    else if (typeof value === 'number') add(numberFaults(value, schema, path))
+    else if (typeof value === 'number' || typeof value === 'bigint') add(numberFaults(value, schema, path))
     else if (Array.isArray(value)) add(listFaults(value, schema, path, old))
   }
   add(enumFaults(value, schema, path))
@@ -71,6 +71,7 @@ function typesOf(schema: Schema): string[] {
 
 function typeOf(value: unknown): string {
   if (value === null) return 'null'
+  if (typeof value === 'bigint') return 'integer'
   if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number'
   if (Array.isArray(value)) return 'array'
   return typeof value

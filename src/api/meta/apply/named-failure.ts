@@ -1,0 +1,12 @@
+import { PatchError } from '#api/meta/patch/patch-error.ts'
+import { StatusError } from '#api/meta/status-error.ts'
+
+/** Says what was tried when it fails. */
+export function named<T>(attempt: string, action: () => T): T {
+  try {
+    return action()
+  } catch (error) {
+    if (error instanceof StatusError) throw error
+    throw new PatchError('internal', `${attempt}: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
