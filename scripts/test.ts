@@ -34,7 +34,7 @@ const layers: Layer[] = [
   { name: 'tools', run: () => !existsSync('scripts/ensure-tools.ts') || command(process.execPath, ['scripts/ensure-tools.ts']) },
   { name: 'contracts', run: () => nodeTest('contracts', globSync('test/{contracts,golden,crds}/**/*.test.ts')) },
   { name: 'scenarios', run: () => nodeTest('scenarios', globSync('test/scenarios/**/*.test.ts')) },
-  { name: 'e2e', run: () => nodeTest('e2e', globSync('test/e2e/**/*.test.ts'), 1) },
+  { name: 'e2e', run: () => nodeTest('e2e', globSync(['test/e2e/**/*.test.ts', 'examples/**/*.test.ts']), 1) },
 ]
 
 function command(name: string, args: string[]): boolean {

@@ -23,9 +23,10 @@ export { Event as EventsEvent } from '#api/events/v1/kinds.gen.ts'
 export type * as eventsV1 from '#api/events/v1/types.gen.ts'
 export * from '#api/flowcontrol/v1/kinds.gen.ts'
 export { defineKind, type Kind, type KindAddress } from '#api/kind.ts'
+export type { Check } from '#api/meta/check.ts'
 export { controllerOf, controllerReference } from '#api/meta/owner-references.ts'
 export { isAlreadyExists, isConflict, isExpired, isForbidden, isInvalid, isNotFound } from '#api/meta/server-response.ts'
-export { StatusError } from '#api/meta/status-error.ts'
+export { badRequest, conflict, forbidden, notFound, StatusError } from '#api/meta/status-error.ts'
 export { formatMicroTime, formatTime, parseTime } from '#api/meta/time.ts'
 export type * as metaV1 from '#api/meta/v1/types.gen.ts'
 export * from '#api/networking/v1/kinds.gen.ts'
@@ -73,6 +74,21 @@ export type { WatchEvent } from '#client/watch-events.ts'
 export { controllerRateLimiter, exponentialRateLimiter, type RateLimiter, TokenBucket } from '#client/work-queue/rate-limiter.ts'
 export { WorkQueue, type WorkQueueOptions } from '#client/work-queue/work-queue.ts'
 export { type StartClusterOptions, type StartedCluster, startCluster } from '#cmd/all-in-one/start-cluster.ts'
+export {
+  defineServedKind,
+  type ServedKind,
+  type ServedKindDeclaration,
+  type ServedKindVersion,
+} from '#cmd/extension-server/define-served-kind.ts'
+export { type RegistrationOptions, registerExtensionServer } from '#cmd/extension-server/register-extension-server.ts'
+export {
+  type AdmissionPlugin,
+  type AdmissionRequest,
+  type ClusterView,
+  type ExtensionServer,
+  type ExtensionServerOptions,
+  startExtensionServer,
+} from '#cmd/extension-server/start-extension-server.ts'
 export { Cache } from '#controllers/runtime/cache.ts'
 export { ControllerManager, type ControllerManagerOptions } from '#controllers/runtime/controller-manager.ts'
 export { type ControllerDefinition, defineController, type ReconcileContext, terminal } from '#controllers/runtime/define-controller.ts'
