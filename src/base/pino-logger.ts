@@ -21,13 +21,16 @@ type PinoLike = {
   isLevelEnabled(level: string): boolean
 }
 
-function loggerOver(inner: PinoLike): Logger {
+/** A message begins with the component that it is of, where that is known. */
+function loggerOver(inner: PinoLike, prefix = ''): Logger {
   return {
-    debug: (message, fields = {}) => inner.debug(fields, message),
-    info: (message, fields = {}) => inner.info(fields, message),
-    warn: (message, fields = {}) => inner.warn(fields, message),
-    error: (message, fields = {}) => inner.error(fields, message),
-    with: (fields) => loggerOver(inner.child(fields)),
+    debug: (message, fields = {}) => inner.debug(fields, prefix + message),
+    info: (message, fields = {}) => inner.info(fields, prefix + message),
+    warn: (message, fields = {}) => inner.warn(fields, prefix + message),
+    error: (message, fields = {}) => inner.error(fields, prefix + message),
+    with({ component, ...fields }) {
+      return loggerOver(inner.child(fields), typeof component === 'string' ? `${component}: ` : prefix)
+    },
     isDebug: inner.isLevelEnabled('debug'),
   }
 }

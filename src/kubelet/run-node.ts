@@ -105,7 +105,7 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
   const facts = await thisHost.facts()
   await ensureSandboxImage(cri, facts.architecture === 'arm64' ? 'arm64' : 'amd64', { files, clock }).catch((error: unknown) =>
     // Runtimes other than containerd take no images this way; they fetch their own.
-    logger.info('the runtime was not given an image for sandboxes', { error: String(error) }),
+    logger.info('failed to import the sandbox (pause) image', { error: String(error) }),
   )
   const found = configuration.cgroupsPerQOS ? await findCgroups(files) : undefined
   const root = options.podCgroup ?? `${configuration.cgroupRoot.replace(/^\/|\/$/g, '')}/kubepods`.replace(/^\//, '')
@@ -206,7 +206,7 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
   begun.defer(() => isOver.abort())
   if (options.layNetwork !== undefined) {
     layNetwork(started, runtime, options, seams, isOver.signal).catch((error: unknown) => {
-      if (!isOver.signal.aborted) logger.error('the network of pods could not be laid', { error: String(error) })
+      if (!isOver.signal.aborted) logger.error('failed to set up the pod network', { error: String(error) })
     })
   }
   const running = begun.move()
@@ -224,7 +224,7 @@ async function listen(server: KubeletServer, { configuration, serving }: NodeOpt
     return await listenForNode(server, ports)
   } catch (error) {
     if (!serving?.takesAnyPort || !hasCode(error, 'EADDRINUSE')) throw error
-    logger.info('the usual ports of node agents are in use; others are taken')
+    logger.info('kubelet ports 10250 and 10255 are in use, using others')
     const { secure } = ports
     return listenForNode(server, secure === undefined ? {} : { secure: { ...secure, port: 0 } })
   }

@@ -67,7 +67,7 @@ export function runProxy(options: RunProxyOptions): RunningProxy {
     isProxyHealthy: () => health.isHealthy,
     onFailure(service, port, error) {
       const note = `node ${nodeName} failed to start healthcheck "${service}" on port ${port}: ${error instanceof Error ? error.message : error}`
-      logger.error('a health check port could not be opened', { service, port, error: String(error) })
+      logger.error('failed to listen on healthCheckNodePort', { service, port, error: String(error) })
       const [namespace = '', name = ''] = service.split('/')
       const regarding = { apiVersion: 'v1', kind: 'Service', namespace, name }
       events.recordFor(regarding, { type: 'Warning', reason: 'FailedToStartServiceHealthcheck', action: 'Listen', note })

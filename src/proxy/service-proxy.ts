@@ -49,7 +49,7 @@ export class ServiceProxy {
       ...{ clock: options.clock, minMs: options.minSyncMs, maxMs: options.syncMs },
       run: (isDue) => this.#run(isDue),
       onFailure: (error, retryMs) =>
-        options.logger.error('the rules for services could not be written; trying again', {
+        options.logger.error('failed to sync proxy rules, retrying', {
           mode: options.backend.mode,
           retryMs,
           error: String(error),
@@ -165,7 +165,7 @@ export class ServiceProxy {
       await this.#cleanFlows(conntrack, family).catch((error: unknown) => {
         if (this.#hasToldOfConntrack) return
         this.#hasToldOfConntrack = true
-        logger.warn('UDP conversations with endpoints that are gone are not ended: the program conntrack failed', { error: String(error) })
+        logger.warn('failed to delete stale UDP conntrack entries', { error: String(error) })
       })
     }
   }

@@ -76,7 +76,7 @@ async function announce({ assumed, nodeName }: Binding, { client, logger }: Bind
   try {
     await client.patchPodStatus(assumed.pod, { nominatedNodeName: nodeName })
   } catch (error) {
-    logger.warn('a pod was not told where it goes', { pod: `${assumed.namespace}/${assumed.name}`, node: nodeName, error: String(error) })
+    logger.warn('failed to bind pod', { pod: `${assumed.namespace}/${assumed.name}`, node: nodeName, error: String(error) })
   }
 }
 
@@ -102,7 +102,7 @@ async function bind({ assumed, cycle, profile, nodeName }: Binding, { extenders,
       return undefined
     } catch (error) {
       if (!extender.isIgnorable) return failed(error)
-      logger.info('an extender failed and is ignored', { extender: extender.name, error: String(error) })
+      logger.info('scheduler extender failed, ignoring it', { extender: extender.name, error: String(error) })
     }
   }
   return profile.bind(cycle, assumed, nodeName)

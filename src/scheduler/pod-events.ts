@@ -73,9 +73,7 @@ export class PodEvents {
   #write(known: Known, write: () => Promise<unknown>): void {
     this.#backlog++
     this.#turn(write)
-      .catch((error: unknown) =>
-        this.#options.logger.debug('an event could not be written', { reason: known.event.reason, error: String(error) }),
-      )
+      .catch((error: unknown) => this.#options.logger.debug('failed to write event', { reason: known.event.reason, error: String(error) }))
       .finally(() => {
         known.isWriting = false
         this.#backlog--

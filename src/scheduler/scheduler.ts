@@ -205,7 +205,7 @@ export class Scheduler {
     const { info } = queued
     const message = messageOf(status)
     if (!isUnschedulable)
-      logger.error('scheduling failed, and is tried again', { pod: `${info.namespace}/${info.name}`, error: messageOf(status) })
+      logger.error('error scheduling pod, retrying', { pod: `${info.namespace}/${info.name}`, error: messageOf(status) })
     if (nominatedNode !== undefined) this.nominator.nominate(info, nominatedNode)
     this.queue.requeue(queued)
     client.recordEvent({
@@ -228,7 +228,8 @@ export class Scheduler {
     const patch: PodStatusPatch = { condition, ...(isMoved ? { nominatedNodeName: nominatedNode } : {}) }
     const { client, logger } = this.#options
     client.patchPodStatus(pod, patch).catch((error: unknown) => {
-      if (!client.isNotFound(error)) logger.error('a pod was not told why it waits', { pod: pod.metadata.name, error: String(error) })
+      if (!client.isNotFound(error))
+        logger.error('failed to update PodScheduled condition', { pod: pod.metadata.name, error: String(error) })
     })
   }
 

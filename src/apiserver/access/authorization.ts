@@ -44,13 +44,15 @@ export async function configuredAuthorizers(
       known = JSON.stringify(changed)
       opened.dispose()
       opened = connections.move()
-      logger.info('the authorization configuration changed', { path })
+      logger.info('reloaded AuthorizationConfiguration', { path })
     }
     let pending: Timer | undefined
     const settle = () => {
       pending ??= clock.after(settleMs, () => {
         pending = undefined
-        reload().catch((error: unknown) => logger.error('the changed authorization configuration is not used', { error: String(error) }))
+        reload().catch((error: unknown) =>
+          logger.error('failed to reload AuthorizationConfiguration, keeping the old one', { error: String(error) }),
+        )
       })
     }
     stack.use(files.watch(path, settle))

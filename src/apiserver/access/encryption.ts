@@ -25,12 +25,12 @@ export function keepEncrypted(server: ApiServer, encryption: EncryptionAtRest, s
     for (const { definition, transformer } of server.registries.all()) {
       if (transformer === undefined || abort.signal.aborted) continue
       const written = await rewriteStaleValues(store, storagePrefix(definition), transformer, abort.signal)
-      if (written > 0) logger.info('stored objects were encrypted anew', { resource: definition.plural, written })
+      if (written > 0) logger.info('re-encrypted stored objects', { resource: definition.plural, written })
     }
   }
   const start = () => {
     running = running.then(rewrite).catch((error: unknown) => {
-      if (!abort.signal.aborted) logger.error('stored objects could not be encrypted anew', { error: String(error) })
+      if (!abort.signal.aborted) logger.error('failed to re-encrypt stored objects', { error: String(error) })
     })
   }
   server.health.add({ name: 'kms-providers', run: () => encryption.problems[0] })

@@ -37,7 +37,7 @@ export function imagePolicyWebhook({ configuration, clock, logger, reviewWebhook
       return status
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
-      logger.warn('the image policy webhook could not be asked', { error: message, allowed: defaultAllow })
+      logger.warn('ImagePolicyWebhook call failed', { error: message, allowed: defaultAllow })
       if (!defaultAllow) throw forbid(request, message)
       request.annotateAudit(`${auditPrefix}failed-open`, 'true')
       const { metadata } = objectOf(Pod, request)

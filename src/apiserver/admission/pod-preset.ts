@@ -29,7 +29,7 @@ export function podPreset({ cluster, logger }: AdmissionContext): AdmissionPlugi
       } catch (error) {
         if (!(error instanceof Contradiction)) throw error
         const names = presets.map(({ metadata }) => metadata?.name).join(',')
-        logger.warn('pod presets contradict a pod and were not applied', { presets: names, pod: pod.metadata.name, error: error.message })
+        logger.warn('conflict applying PodPresets, skipped', { presets: names, pod: pod.metadata.name, error: error.message })
       }
     },
   }

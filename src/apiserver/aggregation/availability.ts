@@ -117,7 +117,7 @@ export class Availability implements Disposable {
       return recheckMs
     } catch (error) {
       // Another API server may have written first: the next look settles it.
-      logger.debug('the availability of an APIService could not be recorded', { apiService: name, error: String(error) })
+      logger.debug('failed to update Available condition of APIService', { apiService: name, error: String(error) })
       return Math.min(recheckMs, firstRetryMs * 2 ** entry.failures++)
     }
   }
@@ -134,7 +134,7 @@ export class Availability implements Disposable {
     const condition = { type: 'Available', lastTransitionTime, message, reason, status } as V1APIServiceCondition
     const next: V1APIService = deepCopy(object)
     next.status = { ...next.status, conditions: [...(next.status?.conditions ?? []).filter(({ type }) => type !== 'Available'), condition] }
-    logger.info('the availability of an APIService changes', { apiService: name, status, reason: reason ?? '', message: message ?? '' })
+    logger.info('changed Available condition of APIService', { apiService: name, status, reason: reason ?? '', message: message ?? '' })
     await cluster.replaceStatus(APIService, next)
     if (known?.status !== 'False' && status !== 'True') metrics.becameUnavailable(name, reason ?? '')
   }

@@ -36,7 +36,7 @@ async function passOn(
   using limiting = isDiscovery ? clock.after(discoveryLimitMs, () => limit.abort(new Error('context deadline exceeded'))) : undefined
   try {
     const backend = await connections.backendOf(api).catch((error: Error) => {
-      logger.warn('the service of an APIService has nobody to ask', { apiService: api.name, error: error.message })
+      logger.warn('no endpoints available for APIService', { apiService: api.name, error: error.message })
       throw new Error('service unavailable')
     })
     const headers = { ...userHeaders(context.user), host: backend.host }

@@ -50,7 +50,7 @@ export class RemoteDiscovery implements RemoteVersions {
     try {
       this.#hear(api.name, { resources: await this.#resourcesOf(api), isCurrent: true })
     } catch (error) {
-      this.#logger.warn('what an APIService serves could not be found out', { apiService: api.name, error: (error as Error).message })
+      this.#logger.warn('failed to discover resources of APIService', { apiService: api.name, error: (error as Error).message })
       this.#hear(api.name, { resources: this.#heard.get(api.name)?.resources ?? [], isCurrent: false })
     }
   }

@@ -35,7 +35,7 @@ export class RemoteOpenApi implements RemoteDocuments {
       if (answer.status === 200) this.#indexes.set(key, { etag: answer.etag, urls: urlsIn(JSON.parse(answer.text)) })
       else if (answer.status !== 304) this.#indexes.delete(key)
     } catch (error) {
-      this.#logger.debug('an APIService has no OpenAPI documents', { apiService: api.name, error: (error as Error).message })
+      this.#logger.debug('failed to download OpenAPI documents of APIService', { apiService: api.name, error: (error as Error).message })
       this.#indexes.delete(key)
     }
   }
@@ -77,7 +77,7 @@ export class RemoteOpenApi implements RemoteDocuments {
       this.#swaggers.set(key, swagger)
       return swagger
     } catch (error) {
-      this.#logger.debug('an APIService has no OpenAPI document', { apiService: api.name, error: (error as Error).message })
+      this.#logger.debug('failed to download OpenAPI document of APIService', { apiService: api.name, error: (error as Error).message })
       return known
     }
   }

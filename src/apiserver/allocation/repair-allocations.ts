@@ -33,7 +33,7 @@ export async function keepAllocationsRepaired(options: RepairOptions): Promise<D
   await nodePorts.start(usedNodePorts(options.cluster), sharesStore)
   await repairClusterIps(options)
   if (!sharesStore) return { [Symbol.dispose]() {} }
-  const report = (error: unknown) => logger.warn('addresses and ports of services could not be checked', { error: String(error) })
+  const report = (error: unknown) => logger.warn('failed to repair ClusterIP and NodePort allocations', { error: String(error) })
   const timer = clock.every(repairEveryMs, () => {
     void nodePorts.repair(usedNodePorts(options.cluster)).catch(report)
     void repairClusterIps(options).catch(report)
@@ -61,7 +61,7 @@ async function repairClusterIps({ cluster, clusterIps, clock, logger, sharesStor
     const user = users.get(name)?.metadata
     if (user?.name === spec?.parentRef?.name && user?.namespace === spec?.parentRef?.namespace) continue
     if (sharesStore && clock.now() - parseTime(metadata.creationTimestamp ?? '') < graceMs) continue
-    logger.info('an address that no service uses is freed', { address: name })
+    logger.info('released leaked ClusterIP', { address: name })
     await clusterIps.release(name)
     claimed.delete(name)
   }
@@ -70,7 +70,7 @@ async function repairClusterIps({ cluster, clusterIps, clock, logger, sharesStor
     await clusterIps
       .allocate(address, service, false)
       .catch((error: unknown) =>
-        logger.warn('the address of a service could not be claimed', { address, service: service.metadata?.name, error: String(error) }),
+        logger.warn('failed to allocate ClusterIP of service', { address, service: service.metadata?.name, error: String(error) }),
       )
   }
 }

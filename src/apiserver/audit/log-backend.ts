@@ -61,7 +61,7 @@ export class LogBackend implements AuditBackend {
       }
     } catch (error) {
       this.#options.onError()
-      this.#options.logger.error('audit events could not be written', { path: this.#options.path, error: String(error) })
+      this.#options.logger.error('failed to write audit events to log', { path: this.#options.path, error: String(error) })
       await this.#file?.close().catch(() => undefined)
       this.#file = undefined
     } finally {

@@ -63,7 +63,7 @@ export class WebhookBackend implements AuditBackend {
       await this.#options.send({ kind: 'EventList', apiVersion: 'audit.k8s.io/v1', metadata: {}, items })
     } catch (error) {
       for (const _ of items) this.#options.onError()
-      this.#options.logger.error('audit events could not be sent', { events: items.length, error: String(error) })
+      this.#options.logger.error('failed to send audit events to webhook', { events: items.length, error: String(error) })
     }
     this.#sending--
     if (this.#waiting.length >= this.#options.batchSize || this.#isClosing) this.#flush()

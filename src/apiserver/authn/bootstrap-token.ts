@@ -19,7 +19,7 @@ export function bootstrapTokenAuthenticator(lookups: Pick<ClusterLookups, 'looku
       if (secret === undefined) return undefined
       const flaw = whatIsWrong(secret, id, secretPart, clock.now())
       if (flaw !== undefined) {
-        log.debug('a bootstrap token was refused', { secret: secret.metadata.name, flaw })
+        log.debug('refused bootstrap token', { secret: secret.metadata.name, flaw })
         return undefined
       }
       return { user: { name: `system:bootstrap:${id}`, groups: groupsOf(secret), extra: noExtra } }

@@ -96,6 +96,8 @@ function labelSecretOf(cluster: ClusterView, logger: Logger) {
     const next = { ...secret, metadata: { ...secret.metadata, labels: { ...secret.metadata.labels, ...labels } } }
     cluster
       .replace(Secret, next)
-      .catch((error: unknown) => logger.debug('a legacy token could not be marked as used', { namespace, name, error: String(error) }))
+      .catch((error: unknown) =>
+        logger.debug('failed to update last-used label of legacy service account token', { namespace, name, error: String(error) }),
+      )
   }
 }

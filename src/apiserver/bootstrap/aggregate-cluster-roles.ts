@@ -25,7 +25,7 @@ export async function aggregateClusterRoles(server: ApiServer, logger: Logger): 
   const settle = () => {
     isDue = true
     running ??= run()
-      .catch((error: unknown) => logger.warn('cluster roles could not be aggregated', { error: String(error) }))
+      .catch((error: unknown) => logger.warn('failed to aggregate ClusterRoles', { error: String(error) }))
       .finally(() => {
         running = undefined
       })

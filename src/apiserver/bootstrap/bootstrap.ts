@@ -69,7 +69,7 @@ const recheckConfigMs = 60_000
 function keepAuthenticationConfig(server: ApiServer, { clock, logger, clientCa, frontProxy }: BootstrapOptions): Disposable {
   return clock.every(recheckConfigMs, () => {
     ensureAuthenticationConfig(server, clientCa(), frontProxy).catch((error: unknown) =>
-      logger.warn('what extension API servers are told of certificates could not be written down', { error: String(error) }),
+      logger.warn('failed to write ConfigMap extension-apiserver-authentication', { error: String(error) }),
     )
   })
 }
@@ -83,7 +83,7 @@ async function makeService(server: ApiServer, options: BootstrapOptions): Promis
     await besideOthers(options, ensure)
   } catch (error) {
     if (!sharesStore) throw error
-    const report = (reason: unknown) => logger.warn('the service of the API servers could not be made', { error: String(reason) })
+    const report = (reason: unknown) => logger.warn('failed to create the kubernetes service', { error: String(reason) })
     report(error)
     const timer = retrying.use(clock.every(retryServiceMs, () => void ensure().then(() => timer.cancel(), report)))
   }

@@ -66,7 +66,7 @@ export async function keepIdentityLease(server: ApiServer, { hostName, clock, ra
       await registry.delete(lease.metadata.name ?? '', {}, context)
     }
   }
-  const report = (error: unknown) => logger.warn('the lease of this API server could not be kept', { name, error: String(error) })
+  const report = (error: unknown) => logger.warn('failed to renew kube-apiserver identity lease', { name, error: String(error) })
   await renew().catch(report)
   const timers = [clock.every(renewEveryMs, () => void renew().catch(report)), clock.every(cleanEveryMs, () => void clean().catch(report))]
   void clean().catch(report)

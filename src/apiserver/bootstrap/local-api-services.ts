@@ -60,7 +60,7 @@ function settler(
     const work = before
       .then(() => settled(server, name, clock.now()))
       .catch((error: unknown) => {
-        logger.warn('an APIService of custom resources could not be kept', { apiService: name, error: String(error) })
+        logger.warn('failed to sync APIService of custom resources', { apiService: name, error: String(error) })
         clock.after(retryMs, () => settle(name))
       })
     pending.set(name, work)

@@ -36,7 +36,7 @@ export async function shareAddress({ store, clock, logger, address, port, publis
   }
   let isDue = false
   let running: Promise<void> | undefined
-  const report = (error: unknown) => logger.warn('the addresses of the API servers could not be written', { error: String(error) })
+  const report = (error: unknown) => logger.warn('failed to update endpoints of the kubernetes service', { error: String(error) })
   const refresh = () => {
     isDue = true
     running ??= (async () => {

@@ -134,7 +134,7 @@ export class CustomDefinitions implements Disposable {
       try {
         await this.#settle(name)
       } catch (error) {
-        logger.warn('CustomResourceDefinition status could not be updated', { definition: name, error: String(error) })
+        logger.warn('failed to update CustomResourceDefinition status', { definition: name, error: String(error) })
         clock.after(retryMs, () => this.#look(name))
       }
       // Many that come at once do not keep others waiting.

@@ -76,7 +76,7 @@ export class InstanceCleanup implements Disposable {
       this.#waitUntilEmpty(name, registry, cleaning)
     } catch (error) {
       if (isNotFound(error)) return
-      logger.warn('instances of a CustomResourceDefinition could not be deleted', { definition: name, error: String(error) })
+      logger.warn('failed to delete instances of CustomResourceDefinition', { definition: name, error: String(error) })
       const timer = clock.after(retryMs, () => {
         this.#retries.delete(timer)
         void this.#begin(name, cleaning)
@@ -107,7 +107,7 @@ export class InstanceCleanup implements Disposable {
       await this.#tell(name, condition, true)
     } catch (error) {
       if (!isNotFound(error))
-        this.#options.logger.warn('CustomResourceDefinition could not be released', { definition: name, error: String(error) })
+        this.#options.logger.warn('failed to remove finalizer of CustomResourceDefinition', { definition: name, error: String(error) })
     }
     this.forget(name)
   }

@@ -58,7 +58,7 @@ export class EncryptionAtRest implements Disposable {
       this.#reload ??= options.clock.after(settleMs, () => {
         this.#reload = undefined
         this.#load().catch((error: unknown) =>
-          options.log.error('the changed encryption configuration is not used', { error: String(error) }),
+          options.log.error('failed to reload EncryptionConfiguration, keeping the old one', { error: String(error) }),
         )
       })
     })
@@ -121,7 +121,7 @@ export class EncryptionAtRest implements Disposable {
         closeServices(replaced)
       }),
     )
-    log.info('the encryption configuration changed', { path })
+    log.info('reloaded EncryptionConfiguration', { path })
     for (const listener of this.#listeners) listener()
   }
 }

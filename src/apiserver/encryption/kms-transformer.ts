@@ -132,7 +132,7 @@ export class KmsTransformer implements ValueTransformer, Disposable {
         },
         (error: unknown) => {
           this.#problem = error instanceof Error ? error.message : String(error)
-          this.#options.log.warn('a key service is not healthy', { name: this.#options.name, problem: this.#problem })
+          this.#options.log.warn('KMS plugin is unhealthy', { name: this.#options.name, problem: this.#problem })
         },
       )
       .finally(() => {

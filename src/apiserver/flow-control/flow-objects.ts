@@ -57,7 +57,7 @@ export function followFlowObjects({ cluster, flowControl, clock, logger, send }:
     const headers = { 'content-type': 'application/apply-patch+yaml' }
     const { status } = await send({ method: 'PATCH', target, headers, body })
     // Not found is as good as done; anything else is tried again with the next change.
-    if (status >= 300 && status !== 404) logger.warn('the status of a FlowSchema could not be written', { name, status })
+    if (status >= 300 && status !== 404) logger.warn('failed to update FlowSchema status', { name, status })
   }
   const following = [cluster.onChange(FlowSchema, changed), cluster.onChange(PriorityLevelConfiguration, changed)]
   flowControl.configure(schemas(), levels())

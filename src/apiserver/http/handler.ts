@@ -182,7 +182,7 @@ const noQuery = new URLSearchParams()
 function respondError(context: RequestContext, thrown: unknown, logger: Logger, record?: RequestRecord): void {
   const expected = statusErrorOf(thrown)
   if (expected === undefined && !(thrown instanceof ClientGoneError)) {
-    logger.error('a request failed', { error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) })
+    logger.error('request failed', { error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) })
     record?.panicked(thrown)
   }
   const error = expected ?? internalError(thrown instanceof Error ? thrown.message : String(thrown))

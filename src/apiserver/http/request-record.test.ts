@@ -166,7 +166,7 @@ test('a crash is answered, logged and on record', async () => {
     events.map(({ stage }) => stage),
     ['RequestReceived', 'Panic'],
   )
-  assert.ok(logged.some(({ level: severity, message }) => severity === 'error' && message === 'a request failed'))
+  assert.ok(logged.some(({ level: severity, message }) => severity === 'error' && message === 'request failed'))
 })
 
 test('every request is a line of the debug log', async () => {

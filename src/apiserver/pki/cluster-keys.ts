@@ -228,7 +228,7 @@ export class ClusterKeys {
 
   #tell(changed: readonly string[]): void {
     if (changed.length === 0) return
-    this.#options.log.info('certificates changed', { names: changed })
+    this.#options.log.info('renewed certificates', { names: changed })
     for (const listener of this.#listeners) listener(changed)
   }
 }

@@ -54,7 +54,7 @@ export class EventWriter {
         return
       } catch (error) {
         if (error instanceof StatusError || tries >= triesLimit || signal.aborted) {
-          logger.debug('an event could not be written', { reason, error: String(error) })
+          logger.debug('failed to write event', { reason, error: String(error) })
           return
         }
       }

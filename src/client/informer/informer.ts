@@ -152,7 +152,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
           continue
         }
         if (clock.now() - startedMs > 10_000) failures = 0
-        logger.debug('a watch failed', { kind: this.kind.kind, error: String(error) })
+        logger.debug('watch failed, retrying', { kind: this.kind.kind, error: String(error) })
       }
       if (signal.aborted) return
       // A watch that ended quickly and in peace may be opened again soon, but not in a tight loop.

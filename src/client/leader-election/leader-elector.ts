@@ -110,7 +110,7 @@ export class LeaderElector {
       const held = leftMs > 0 && (await this.#within(leftMs, this.#tryToHold()))
       if (held) this.#renewedMs = startedMs
       else if (clock.monotonic() - this.#renewedMs >= renewDeadlineMs || this.#isHeldByAnother()) {
-        logger.error('leadership was lost', { lease: this.#options.name })
+        logger.error('lost leader election lease', { lease: this.#options.name })
         return
       }
     }
@@ -149,7 +149,7 @@ export class LeaderElector {
       this.#observe(await client.update(Lease, { ...current, spec }))
       return true
     } catch (error) {
-      logger.debug('the lease could not be taken or renewed', { lease: name, error: String(error) })
+      logger.debug('failed to acquire or renew leader election lease', { lease: name, error: String(error) })
       return false
     }
   }

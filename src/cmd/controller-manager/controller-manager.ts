@@ -23,7 +23,7 @@ const seams = { clock: systemClock, random: systemRandom }
 
 /** Runs until a signal ends it, or leadership is lost: then another instance leads, and this one must not touch anything. */
 export async function runControllerManager(flags: ControllerManagerFlags): Promise<void> {
-  const logger = pinoLogger({ level: flags.logLevel as LogLevel })
+  const logger = pinoLogger({ level: flags.logLevel as LogLevel }).with({ component: 'kube-controller-manager' })
   const metrics = new Metrics()
   const selected = selectControllers(controllers, flags.controllers).filter(
     ({ alias }) => flags.enableGarbageCollector || alias !== 'garbagecollector',
@@ -78,7 +78,7 @@ function electorFor(flags: ControllerManagerFlags, client: Client, manager: Cont
       status.set(1, { name })
       signal.addEventListener('abort', () => status.set(0, { name }))
       manager.start(signal).catch((error: unknown) => {
-        if (!signal.aborted) logger.error('the controllers could not be started', { error: String(error) })
+        if (!signal.aborted) logger.error('failed to start controllers', { error: String(error) })
       })
     },
   })

@@ -19,11 +19,11 @@ export async function keepContainerd(place: ContainerdPlace, { files, clock, log
   const timer = clock.every(aliveCheckMs, async () => {
     if (isStarting || nodeProcesses.isAlive(pid)) return
     isStarting = true
-    logger.warn('containerd has ended and is started again', { pid })
+    logger.warn('containerd exited, restarting it', { pid })
     try {
       pid = (await start()).pid
     } catch (error) {
-      logger.error('containerd could not be started', { error: String(error) })
+      logger.error('failed to start containerd', { error: String(error) })
     } finally {
       isStarting = false
     }

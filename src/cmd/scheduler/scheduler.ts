@@ -28,7 +28,7 @@ export async function runSchedulerCommand(
   wasGiven: (key: string) => boolean,
 ): Promise<void> {
   const configuration = await configurationOf(options, configPath, wasGiven)
-  const logger = pinoLogger({ level: options.logLevel as LogLevel })
+  const logger = pinoLogger({ level: options.logLevel as LogLevel }).with({ component: 'kube-scheduler' })
   const [clock, random, metrics] = [systemClock, systemRandom, new Metrics()]
   const client = await openClient({
     kubeconfig: options.kubeconfig || configuration.clientConnection.kubeconfig,

@@ -42,7 +42,7 @@ export async function startApiServer(
     keys,
     clock,
     random,
-    logger,
+    logger: logger.with({ component: 'kube-apiserver' }),
     listen: { host: options.listen, port: options.apiPort },
     alsoListen: network && listenForPods(network, options, () => running),
     advertiseAddress: addresses.advertised,

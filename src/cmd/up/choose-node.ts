@@ -37,7 +37,7 @@ async function nodeNetworkFor(
     const wish = { clusterCidrs, mayMove, mayUseMachine: options.nodes === 1 }
     return await layNodeNetwork(options.dataDir, wish, { files, processes: nodeProcesses })
   } catch (error) {
-    logger.warn('pods will not reach the API: no network for it could be made on this machine', { error: String(error) })
+    logger.warn('failed to make the API server reachable for pods', { error: String(error) })
     return undefined
   }
 }

@@ -41,7 +41,7 @@ export async function startControllers(
       clientOf(`system:serviceaccount:kube-system:${account}`, ['system:serviceaccounts', 'system:serviceaccounts:kube-system']),
     clock,
     random,
-    logger,
+    logger: logger.with({ component: 'kube-controller-manager' }),
     settings: {
       ...defaultSettings,
       rootCa: keys.authority('ca').certificatePem,

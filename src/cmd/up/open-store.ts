@@ -8,8 +8,9 @@ import type { Store } from '#store/store.ts'
 /** The store that `--store` names. Backends are loaded only when they are chosen. */
 export async function openStore(
   { store, dataDir, etcdCafile, etcdCertfile, etcdKeyfile }: UpOptions,
-  { clock, files, logger }: ClusterSeams,
+  { clock, files, logger: ownLogger }: ClusterSeams,
 ): Promise<Store> {
+  const logger = ownLogger.with({ component: 'store' })
   await prepareDataDirectory(files, dataDir)
   if (store === 'memory') {
     const { MemoryStore } = await import('#store/memory/memory-store.ts')

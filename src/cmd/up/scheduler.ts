@@ -20,7 +20,7 @@ export async function startScheduler(stage: Stage, { server }: RunningApiServer,
     client,
     clock,
     random,
-    logger: logger.with({ component: 'scheduler' }),
+    logger: logger.with({ component: 'kube-scheduler' }),
     configuration: defaultConfiguration(),
     instance: thisMachine().hostname,
   })

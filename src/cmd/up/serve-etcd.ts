@@ -13,5 +13,5 @@ export async function serveEtcd({ store, keys, address, logger }: ServeEtcdOptio
   await keys.add(storeIdentities([host === '0.0.0.0' || host === '::' ? '' : host, ...thisMachine().addresses()]))
   const { certificatePem: certificate, privateKeyPem: key } = keys.identity('etcd-server')
   const tls = { authority: keys.authority('etcd-ca').certificatePem, certificate, key }
-  return EtcdFace.start({ store, address, tls, logger })
+  return EtcdFace.start({ store, address, tls, logger: logger.with({ component: 'store' }) })
 }

@@ -2,6 +2,7 @@
 
 import type { Kind } from '#api/kind.ts'
 import { knownKinds } from '#api/known-kinds.gen.ts'
+import { isConflict } from '#api/meta/server-response.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import { Scheme } from '#api/scheme.ts'
 import { preferredResources } from '#client/discovery.ts'
@@ -87,7 +88,7 @@ async function start(environment: ControllerEnvironment): Promise<RunningControl
         await step(collector, uid)
         queue.forget(uid)
       } catch (error) {
-        logger.debug('garbage could not be collected', { uid, error: String(error) })
+        if (!isConflict(error)) logger.warn('failed to garbage collect object', { uid, error: String(error) })
         queue.addRateLimited(uid)
       } finally {
         queue.done(uid)
@@ -96,7 +97,7 @@ async function start(environment: ControllerEnvironment): Promise<RunningControl
   }
   const running: Promise<void>[] = []
   const timer = clock.every(discoveryPeriodMs, () => {
-    follow().catch((error: unknown) => logger.debug('the kinds of the server could not be had', { error: String(error) }))
+    follow().catch((error: unknown) => logger.warn('failed to discover resources for garbage collection', { error: String(error) }))
   })
   return {
     begin() {

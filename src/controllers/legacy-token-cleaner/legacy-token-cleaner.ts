@@ -44,7 +44,8 @@ export async function cleanUpTokens({ cache, client, clock, logger, settings }: 
       ? client.delete(Secret, secret.metadata, { resourceVersion })
       : client.patch(Secret, secret.metadata, { metadata: { labels: { [invalidSinceLabel]: dayOf(clock.now()) } } }, { type: 'merge' })
     await step.catch((error: unknown) => {
-      if (!isConflict(error) && !isNotFound(error)) logger.warn('an unused token could not be taken away', { error: String(error) })
+      if (!isConflict(error) && !isNotFound(error))
+        logger.warn('failed to clean up an unused legacy service account token', { error: String(error) })
     })
   }
 }

@@ -136,7 +136,7 @@ async function judged(node: V1Node, health: NodeHealth, nowMs: number, { client,
   } catch (error) {
     // It may have spoken this very moment; the next round knows.
     if (!isConflict(error) && !isNotFound(error))
-      logger.warn('a silent node could not be marked', { node: node.metadata.name, error: String(error) })
+      logger.warn('failed to update the Ready condition of an unresponsive node', { node: node.metadata.name, error: String(error) })
     return node
   }
 }

@@ -88,6 +88,6 @@ async function remove(pod: V1Pod, { client, logger }: LoopContext, condition?: V
     }
     await client.delete(Pod, pod.metadata, { gracePeriodSeconds: 0 })
   } catch (error) {
-    if (!isNotFound(error)) logger.warn('a pod could not be removed', { pod: pod.metadata.name, error: String(error) })
+    if (!isNotFound(error)) logger.warn('failed to garbage collect pod', { pod: pod.metadata.name, error: String(error) })
   }
 }

@@ -88,7 +88,7 @@ export class ControllerManager {
         return await step()
       } catch (error) {
         if (this.#stopped.signal.aborted) throw error
-        logger.warn('the controllers could not start yet', { error: error instanceof Error ? error.message : String(error) })
+        logger.warn('failed to start controllers, retrying', { error: error instanceof Error ? error.message : String(error) })
         await clock.sleep(retryMs, this.#stopped.signal)
       }
     }

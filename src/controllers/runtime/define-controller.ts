@@ -1,6 +1,9 @@
 /** A controller is what it watches and one function; the queue, the workers, the retries are here. */
+
 import type { Kind } from '#api/kind.ts'
+import { isConflict } from '#api/meta/server-response.ts'
 import type { KubernetesObject } from '#api/resource.ts'
+import type { Logger } from '#base/log.ts'
 import type { Client } from '#client/client.ts'
 import { EventRecorder } from '#client/events/event-recorder.ts'
 import { keyOf, splitKey } from '#client/informer/object-store.ts'
@@ -130,7 +133,7 @@ async function startController<T extends KubernetesObject>(
         await reconcile(key)
         queue.forget(key)
       } catch (error) {
-        logger.debug('an object could not be reconciled', { key, error: error instanceof Error ? (error.stack ?? '') : String(error) })
+        reportFailure(logger, definition.for.kind, key, error)
         if (error instanceof TerminalError) queue.forget(key)
         else queue.addRateLimited(key)
       } finally {
@@ -177,4 +180,10 @@ async function startController<T extends KubernetesObject>(
       await events[Symbol.asyncDispose]()
     },
   }
+}
+
+/** Somebody else's write in between is no failure: the next attempt sees it. */
+function reportFailure(logger: Logger, kind: string, object: string, error: unknown): void {
+  if (isConflict(error)) logger.debug('conflict while reconciling, retrying', { kind, object, error: String(error) })
+  else logger.warn('failed to reconcile object', { kind, object, error: error instanceof Error ? (error.stack ?? '') : String(error) })
 }

@@ -48,7 +48,7 @@ export function defineLoop(definition: LoopDefinition): Controller {
           try {
             await round()
           } catch (error) {
-            logger.warn('a round failed', { error: error instanceof Error ? (error.stack ?? '') : String(error) })
+            logger.warn('controller sync failed, retrying', { error: error instanceof Error ? (error.stack ?? '') : String(error) })
           }
           isBusy = false
           await clock.sleep(definition.periodMs(settings), abort.signal).catch(() => undefined)

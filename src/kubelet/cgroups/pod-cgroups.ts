@@ -90,7 +90,7 @@ export class PodCgroups {
     const classes: readonly QosClass[] = known === undefined ? ['Guaranteed', 'Burstable', 'BestEffort'] : [known]
     for (const qos of classes) {
       const group = groupOf(this.#root, qos, podUid)
-      if (!(await this.#cgroups.remove(group))) this.#logger.warn('a group of a pod that is gone still has processes', { group })
+      if (!(await this.#cgroups.remove(group))) this.#logger.warn('failed to remove orphaned pod cgroup: it still has processes', { group })
     }
     this.#classes.delete(podUid)
     if (this.#burstable.delete(podUid)) await this.#weighBurstable()

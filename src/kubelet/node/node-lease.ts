@@ -41,7 +41,7 @@ export class NodeLease {
       await this.#write()
     } catch (error) {
       this.#lease = undefined
-      logger.debug('a node lease could not be renewed', { node, error: String(error) })
+      logger.debug('failed to renew node lease', { node, error: String(error) })
     }
     if (this.#isStopped) return
     this.#timer = clock.after(renewMs * (1 + jitter * random.float()), () => void this.#renew())

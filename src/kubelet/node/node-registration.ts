@@ -74,7 +74,7 @@ export class NodeRegistration {
         return node
       } catch (error) {
         if (!isPatient || this.#isStopped) throw error
-        logger.warn('the node could not be registered', { error: String(error) })
+        logger.warn('failed to register node with the API server', { error: String(error) })
         await clock.sleep(delayMs)
       }
     }
@@ -160,7 +160,7 @@ export class NodeRegistration {
         .then(
           () => this.#checkAfter(this.#nextCheckMs),
           (error: unknown) => {
-            logger.warn('the status of a node could not be written', { node: node.name, error: String(error) })
+            logger.warn('failed to update node status', { node: node.name, error: String(error) })
             this.#checkAfter(checkMs)
           },
         )
@@ -175,7 +175,7 @@ export class NodeRegistration {
       try {
         this.#description = await describe()
       } catch (error) {
-        logger.warn('the machine could not be looked at', { error: String(error) })
+        logger.warn('failed to read machine capacity', { error: String(error) })
       }
     }
     const isDue = clock.now() - this.#toldMs >= heartbeatMs

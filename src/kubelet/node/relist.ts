@@ -47,7 +47,7 @@ export class Relist implements Disposable {
     try {
       await this.#compare()
     } catch (error) {
-      logger.debug('the runtime could not be asked what there is', { error: String(error) })
+      logger.debug('failed to list pod sandboxes and containers', { error: String(error) })
     }
     if (!this.#isStopped) this.#timer = clock.after(everyMs, () => void this.#relist())
   }
@@ -71,13 +71,13 @@ export class Relist implements Disposable {
     if (this.#options.isKnown(uid) || this.#orphans.has(uid)) return
     this.#orphans.add(uid)
     this.#end(uid)
-      .catch((error: unknown) => this.#options.logger.warn('a pod nobody wants could not be ended', { uid, error: String(error) }))
+      .catch((error: unknown) => this.#options.logger.warn('failed to kill orphaned pod', { uid, error: String(error) }))
       .finally(() => this.#orphans.delete(uid))
   }
 
   async #end(uid: string): Promise<void> {
     const { runtime, surroundings, isKnown, logger } = this.#options
-    logger.info('a pod that nobody wants any more is ended', { uid })
+    logger.info('killing orphaned pod', { uid })
     const { containers, sandboxes } = await runtime.observe(uid)
     const running = containers.filter(({ state }) => state === 'running')
     await Promise.all(running.map(({ id }) => runtime.stopContainer(id, orphanGraceMs)))

@@ -52,7 +52,7 @@ export class ContainerStopper {
       .catch((error: unknown) => {
         if (abort.signal.aborted) return
         // Its words may hold secrets, and events are read by many.
-        logger.debug('a preStop hook failed', { container: id, error: String(error) })
+        logger.debug('PreStop hook failed', { container: id, error: String(error) })
         tell(step.name, 'Warning', 'FailedPreStopHook', 'PreStopHook failed')
       })
       .then(() => {
@@ -72,7 +72,7 @@ export class ContainerStopper {
       .catch((error: unknown) => {
         stopping.stage = 'waits'
         stopping.retryAtMs = clock.now() + retryMs
-        logger.warn('a container could not be stopped', { container: step.id, error: String(error) })
+        logger.warn('failed to stop container', { container: step.id, error: String(error) })
       })
       .then(onChange)
   }

@@ -113,7 +113,7 @@ export class PodWorker {
     const { surroundings, logger } = this.#options
     if (this.#status === undefined || this.#endsByMs !== undefined || this.isDone) return
     surroundings.refresh(this.#pod).catch((error: unknown) => {
-      logger.debug('files of a pod could not be brought up to date', { pod: podText(this.#pod.metadata), error: String(error) })
+      logger.debug('failed to update mounted volumes of pod', { pod: podText(this.#pod.metadata), error: String(error) })
     })
   }
 
@@ -162,7 +162,7 @@ export class PodWorker {
         if (this.#options.rejection !== undefined) this.#reject(this.#options.rejection)
         else await this.#lookOnce()
       } catch (error) {
-        this.#options.logger.warn('a pod could not be looked after', { pod: podText(this.#pod.metadata), error: String(error) })
+        this.#options.logger.warn('failed to sync pod', { pod: podText(this.#pod.metadata), error: String(error) })
         this.#wakeAt(this.#options.clock.now() + retryMs)
       }
     } while (this.#mustLookAgain && !this.#isStopped)

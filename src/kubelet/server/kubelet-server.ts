@@ -90,7 +90,7 @@ export class KubeletServer {
   handle = (exchange: HttpExchange): void => {
     this.#settle(exchange, async () => {
       const caller = await this.#authentication.callerOf(exchange).catch((error: unknown) => {
-        this.#options.logger.warn('who calls the node could not be found out', { error: String(error) })
+        this.#options.logger.warn('failed to authenticate request to the kubelet (TokenReview)', { error: String(error) })
         return undefined
       })
       if (caller === undefined) throw new Refusal(401, 'Unauthorized')
@@ -125,17 +125,18 @@ export class KubeletServer {
     answer()
       .catch((error: unknown) => {
         const text = error instanceof Error ? error.message : String(error)
-        if (!(error instanceof Refusal)) this.#options.logger.warn('a request to the node failed', { target: exchange.target, error: text })
+        if (!(error instanceof Refusal))
+          this.#options.logger.warn('request to the kubelet failed', { target: exchange.target, error: text })
         respondText(exchange, error instanceof Refusal ? error.code : 500, text)
       })
-      .catch((error: unknown) => this.#options.logger.error('a request to the node could not be answered', { error: String(error) }))
+      .catch((error: unknown) => this.#options.logger.error('failed to answer request to the kubelet', { error: String(error) }))
   }
 
   async #mustBeAllowed(caller: Caller, { method, target }: HttpExchange): Promise<void> {
     const attributes = nodeAttributes(method, splitTarget(target).path)
     const isAllowed = await this.#authorize(caller, attributes).catch((error: unknown): never => {
       if (error instanceof AuthorizationTrouble)
-        this.#options.logger.warn('permissions could not be asked for', { error: String(error.cause) })
+        this.#options.logger.warn('failed to authorize request to the kubelet (SubjectAccessReview)', { error: String(error.cause) })
       throw new Refusal(500, error instanceof Error ? error.message : String(error))
     })
     if (!isAllowed) throw new Refusal(403, forbiddenText(caller, attributes))

@@ -71,7 +71,7 @@ export class MirrorPods {
         await this.#bring(key)
         this.#queue.forget(key)
       } catch (error) {
-        this.#options.logger.debug('a mirror pod could not be brought up to date', { pod: key, error: String(error) })
+        this.#options.logger.debug('failed to sync mirror pod', { pod: key, error: String(error) })
         this.#queue.addRateLimited(key)
       } finally {
         this.#queue.done(key)

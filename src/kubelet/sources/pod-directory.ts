@@ -57,7 +57,7 @@ export class PodDirectory implements StaticPodSource {
       try {
         await this.#readNow()
       } catch (error) {
-        logger.warn('static pods could not be read', { path, error: String(error) })
+        logger.warn('failed to read static pod manifests', { path, error: String(error) })
       }
     })
     return this.#reading
@@ -92,7 +92,7 @@ export class PodDirectory implements StaticPodSource {
       this.#seen.set(file, { text, pods })
       return pods
     } catch (error) {
-      logger.warn('a file holds no pod that could be run', { file, error: String(error) })
+      logger.warn('invalid static pod manifest', { file, error: String(error) })
       this.#seen.set(file, { text, pods: seen?.pods ?? [] })
       return seen?.pods ?? []
     }

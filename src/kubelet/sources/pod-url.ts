@@ -52,7 +52,7 @@ export class PodUrl implements StaticPodSource {
       await this.#askNow()
       this.#hasFailed = false
     } catch (error) {
-      if (!this.#hasFailed) logger.warn('pods could not be read from a URL', { url, error: String(error) })
+      if (!this.#hasFailed) logger.warn('failed to read static pods from URL', { url, error: String(error) })
       this.#hasFailed = true
     }
   }

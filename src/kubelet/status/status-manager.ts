@@ -94,7 +94,7 @@ export class StatusManager {
         if (told !== undefined) await this.#bring(uid, told)
         this.#queue.forget(uid)
       } catch (error) {
-        this.#options.logger.debug('a pod status could not be written', { uid, error: String(error) })
+        this.#options.logger.debug('failed to update pod status', { uid, error: String(error) })
         this.#queue.addRateLimited(uid)
       } finally {
         this.#queue.done(uid)

@@ -66,7 +66,7 @@ async function preparedSubPath(
   const of = `for volumeMount ${quoted(name)} of container ${quoted(container.name)}`
   // What went wrong in detail is for the node's own log: it may tell of files the pod must not know of.
   const failing = (what: string) => (error: unknown) => {
-    logger.warn('a part of a volume could not be given to a container', { pod: podUid(pod), volume: name, subPath, error: String(error) })
+    logger.warn('failed to prepare subPath of volume for container', { pod: podUid(pod), volume: name, subPath, error: String(error) })
     throw new Error(`${what} ${of}`)
   }
   await makeSubPath(files, part).catch(failing('failed to create subPath directory'))

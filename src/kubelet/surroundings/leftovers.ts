@@ -43,7 +43,7 @@ export async function removeOrphans(tools: LeftoverTools, directories: PodDirect
   for (const uid of await files.list(directories.pods)) {
     if (isKnown(uid)) continue
     await removePod(tools, directories, uid).catch((error: unknown) =>
-      logger.warn('the directory of a pod that is no more could not be removed', { pod: uid, error: String(error) }),
+      logger.warn('failed to remove orphaned pod directory', { pod: uid, error: String(error) }),
     )
   }
   for (const name of await files.list(directories.logRoot)) {

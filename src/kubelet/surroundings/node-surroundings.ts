@@ -195,7 +195,7 @@ export class NodeSurroundings implements PodSurroundings {
       await using file = await files.pinBelow(volume.path, path)
       return valueInEnvFile(await file.readText(envFileLimitBytes), key)
     } catch (error) {
-      logger.warn('a file of variables could not be read', { pod: podUid(pod), volume: volumeName, path, error: String(error) })
+      logger.warn('failed to read environment variables from file', { pod: podUid(pod), volume: volumeName, path, error: String(error) })
       throw new Error("couldn't parse env file")
     }
   }

@@ -46,7 +46,7 @@ export class EmptyDirLimits implements Disposable {
       for (const volume of (pod.spec.volumes ?? []).filter(hasDiskLimit)) {
         const sizeLimit = volume.emptyDir?.sizeLimit ?? ''
         const usedBytes = await this.#usedBytes(pod, volume).catch((error: unknown) => {
-          logger.debug('a volume could not be measured', { pod: podUid(pod), volume: volume.name, error: String(error) })
+          logger.debug('failed to measure emptyDir usage', { pod: podUid(pod), volume: volume.name, error: String(error) })
           return 0
         })
         if (usedBytes <= parseQuantity(sizeLimit).value()) continue

@@ -43,7 +43,7 @@ export class ServiceAccountTokens {
       if (kept === undefined) throw new Error(`failed to fetch token: ${why}`, { cause: error })
       kept.rotateAtMs = clock.now() + retryMs
       if (clock.now() > kept.expiresAtMs) throw new Error(`token ${key} expired and refresh failed: ${why}`, { cause: error })
-      logger.warn('a token could not be renewed', { pod: uid, error: why })
+      logger.warn('failed to refresh service account token volume', { pod: uid, error: why })
       return kept.token
     }
   }

@@ -105,7 +105,7 @@ export class PodNetworkAgent {
         for (const resolve of this.#waiting.splice(0)) resolve()
       } catch (error) {
         const pauseMs = Math.min(longestRetryMs, firstRetryMs * 2 ** this.#failures++)
-        logger.warn('pod network: the node could not be joined to the others; it is tried again', { error: String(error), pauseMs })
+        logger.warn('pod network: failed to connect the node to the others, retrying', { error: String(error), pauseMs })
         this.#retry = clock.after(pauseMs, () => this.look())
       }
     }

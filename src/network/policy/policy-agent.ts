@@ -60,7 +60,7 @@ export function runPolicyAgent(options: PolicyAgentOptions): RunningPolicyAgent 
       }
     },
     onFailure: (error, retryMs) =>
-      logger.error('the rules of network policies could not be written; trying again', { node: nodeName, retryMs, error: String(error) }),
+      logger.error('failed to sync NetworkPolicy rules, retrying', { node: nodeName, retryMs, error: String(error) }),
   })
   const changed = () => {
     if (isReady) loop.request()

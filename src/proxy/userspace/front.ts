@@ -42,7 +42,7 @@ async function openTcpFront({ at, sockets, logger, turns, choose, ...options }: 
           join(client, server)
           return
         } catch (error) {
-          logger.debug('an endpoint does not answer; the next is tried', {
+          logger.debug('failed to connect to endpoint, trying the next', {
             service: plan.port.name,
             endpoint: endpoint.text,
             error: String(error),

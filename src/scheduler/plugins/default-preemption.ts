@@ -102,7 +102,7 @@ export function defaultPreemption(args: DefaultPreemptionArgs, handle: PluginHan
         left = await extender.processPreemption(pod, left)
       } catch (error) {
         if (!extender.isIgnorable) throw error
-        logger.info('an extender failed and is ignored', { extender: extender.name, error: String(error) })
+        logger.info('scheduler extender failed, ignoring it', { extender: extender.name, error: String(error) })
       }
     }
     return left

@@ -137,7 +137,8 @@ export function dynamicResources(args: DynamicResourcesArgs, { objects, client, 
         if (claim.status?.allocation === undefined) promised.delete(claim.metadata?.uid ?? '')
         else if (claim.status.reservedFor?.some((consumer) => consumer.uid === uid))
           client.removeReservation(claim, uid).catch((error: unknown) => {
-            if (!client.isNotFound(error)) logger.error('a claim stays reserved', { claim: claim.metadata?.name, error: String(error) })
+            if (!client.isNotFound(error))
+              logger.error('failed to unreserve ResourceClaim', { claim: claim.metadata?.name, error: String(error) })
           })
       }
     },

@@ -45,7 +45,7 @@ export class EtcdFace {
     this.#store = store
     this.#server = server
     this.#logger = logger
-    logger.info('the store can be reached as etcd', { port: server.port, revision: this.#store.revision })
+    logger.info('serving the store as etcd', { port: server.port, revision: this.#store.revision })
   }
 
   get port(): number {
@@ -54,7 +54,7 @@ export class EtcdFace {
 
   async close(): Promise<void> {
     await this.#server.close()
-    this.#logger.info('the store can no longer be reached as etcd')
+    this.#logger.info('stopped serving the store as etcd')
   }
 
   [Symbol.asyncDispose](): Promise<void> {

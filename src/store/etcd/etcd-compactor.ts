@@ -20,7 +20,7 @@ export class EtcdCompactor {
     this.#store = store
     this.#logger = logger
     this.#timer = clock.every(periodMs, () => {
-      this.#compact().catch((error: Error) => this.#logger.warn('etcd was not compacted', { error: error.message }))
+      this.#compact().catch((error: Error) => this.#logger.warn('failed to compact etcd', { error: error.message }))
     })
   }
 

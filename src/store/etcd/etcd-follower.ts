@@ -100,7 +100,7 @@ export class EtcdFollower {
   }
 
   #skipTo(compactedRevision: number): void {
-    this.#options.logger.warn('etcd has compacted what was not read yet', { position: this.#position, compactedRevision })
+    this.#options.logger.warn('etcd compacted revisions that were not read yet', { position: this.#position, compactedRevision })
     this.#options.onGap(compactedRevision).then(
       (revision) => {
         this.#position = revision
@@ -114,7 +114,7 @@ export class EtcdFollower {
   #lose(error: Error): void {
     if (this.#isClosed) return
     this.#options.onTrouble(error)
-    this.#options.logger.warn('the watch of etcd is broken off', { error: error.message, position: this.#position, retryMs: this.#retryMs })
+    this.#options.logger.warn('etcd watch failed, retrying', { error: error.message, position: this.#position, retryMs: this.#retryMs })
     this.#options.connection.moveOn()
     this.#retry = this.#options.clock.after(this.#retryMs, () => this.#connect())
     this.#retryMs = Math.min(this.#retryMs * 2, longestRetryMs)

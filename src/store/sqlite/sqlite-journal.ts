@@ -89,7 +89,7 @@ export class SqliteJournal implements Journal {
     await this.#until(() => !this.#inFlight && this.#gathering.length === 0)
     await this.#file
       .call('close', undefined)
-      .catch((error) => this.#options.logger.warn('closing the store failed', { error: String(error) }))
+      .catch((error) => this.#options.logger.warn('failed to close the store', { error: String(error) }))
     await this.#file.stop()
   }
 
@@ -194,7 +194,7 @@ export class SqliteJournal implements Journal {
   }
 
   #fail(error: Error, outcome: Outcome, batch: Sent): void {
-    this.#options.logger.error('the store cannot write', { directory: this.#options.place.directory, error: error.message, outcome })
+    this.#options.logger.error('failed to write to the store', { directory: this.#options.place.directory, error: error.message, outcome })
     this.#setTrouble(error)
     // Deleting a row twice does no harm.
     this.#forgotten.push(...batch.forgotten)
@@ -231,7 +231,7 @@ export class SqliteJournal implements Journal {
     if (outcome === 'written') this.#listener?.onSettled(count)
     if (outcome === 'notWritten') this.#listener?.onRefused(0, new Error('the write did not reach the disk'))
     this.#setTrouble(undefined)
-    this.#options.logger.info('the store writes again', { directory: this.#options.place.directory })
+    this.#options.logger.info('store is writable again', { directory: this.#options.place.directory })
     this.#flushSoon()
   }
 

@@ -60,7 +60,7 @@ export async function fuzz(cluster: RunningCluster, seed: number, durationMs: nu
   for (const line of cluster
     .output()
     .split('\n')
-    .filter((each) => /a request failed|could not be answered|nhandled/.test(each))) {
+    .filter((each) => /request failed|failed to answer|nhandled/.test(each))) {
     if (outcome.problems.length < shownProblems * 2) outcome.problems.push(`in the log: ${line.slice(0, 1500)}`)
   }
   return outcome

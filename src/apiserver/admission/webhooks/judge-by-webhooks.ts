@@ -35,7 +35,7 @@ async function ask(
     })
   } catch (error) {
     if (!failsOpen(webhook, error)) throw refusalOf(error)
-    services.logger.warn('a webhook failed and is ignored, as its failure policy wants it', {
+    services.logger.warn('admission webhook failed, ignoring it (failurePolicy Ignore)', {
       webhook: name,
       error: (error as Error).message,
     })

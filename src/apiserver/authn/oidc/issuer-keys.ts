@@ -38,7 +38,7 @@ export class IssuerKeys implements Disposable {
       this.#problem = undefined
     } catch (error) {
       this.#problem = error instanceof Error ? error.message : String(error)
-      this.#options.log.warn('an OIDC issuer could not be looked up', { issuer: this.#options.issuer, error: this.#problem })
+      this.#options.log.warn('failed OIDC discovery of issuer', { issuer: this.#options.issuer, error: this.#problem })
       this.#retry = this.#options.clock.after(retryMs, () => void this.discover())
     }
   }

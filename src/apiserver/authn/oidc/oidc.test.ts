@@ -297,7 +297,7 @@ test('a file configures issuers and nobody, and is read again when it changes', 
   writeFileSync(path, 'broken')
   while (!records.some(({ level }) => level === 'error')) await clock.advance(1000)
   writeFileSync(path, file('', 'username: {claim: sub, prefix: "b:"}'))
-  while (!records.some(({ message }) => message === 'the authentication configuration changed')) await clock.advance(1000)
+  while (!records.some(({ message }) => message === 'reloaded AuthenticationConfiguration')) await clock.advance(1000)
   assert.equal((await ask(authentication, await token()))?.user.name, 'b:jane')
 })
 

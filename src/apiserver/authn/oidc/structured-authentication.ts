@@ -51,7 +51,9 @@ export class StructuredAuthentication implements TokenAuthenticator, Disposable 
         authentication.#reload = undefined
         authentication
           .#load(files, path)
-          .catch((error: unknown) => options.log.error('the changed authentication configuration is not used', { error: String(error) }))
+          .catch((error: unknown) =>
+            options.log.error('failed to reload AuthenticationConfiguration, keeping the old one', { error: String(error) }),
+          )
       })
     })
     return authentication
@@ -90,7 +92,7 @@ export class StructuredAuthentication implements TokenAuthenticator, Disposable 
     this.#configuration = configuration
     this.#issuers = issuers
     this.#tokens = tokensOf(issuers, this.#options)
-    this.#options.log.info('the authentication configuration changed', { path })
+    this.#options.log.info('reloaded AuthenticationConfiguration', { path })
   }
 }
 

@@ -25,7 +25,7 @@ export function openIdEndpoints(
   try {
     metadata()
   } catch (error) {
-    logger.info('the keys of service account tokens are not published', { error: String(error) })
+    logger.info('OIDC discovery of service account tokens is not served', { error: String(error) })
     return new Map()
   }
   return new Map([

@@ -49,7 +49,7 @@ export function webhookAuthorizer(options: WebhookAuthorizerOptions): Authorizer
       return verdict
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
-      log.error('an authorization webhook could not be asked', { error: message })
+      log.error('authorization webhook call failed', { error: message })
       return { decision: onError, reason: '', error: message }
     }
   }

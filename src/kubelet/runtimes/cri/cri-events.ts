@@ -101,7 +101,7 @@ export class CriEvents {
   #retry(error: unknown): void {
     if (this.#isStopped || this.#retryTimer !== undefined) return
     this.#isAway = true
-    this.#options.logger.debug('the container runtime is away', { error: String(error) })
+    this.#options.logger.debug('container runtime is down', { error: String(error) })
     this.#stream?.cancel()
     this.#stream = undefined
     this.#relistTimer?.cancel()
@@ -117,7 +117,7 @@ export class CriEvents {
     // Commands run in a container end as well.
     if (topic === '/tasks/exit' && processId !== containerId) return
     void this.#confirm(containerId).catch((error: unknown) => {
-      this.#options.logger.debug('an event could not be looked into', { container: containerId, error: String(error) })
+      this.#options.logger.debug('failed to inspect container after a runtime event', { container: containerId, error: String(error) })
     })
   }
 

@@ -48,7 +48,7 @@ export class LogRotation implements Disposable {
         const { sizeBytes = 0 } = (await files.stat(logFile)) ?? {}
         if (sizeBytes < maxBytes) continue
         await this.#rotate(id, logFile).catch((error: unknown) => {
-          logger.warn('a log could not be put aside', { logFile, error: String(error) })
+          logger.warn('failed to rotate container log', { logFile, error: String(error) })
         })
       }
     } finally {

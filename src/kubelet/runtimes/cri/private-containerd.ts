@@ -56,7 +56,7 @@ export async function startContainerd(options: PrivateContainerdOptions, seams: 
       }
       await clock.sleep(20)
     }
-    logger.debug('containerd started', { pid: child.pid, socket })
+    logger.debug('started containerd', { pid: child.pid, socket })
     return { socket, pid: child.pid, wasRunning: false }
   } finally {
     await output.close()
