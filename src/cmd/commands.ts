@@ -60,6 +60,16 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('#cmd/kubelet/command.ts')).kubeletCommand,
   },
   {
+    name: 'proxy',
+    summary: 'run a service proxy against an API server',
+    load: async () => (await import('#cmd/proxy/command.ts')).proxyCommand,
+  },
+  {
+    name: 'explain',
+    summary: 'explain whether a connection works, and why not',
+    load: async () => (await import('#cmd/explain/command.ts')).explainCommand,
+  },
+  {
     name: 'schedule',
     summary: 'explain why a pod goes where it goes, or nowhere',
     load: async () => (await import('#cmd/scheduler/schedule-command.ts')).scheduleCommand,

@@ -72,7 +72,12 @@ export function baseRules(family: IpFamily, settings: RuleSettings, counts: Iter
   const checks = ['ct state new jump service-endpoints-check', 'ct state new jump cluster-ips-check']
   chains.set('filter-forward', ['type filter hook forward priority 0;', ...checks])
   chains.set('filter-output', ['type filter hook output priority 0;', ...checks])
-  chains.set('nat-prerouting', ['type nat hook prerouting priority -100;', 'jump services'])
+  const { others } = settings
+  chains.set('nat-prerouting', [
+    'type nat hook prerouting priority -100;',
+    ...(others === undefined ? [] : [`iifname "${others.prefix}*" iifname != "${others.except}" return`]),
+    'jump services',
+  ])
   chains.set('nat-output', ['type nat hook output priority -100;', 'jump services'])
   chains.set('nat-postrouting', ['type nat hook postrouting priority 100;', 'jump masquerading'])
 

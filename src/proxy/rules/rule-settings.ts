@@ -14,6 +14,8 @@ export type RuleSettings = {
   nodeIps: readonly string[]
   /** Addresses of services lie here; those that nobody has are dropped. */
   serviceCidrs: readonly string[]
+  /** Interfaces of pods of other clusters on this machine: what comes from there is theirs. */
+  others?: { prefix: string; except: string }
   /** Leaves packets alone that belong to no connection. */
   conntrackTcpBeLiberal: boolean
 }

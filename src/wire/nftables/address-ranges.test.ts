@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addressNumber, addressText, mergedRanges, rangeOf, rangeText, withoutRanges } from '#wire/nftables/address-ranges.ts'
+import { addressNumber } from '#base/ip-range.ts'
+import { isInRange, mergedRanges, rangeOf, rangeText, withoutRanges } from '#wire/nftables/address-ranges.ts'
 
 const texts = (ranges: readonly (readonly [bigint, bigint])[]) => ranges.map((range) => rangeText(range, 'IPv4'))
 
@@ -20,9 +21,9 @@ test('holes are cut out, at the edges and within', () => {
   assert.deepEqual(cut(['0.0.0.0/0'], ['0.0.0.0/1', '255.255.255.255/32']), ['128.0.0.0-255.255.255.254'])
 })
 
-test('addresses of both families are numbers and back', () => {
-  assert.equal(addressText(addressNumber('192.0.2.33'), 'IPv4'), '192.0.2.33')
-  assert.equal(addressText(addressNumber('2001:db8::1'), 'IPv6'), '2001:db8:0:0:0:0:0:1')
-  assert.equal(addressNumber('::ffff:10.0.0.1'), 0xffff0a000001n)
+test('ranges of both families, with host bits or without', () => {
   assert.deepEqual(rangeOf('2001:db8::/126'), [addressNumber('2001:db8::'), addressNumber('2001:db8::3')])
+  assert.deepEqual(texts([rangeOf('10.0.0.77/24')]), ['10.0.0.0-10.0.0.255'])
+  assert.equal(isInRange('10.0.0.0/8', '10.1.2.3'), true)
+  assert.equal(isInRange('0.0.0.0/0', '::1'), false)
 })

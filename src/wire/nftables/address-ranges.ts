@@ -1,8 +1,8 @@
 /** Sets of addresses as sorted ranges that do not touch: what an interval set of nftables wants. */
+import { addressNumber, addressText, type IpFamily } from '#base/ip-range.ts'
 
 /** First and last address, both included. */
 export type AddressRange = readonly [first: bigint, last: bigint]
-type Family = 'IPv4' | 'IPv6'
 
 /** Throws where the text is no range; a lone address is a range of one. */
 export function rangeOf(cidr: string): AddressRange {
@@ -53,27 +53,6 @@ export function withoutRanges(ranges: readonly AddressRange[], holes: readonly A
 }
 
 /** In nft's words: `10.0.0.0-10.0.0.255`, or one address. */
-export function rangeText([first, last]: AddressRange, family: Family): string {
+export function rangeText([first, last]: AddressRange, family: IpFamily): string {
   return first === last ? addressText(first, family) : `${addressText(first, family)}-${addressText(last, family)}`
-}
-
-export function addressNumber(address: string): bigint {
-  if (!address.includes(':')) {
-    const parts = address.split('.')
-    if (parts.length !== 4) throw new Error(`${address} is no address`)
-    return parts.reduce((value, part) => (value << 8n) | BigInt(Number(part)), 0n)
-  }
-  const dotted = /^(.*:)(\d+\.\d+\.\d+\.\d+)$/.exec(address)
-  const four = dotted === null ? 0n : addressNumber(dotted[2] ?? '')
-  const plain = dotted === null ? address : `${dotted[1]}${(four >> 16n).toString(16)}:${(four & 0xffffn).toString(16)}`
-  const [head = '', tail] = plain.split('::')
-  const before = head === '' ? [] : head.split(':')
-  const after = tail === undefined || tail === '' ? [] : tail.split(':')
-  const zeros = tail === undefined ? [] : new Array<string>(8 - before.length - after.length).fill('0')
-  return [...before, ...zeros, ...after].reduce((value, part) => (value << 16n) | BigInt(`0x${part}`), 0n)
-}
-
-export function addressText(value: bigint, family: Family): string {
-  if (family === 'IPv4') return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 255n).join('.')
-  return Array.from({ length: 8 }, (_, index) => ((value >> BigInt(112 - 16 * index)) & 0xffffn).toString(16)).join(':')
 }
