@@ -11,8 +11,6 @@ import { dirname, posix } from 'node:path'
 const awaited: Readonly<Record<string, string>> = {
   'src/network/pod-network/net-conf.ts: backendTypes': 'the option that chooses a pod network',
   'src/network/pod-network/vxlan.ts: vxlanDevice': 'nodes on several machines',
-  'src/network/policy/policy-agent.ts: runPolicyAgent': 'a cluster with a real node',
-  'src/proxy/run-proxy.ts: runProxy': 'the command that runs the service proxy',
   'src/scheduler/framework/status.ts: wait': 'the answer of a permit plugin that waits; none of the default ones does',
 }
 

@@ -14,6 +14,8 @@ export type PeerRequest =
   | { op: 'hold'; host: string; port: number; timeoutMs: number }
   | { op: 'prod' }
   | { op: 'get'; url: string }
+  /** Writes an object over whatever is there. */
+  | { op: 'apply'; kubeconfig: string; kind: 'Service' | 'EndpointSlice'; object: object }
 
 const name = process.argv[2] ?? ''
 let held: Socket | undefined
@@ -41,11 +43,25 @@ async function answer(request: PeerRequest): Promise<unknown> {
       return await hold(request)
     case 'prod':
       return await prod()
+    case 'apply':
+      return await apply(request)
     case 'get': {
       const response = await fetch(request.url)
       return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
     }
   }
+}
+
+async function apply({ kubeconfig, kind, object }: Extract<PeerRequest, { op: 'apply' }>): Promise<object> {
+  const [{ openClient }, { Service }, { EndpointSlice }] = await Promise.all([
+    import('#client/kubeconfig/open-client.ts'),
+    import('#api/core/v1/kinds.gen.ts'),
+    import('#api/discovery/v1/kinds.gen.ts'),
+  ])
+  using client = await openClient({ kubeconfig })
+  const options = { fieldManager: 'test', force: true }
+  if (kind === 'Service') return await client.apply(Service, object as never, options)
+  return await client.apply(EndpointSlice, object as never, options)
 }
 
 /** Says who it is and whom it talks to, then gives back what it is sent. */

@@ -4,9 +4,11 @@ import { nodeFiles } from '#base/files.ts'
 import { silentLogger } from '#base/log.ts'
 import { nodeMounts } from '#base/mounts.ts'
 import { nodeProcesses } from '#base/processes.ts'
+import { systemRandom } from '#base/random.ts'
 import { readNodeRecords } from '#cmd/node/node-directory.ts'
 import { takeDownNode } from '#cmd/node/take-down-node.ts'
 import { containerdDirectory, networksDirectory, podCgroupOf } from '#cmd/up/container-runtime.ts'
+import { removeNodeTraffic } from '#cmd/up/node-traffic.ts'
 import { findCgroups } from '#kubelet/cgroups/cgroup-files.ts'
 import { PodCgroups } from '#kubelet/cgroups/pod-cgroups.ts'
 import { sandboxImageName } from '#kubelet/images/sandbox-image.ts'
@@ -24,6 +26,7 @@ export async function takeDownPods(dataDir: string): Promise<boolean> {
   await Promise.all(records.map((record) => takeDownNode(dataDir, record, seams)))
   await leavePodNetwork(join(dataDir, 'pod-network.json'), seams)
   await leavePodNetwork(join(directory, 'pod-network.json'), seams)
+  await removeNodeTraffic(dataDir, { ...seams, random: systemRandom })
   await removeNodeNetwork(dataDir, seams)
   if ((await nodeFiles.stat(join(directory, 'config.toml'))) === undefined) return records.length > 0
   const cniConfigDirectory = networksDirectory(dataDir)

@@ -94,10 +94,15 @@ export async function startClusterStages(
     seams.logger.info(`no container runtime: the cluster has no real node; --sim-nodes adds simulated ones: ${runtime.why}`)
   } else if (runtime !== undefined && podNetwork !== undefined) {
     if (network?.hasMachineNode !== false) {
-      await lifecycle.stage('node', async (stage) => {
+      const nodeName = await lifecycle.stage('node', async (stage) => {
         const { startRealNode } = await import('#cmd/up/real-node.ts')
         const { name, host } = await startRealNode(stage, { apiServer, keys, options, runtime, network, podNetwork }, seams)
         nodes.add(name, host)
+        return name
+      })
+      await lifecycle.stage('services', async (stage) => {
+        const { startNodeTraffic } = await import('#cmd/up/node-traffic.ts')
+        await startNodeTraffic(stage, apiServer, nodeName, options, seams)
       })
     }
     if (network !== undefined) {

@@ -31,7 +31,7 @@ export type RunningPolicyAgent = {
   stop(): Promise<void>
 }
 
-const policyTableName = 'kube-network-policy'
+export const policyTableName = 'kube-network-policy'
 
 /** Enforces NetworkPolicy on one node. What another run left stays in force until this one knows everything, then is replaced in one step. */
 export function runPolicyAgent(options: PolicyAgentOptions): RunningPolicyAgent {
