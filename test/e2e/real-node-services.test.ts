@@ -1,0 +1,88 @@
+/** Services and policies for pods in real containers, on a real node. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import type { V1Service } from '#api/core/v1/types.gen.ts'
+import { whyNoContainers } from '../support/containerd.ts'
+import { installedKubectls, type Kubectl } from '../support/kubectl.ts'
+import { whyNoNetworkWorld } from '../support/network-world.ts'
+import { type RealCluster, startRealCluster } from '../support/real-cluster.ts'
+
+const newest = installedKubectls().at(-1)
+const whyNot = whyNoContainers() || whyNoNetworkWorld('nft') || (newest === undefined ? 'kubectl is not installed' : false)
+const manifest = (name: string) => readFileSync(join(import.meta.dirname, 'real-node', name), 'utf8')
+const tables = () => spawnSync('nft', ['list', 'tables'], { encoding: 'utf8' }).stdout
+
+describe('services of a cluster with a real node', { skip: whyNot, timeout: 300_000 }, () => {
+  let cluster: RealCluster
+  let kubectl: Kubectl
+  let service: V1Service
+  const before_ = whyNot ? '' : tables()
+
+  before(async () => {
+    // Two clusters on one machine may not have the same addresses.
+    cluster = await startRealCluster({ flags: ['--service-cluster-ip-range', `10.${190 + (process.pid % 50)}.0.0/16`] })
+    kubectl = cluster.kubectlAt(newest?.path ?? '')
+    ok(['wait', '--for=condition=Ready', 'node', '--all', '--timeout=60s'])
+    ok(['create', '-f', '-'], manifest('services.yaml'))
+    ok(['rollout', 'status', 'deployment/web', '--timeout=90s'])
+    ok(['wait', '--for=condition=Ready', 'pod/client', 'pod/stranger', '--timeout=60s'])
+    service = JSON.parse(ok(['get', 'service', 'web', '-o', 'json'])) as V1Service
+  })
+  after(async () => {
+    await cluster?.[Symbol.asyncDispose]()
+    assert.equal(tables(), before_, 'no rule is left behind')
+  })
+
+  const ok = (args: readonly string[], input?: string): string => {
+    const { exitCode, stdout, stderr } = kubectl.run(args, input === undefined ? {} : { input })
+    assert.equal(exitCode, 0, `kubectl ${args.join(' ')}: ${stderr}\n${cluster.process.output()}`)
+    return stdout
+  }
+  const inPod = (pod: string, script: string) => ok(['exec', pod, '--', 'sh', '-c', script])
+  const url = () => `http://${service.spec?.clusterIP}/`
+
+  test('pods reach the service, both endpoints in turn, and so do its own pods and the machine', async () => {
+    const names = new Set(inPod('client', `for i in $(seq 40); do wget -T 20 -qO- ${url()}; done`).trim().split('\n'))
+    const pods = new Set(ok(['get', 'pods', '-l', 'app=web', '-o', 'name']).trim().replaceAll('pod/', '').split('\n'))
+    assert.deepEqual(names, pods)
+    const [own = ''] = pods
+    assert.equal(inPod(own, `for i in $(seq 10); do wget -T 20 -qO- ${url()}; done`).trim().split('\n').length, 10)
+    assert.ok(pods.has((await (await fetch(url())).text()).trim()))
+    const address = ok(['get', 'nodes', '-o', 'jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}'])
+    const answer = await fetch(`http://${address}:${service.spec?.ports?.[0]?.nodePort}/`)
+    assert.ok(pods.has((await answer.text()).trim()), 'by the node port')
+  })
+
+  test('rolling the deployment under load fails no request', () => {
+    const load = `rm -f /tmp/failed /tmp/end; n=0; while [ ! -e /tmp/end ]; do wget -T 20 -qO /dev/null ${url()} || echo $? >> /tmp/failed; n=$((n+1)); done; echo $n > /tmp/count`
+    inPod('client', `(${load}) > /dev/null 2>&1 &`)
+    ok(['rollout', 'restart', 'deployment/web'])
+    ok(['rollout', 'status', 'deployment/web', '--timeout=120s'])
+    const count = inPod('client', 'touch /tmp/end; while [ ! -s /tmp/count ]; do sleep 0.1; done; cat /tmp/count')
+    assert.ok(Number(count) > 10, count)
+    assert.equal(inPod('client', 'cat /tmp/failed 2>/dev/null | wc -l').trim(), '0', `of ${count} requests`)
+  })
+
+  test('a policy lets in those it names and nobody else, and what explains connections agrees', () => {
+    ok(['create', '-f', '-'], manifest('policy.yaml'))
+    const ask = (pod: string, seconds: number) => kubectl.run(['exec', pod, '--', 'wget', '-T', String(seconds), '-qO-', url()]).exitCode
+    // The agent hears of the policy a moment after it was made.
+    while (ask('stranger', 2) === 0);
+    assert.equal(ask('client', 20), 0)
+    const explain = (pod: string) => {
+      const main = join(import.meta.dirname, '..', '..', 'src/cmd/main.ts')
+      const args = [main, 'explain', 'connection', pod, '→', 'web:80', '--data-dir', cluster.dataDir]
+      return spawnSync(process.execPath, args, { encoding: 'utf8' }).stdout.split('\n')[0] ?? ''
+    }
+    assert.match(explain('client'), /^It works: /)
+    assert.match(
+      explain('stranger'),
+      /^It does not work: pod default\/web-\S+ is isolated for ingress by NetworkPolicy default\/only-clients/,
+    )
+    ok(['delete', 'networkpolicy', 'only-clients'])
+    while (ask('stranger', 5) !== 0);
+  })
+})
