@@ -24,7 +24,6 @@ const maxTimeText = 32
 const maxDateText = 12
 
 const simple = (type: CelType, minSize: number, maxElements = 0): SchemaType => ({ type, minSize, maxElements, structs: [] })
-const text: SchemaType = simple(string, 2, maxRequestBytes - 2)
 const limit = (value: number | undefined): number | undefined => (value === undefined ? undefined : Math.max(0, value))
 
 /** Undefined for what expressions do not see. `name` is the type's, for messages; a root has metadata whatever it declares. */
@@ -130,7 +129,7 @@ export function typeAt(root: SchemaType, path: readonly string[]): SchemaType | 
   let current: SchemaType | undefined = root
   for (const part of path) {
     if (part === '@items' || part === '@values') current = current?.element
-    else if (part === '@keys') current = current?.key && text
+    else if (part === '@keys') current = current?.key
     else current = current?.fields?.get(part)
   }
   return current
