@@ -172,6 +172,14 @@ test('a slow webhook holds up nobody else', async () => {
   for (const { status } of await all) assert.equal(status, 201)
 })
 
+test('a client that has no time to wait gets its answer in time, and nothing is written behind its back', async () => {
+  const { create } = await withWebhook('Mutating', 'hurried', () => undefined, { timeoutSeconds: 30, failurePolicy: 'Ignore' })
+  const { status } = await create('one', {}, '?timeout=1s')
+  assert.equal(status, 504)
+  assert.equal(server.asked('/hurried').length, 1)
+  assert.equal((await ask(root, 'GET', '/api/v1/namespaces/hurried/configmaps/one')).status, 404)
+})
+
 test('a webhook that writes what it is asked about goes round in circles only until its time is up', async () => {
   let depth = 0
   const { create } = await withWebhook(
@@ -216,10 +224,11 @@ test('a webhook against webhooks cannot lock anybody out', async () => {
 })
 
 test('deletions are judged one by one, also when a whole collection goes', async () => {
-  const { create } = await withWebhook('Validating', 'deletions', ({ operation, name }) => ({
-    allowed: operation !== 'DELETE' || name !== 'kept',
-    status: { message: 'it stays' },
-  }))
+  const { create } = await withWebhook('Validating', 'deletions', ({ operation, oldObject }) => {
+    // Of a collection only the old object tells which it is.
+    const { metadata } = (oldObject ?? {}) as { metadata?: { name?: string } }
+    return { allowed: operation !== 'DELETE' || metadata?.name !== 'kept', status: { message: 'it stays' } }
+  })
   await create('gone')
   await create('kept')
   const single = await ask(root, 'DELETE', '/api/v1/namespaces/deletions/configmaps/kept')

@@ -33,6 +33,8 @@ export type AdmissionRequest = {
   readonly options: Readonly<Record<string, unknown>>
   readonly isDryRun: boolean
   readonly user: UserInfo
+  /** By the clock's `monotonic`: nobody waits any longer then. Undefined for requests without an end. */
+  readonly deadlineMs?: number | undefined
   /** Adds a Warning header. */
   warn(text: string): void
   /** What tells of the object's content is left out of records that leave it out. */

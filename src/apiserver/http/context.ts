@@ -10,6 +10,8 @@ export class RequestContext {
   readonly query: URLSearchParams
   /** Nobody until the request was authenticated; somebody else after that where it impersonates. */
   user: UserInfo
+  /** By the clock's `monotonic`; undefined for requests without an end, and for those that only read. */
+  deadlineMs: number | undefined
   #warnings: Set<string> | undefined
   #annotations: Record<string, string> | undefined
   #bodyAnnotations: Record<string, string> | undefined

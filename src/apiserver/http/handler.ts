@@ -85,7 +85,8 @@ export class ApiHandler {
     let isIdentifying = false
     try {
       // Before anybody is asked who they are, as upstream has it.
-      requestTimeoutMs(info, query, defaultRequestTimeoutMs)
+      const timeoutMs = requestTimeoutMs(info, query, this.#options.requestTimeoutMs ?? defaultRequestTimeoutMs)
+      if (timeoutMs !== undefined && exchange.method !== 'GET') context.deadlineMs = this.#options.clock.monotonic() + timeoutMs
       isIdentifying = true
       const found = this.#identify(exchange, info)
       this.#enter(context, found instanceof Promise ? await found : found, record)

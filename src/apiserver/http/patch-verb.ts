@@ -42,7 +42,7 @@ export async function patchObject(
   const kind = patchKindOf(context, resource.definition)
   const body = await context.exchange.readBody(services.bodyLimitBytes)
   const options = writeOptions('PatchOptions', context.query, kind === 'apply')
-  const write = writeContext(context, resource, options, kind === 'apply' ? 'PatchOptions' : 'UpdateOptions')
+  const write = writeContext(context, resource, options, 'UpdateOptions')
   const patch = kind === 'apply' ? undefined : parsePatch(kind, body, options)
   const { object, wasCreated } = await resource.registry.update(context.info.name, write, {
     createsIfMissing: kind === 'apply' && context.info.subresource === '',

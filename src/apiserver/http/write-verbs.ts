@@ -114,18 +114,26 @@ export function writeContext(
     resource: { group, version, resource: plural },
     kind: { group, version, kind },
     subresource: info.subresource,
+    verb: info.verb,
     isDryRun: options.dryRun.includes('All'),
     fieldManager: managerName(options.fieldManager, context.headers['user-agent']),
-    options: {
-      kind: optionsKind,
-      apiVersion: 'meta.k8s.io/v1',
-      ...given,
-      ...(options.dryRun.length > 0 ? { dryRun: options.dryRun } : {}),
-      ...(options.fieldManager === '' ? {} : { fieldManager: options.fieldManager }),
-    },
+    options: { ...given, ...admittedOptions(context, optionsKind, options) },
+    deadlineMs: context.deadlineMs,
     warn: context.warn,
     annotateAudit: context.annotateAudit,
     served: resource,
+  }
+}
+
+/** As the client gave them, for those who judge the request. */
+function admittedOptions({ query }: RequestContext, kind: string, { dryRun, fieldManager }: WriteOptions): Record<string, unknown> {
+  const fieldValidation = kind === 'DeleteOptions' ? '' : (query.get('fieldValidation') ?? '')
+  return {
+    kind,
+    apiVersion: 'meta.k8s.io/v1',
+    ...(dryRun.length > 0 ? { dryRun } : {}),
+    ...(fieldManager === '' ? {} : { fieldManager }),
+    ...(fieldValidation === '' ? {} : { fieldValidation }),
   }
 }
 

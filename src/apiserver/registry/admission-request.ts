@@ -14,7 +14,7 @@ export type AdmittedWrite = {
 }
 
 export function admissionRequest(write: AdmittedWrite, context: WriteContext): FinishedRequest {
-  const { resource, subresource, namespace, options, isDryRun, user, warn, annotateAudit, seen } = context
+  const { resource, subresource, namespace, options, isDryRun, user, deadlineMs, warn, annotateAudit, seen } = context
   const callbacks: ((wasWritten: boolean) => void)[] = []
   const shown = (object: KubernetesObject | undefined) => (seen === undefined || object === undefined ? object : seen.of(object))
   return {
@@ -28,6 +28,7 @@ export function admissionRequest(write: AdmittedWrite, context: WriteContext): F
     options,
     isDryRun,
     user,
+    deadlineMs,
     warn,
     annotateAudit,
     onFinish: (callback) => callbacks.push(callback),

@@ -215,7 +215,8 @@ export class ResourceRegistry {
     delete object.metadata?.resourceVersion
     this.#ensureNamespace(object, context)
     this.#ensureOpen(object.metadata?.name ?? '', context)
-    const request = this.#admission('CREATE', context, object.metadata?.name ?? '', object, undefined)
+    const options = { ...context.options, kind: 'CreateOptions' }
+    const request = this.#admission('CREATE', { ...context, options }, object.metadata?.name ?? '', object, undefined)
     await this.#mutate(request, object, context)
     return this.#createOnce(object, context, request)
   }

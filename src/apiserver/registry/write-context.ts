@@ -12,6 +12,8 @@ export type WriteContext = {
   readonly resource: { readonly group: string; readonly version: string; readonly resource: string }
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string }
   readonly subresource: string
+  /** Of the request; absent where the server writes on its own. */
+  readonly verb?: string
   /** The version the writer speaks: managed fields name it. */
   readonly served: ServedVersion
   readonly isDryRun: boolean
@@ -19,6 +21,8 @@ export type WriteContext = {
   readonly fieldManager: string
   /** CreateOptions and the like, for admission. */
   readonly options: Readonly<Record<string, unknown>>
+  /** By the clock's `monotonic`: whoever is asked about the write has to answer until then. */
+  readonly deadlineMs?: number | undefined
   warn(text: string): void
   annotateAudit(key: string, value: string, level?: 'Metadata' | 'Request'): void
   /** Admission is shown something else that stands for the object: a Scale. */

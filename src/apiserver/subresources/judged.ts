@@ -26,12 +26,23 @@ export async function judged(admission: Admission, context: RequestContext, { de
     subresource: context.info.subresource,
     namespace: context.info.namespace,
     oldObject: undefined,
-    options: {},
+    options: judgedObject.operation === 'CONNECT' ? {} : optionsOf(context, judgedObject.isDryRun),
     user: context.user,
+    deadlineMs: context.deadlineMs,
     warn: context.warn,
     annotateAudit: context.annotateAudit,
     onFinish() {},
   }
   await admission.mutate(request)
   await admission.validate(request)
+}
+
+function optionsOf({ query }: RequestContext, isDryRun: boolean): Record<string, unknown> {
+  const fieldManager = query.get('fieldManager')
+  return {
+    kind: 'CreateOptions',
+    apiVersion: 'meta.k8s.io/v1',
+    ...(isDryRun ? { dryRun: ['All'] } : {}),
+    ...(fieldManager ? { fieldManager } : {}),
+  }
 }

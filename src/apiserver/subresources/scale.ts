@@ -65,7 +65,7 @@ async function patchScale(services: EndpointServices, resource: ServedResource, 
   const options = writeOptions('PatchOptions', context.query, kind === 'apply')
   await changeScale(services, resource, rules, context, options, kind === 'apply', (current) => {
     if (kind === 'apply')
-      return services.ownership.applyScale(current, body, writeContext(context, resource, options, 'PatchOptions'), options)
+      return services.ownership.applyScale(current, body, writeContext(context, resource, options, 'UpdateOptions'), options)
     const definition = scaleDefinition(resource)
     const patched = applyPatch(kind, shownScale(current, resource), parsePatchBody(body).value, schemaOf(definition.schema))
     const decoded = decodePatched(patched, definition)

@@ -1,4 +1,5 @@
 /** Asks the webhooks that judge a request, all at once. Loaded once there is one. */
+import { timeout } from '#api/meta/status-error.ts'
 import type { AdmissionRequest } from '#apiserver/admission/admission.ts'
 import type { ShownVersion } from '#apiserver/admission/shown-version.ts'
 import { askedWebhook } from '#apiserver/admission/webhooks/asked-webhook.ts'
@@ -17,7 +18,9 @@ export async function judgeByWebhooks(
     const shown = await askedWebhook(configured, request, services.cluster, services.conditionsHold)
     if (shown !== undefined) asked.push({ webhook: configured.webhook, shown })
   }
-  const outcomes = await Promise.allSettled(asked.map(({ webhook, shown }, index) => ask(webhook, request, shown, index, services)))
+  const leftMs = (request.deadlineMs ?? Number.POSITIVE_INFINITY) - services.clock.monotonic()
+  if (asked.length > 0 && leftMs <= 0) throw timeout('request did not complete within requested timeout')
+  const outcomes = await Promise.allSettled(asked.map(({ webhook, shown }, index) => ask(webhook, request, shown, index, leftMs, services)))
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
 }
 
@@ -26,12 +29,13 @@ async function ask(
   request: AdmissionRequest,
   shown: ShownVersion,
   index: number,
+  leftMs: number,
   services: WebhookServices,
 ): Promise<void> {
   const { name, timeoutSeconds = 10 } = webhook
   try {
     await measuredCall(webhook, request, services, async () => {
-      await callWebhook(webhook, request, shown, { ...services, isMutating: false, timeoutMs: timeoutSeconds * 1000 })
+      await callWebhook(webhook, request, shown, { ...services, isMutating: false, timeoutMs: Math.min(timeoutSeconds * 1000, leftMs) })
     })
   } catch (error) {
     if (!failsOpen(webhook, error)) throw refusalOf(error)

@@ -31,18 +31,20 @@ export async function mutateByWebhooks(
     const shown = await askedWebhook(configured, request, services.cluster, services.conditionsHold)
     if (shown === undefined || !known.isDue(configured.uid, rounds)) continue
     const round = `round_${rounds.isRepeat ? 1 : 0}_index_${index}`
-    const isChanged = await ask(configured, request, shown, round, remainingMs(known, services), services)
+    const isChanged = await ask(configured, request, shown, round, remainingMs(known, request, services), services)
     const wantsRepeat = configured.webhook.reinvocationPolicy === 'IfNeeded'
     known.invoked(configured.uid, rounds, { isChanged, wantsRepeat })
   }
   known.end(rounds, request.object)
+  // A failure that is ignored may have used up all of the time.
+  if (known.startedMs !== undefined) remainingMs(known, request, services)
   if (request.object !== undefined) keepReadable(request.object, managedFields, request.warn)
 }
 
-function remainingMs(known: Invocations, { clock }: WebhookServices): number {
+function remainingMs(known: Invocations, { deadlineMs = Number.POSITIVE_INFINITY }: AdmissionRequest, { clock }: WebhookServices): number {
   const nowMs = clock.monotonic()
   known.startedMs ??= nowMs
-  const left = known.startedMs + requestLimitMs - nowMs
+  const left = Math.min(known.startedMs + requestLimitMs, deadlineMs) - nowMs
   if (left <= 0) throw timeout('request did not complete within requested timeout')
   return left
 }

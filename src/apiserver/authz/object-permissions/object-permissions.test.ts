@@ -12,7 +12,7 @@ import type { WriteContext } from '#apiserver/registry/write-context.ts'
 const jane: UserInfo = { name: 'jane', uid: '7', groups: ['dev'], extra: { scopes: ['all'] } }
 const janeInGo = '&{jane 7 [dev] map[scopes:[all]]}'
 
-type Question = { group: string; plural: string; subresource?: string; options?: Record<string, string>; user?: UserInfo }
+type Question = { group: string; plural: string; subresource?: string; verb?: string; user?: UserInfo }
 
 /** What a writer who holds these permissions (`verb group/resource name`) is told; and what was asked. */
 async function judged(question: Question, next: object, prev: object | undefined, held: readonly string[] = []) {
@@ -31,13 +31,13 @@ async function judged(question: Question, next: object, prev: object | undefined
       return held.includes(describe(attributes)) ? allowed : noOpinion
     },
   }
-  const { group, plural, subresource = '', options = { kind: 'UpdateOptions' }, user = jane } = question
+  const { group, plural, subresource = '', verb = 'update', user = jane } = question
   const hooks = new Map(objectPermissionHooks({ authorizer, cluster, isEnabled: () => true })).get(`${group}/${plural}`)
   const context = {
     user,
     namespace: 'dev',
     subresource,
-    options,
+    verb,
     resource: { group, version: 'v1', resource: plural },
     kind: { group, version: 'v1', kind: 'Kind' },
   } as unknown as WriteContext
@@ -123,7 +123,7 @@ const onNode = (name: string) => ({
 
 test('binding a claim, and reporting on its devices, are permissions of their own', async () => {
   const reserved = { status: { reservedFor: [{ resource: 'pods', name: 'p', uid: '1' }] } }
-  const bound = await judged({ ...claims, options: { kind: 'PatchOptions' } }, reserved, { status: {} })
+  const bound = await judged({ ...claims, verb: 'patch' }, reserved, { status: {} })
   assert.deepEqual(bound.asked, ['patch resource.k8s.io/resourceclaims/binding /'])
   assert.match(
     bound.refusals.join(),

@@ -84,8 +84,8 @@ function speaksForNode({ name, extra }: UserInfo, node: string): boolean {
   return node !== '' && splitServiceAccountUsername(name) !== undefined && nodes.length === 1 && nodes[0] === node
 }
 
-function verbOf({ options }: WriteContext): 'patch' | 'update' {
-  return options['kind'] === 'PatchOptions' ? 'patch' : 'update'
+function verbOf({ verb }: WriteContext): 'patch' | 'update' {
+  return verb === 'patch' ? 'patch' : 'update'
 }
 
 function attributesOf({ user, namespace, resource }: WriteContext): Omit<Attributes, 'verb' | 'subresource' | 'name'> {
