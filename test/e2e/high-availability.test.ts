@@ -2,8 +2,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import {
+  AdmissionregistrationV1Api,
+  ApiregistrationV1Api,
   CoordinationV1Api,
   CoreV1Api,
+  CustomObjectsApi,
+  DiscoveryV1Api,
   KubeConfig,
   PatchStrategy,
   setHeaderOptions,
@@ -12,7 +16,9 @@ import {
   Watch,
 } from '@kubernetes/client-node'
 import { type EtcdServer, etcdMissing, startEtcd } from '../contracts/etcd-server.ts'
+import { startExtensionServer } from '../support/extension-server.ts'
 import { type RunningCluster, startCluster } from '../support/running-cluster.ts'
+import { startWebhookServer } from '../support/webhook-server.ts'
 
 const serverCount = 3
 const mergePatch = setHeaderOptions('Content-Type', PatchStrategy.MergePatch)
@@ -168,5 +174,62 @@ describe('several API servers on one etcd', { skip: etcdMissing ?? false }, () =
       }
     }
     assert.equal((await second?.core.readNamespacedConfigMap({ namespace: 'default', name: 'after' }))?.metadata?.name, 'after')
+  })
+
+  test('each of them learns of webhooks and of extension servers', { timeout: 120_000 }, async (t) => {
+    const hook = await startWebhookServer([])
+    t.after(() => hook[Symbol.asyncDispose]())
+    hook.on('/no', () => ({ allowed: false, status: { message: 'not today' } }))
+    const clients = servers.map(clientOf)
+    const [first = assert.fail()] = clients
+    const webhook = {
+      name: 'no.example.com',
+      clientConfig: { url: hook.url('/no'), caBundle: hook.caBundle },
+      rules: [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['secrets'] }],
+      sideEffects: 'None',
+      admissionReviewVersions: ['v1'],
+    }
+    const body = { metadata: { name: 'no' }, webhooks: [webhook] }
+    await first.config.makeApiClient(AdmissionregistrationV1Api).createValidatingWebhookConfiguration({ body })
+    const secret = { namespace: 'default', body: { metadata: { generateName: 'tried-' } }, dryRun: 'All' }
+    for (const { core } of clients) {
+      const refusal = () => core.createNamespacedSecret(secret).then(() => undefined, String)
+      let refused = await refusal()
+      while (refused === undefined) refused = await refusal()
+      assert.match(refused, /not today/)
+    }
+    const { data = {} } = await first.core.readNamespacedConfigMap({ namespace: 'kube-system', name: 'extension-apiserver-authentication' })
+    const extension = await startExtensionServer(['extension.default.svc'], 'shared.example.com', {
+      authority: data['requestheader-client-ca-file'] ?? '',
+      allowedNames: ['front-proxy-client'],
+    })
+    t.after(() => extension[Symbol.asyncDispose]())
+    if (extension.address === undefined) return
+    const ports = [{ name: 'https', port: 443, targetPort: extension.port }]
+    await first.core.createNamespacedService({ namespace: 'default', body: { metadata: { name: 'extension' }, spec: { ports } } })
+    const labels = { 'kubernetes.io/service-name': 'extension' }
+    await first.config.makeApiClient(DiscoveryV1Api).createNamespacedEndpointSlice({
+      namespace: 'default',
+      body: {
+        metadata: { name: 'extension-1', labels },
+        addressType: 'IPv4',
+        endpoints: [{ addresses: [extension.address] }],
+        ports: [{ name: 'https', port: extension.port }],
+      },
+    })
+    const spec = { group: extension.group, version: 'v1', groupPriorityMinimum: 100, versionPriority: 10, caBundle: extension.caBundle }
+    await first.config.makeApiClient(ApiregistrationV1Api).createAPIService({
+      body: { metadata: { name: 'v1.shared.example.com' }, spec: { ...spec, service: { namespace: 'default', name: 'extension' } } },
+    })
+    for (const { config } of clients) {
+      const widgets = () =>
+        config
+          .makeApiClient(CustomObjectsApi)
+          .listNamespacedCustomObject({ group: extension.group, version: 'v1', namespace: 'default', plural: 'widgets' })
+          .catch(() => undefined)
+      let list = (await widgets()) as { kind?: string } | undefined
+      while (list === undefined) list = (await widgets()) as { kind?: string } | undefined
+      assert.equal(list.kind, 'WidgetList')
+    }
   })
 })
