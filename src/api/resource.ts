@@ -40,7 +40,7 @@ export type RuleContext = {
 }
 
 /** A function of objects that, as methods are, may be listed with those of other kinds. */
-type Told<T, Result> = { of(next: T, prev: T): Result }['of']
+type UpdateTest<T, Result> = { of(next: T, prev: T): Result }['of']
 
 /**
  * How one kind of write (to the object, or to a subresource of it) is brought into shape and judged.
@@ -174,7 +174,7 @@ export type ResourceRules<T extends KubernetesObject = KubernetesObject> = Updat
    * What makes `metadata.generation` count, from 1 at creation: `spec` is anything outside metadata and status.
    * Absent or false: it does not count.
    */
-  generation?: false | 'spec' | Told<T, boolean>
+  generation?: false | 'spec' | UpdateTest<T, boolean>
   /** A PUT to a name that does not exist creates it. */
   allowCreateOnUpdate?: boolean
   /** A PUT without resourceVersion overwrites; otherwise it is refused. */

@@ -38,7 +38,7 @@ export type RunningProcess = {
 export const nodeProcesses: Processes = {
   run(command, args, options = {}) {
     return new Promise((resolve, reject) => {
-      const child = spawn(command, args, { ...surroundings(options), stdio: 'pipe', ...(options.signal ? { signal: options.signal } : {}) })
+      const child = spawn(command, args, { ...spawnOptions(options), stdio: 'pipe', ...(options.signal ? { signal: options.signal } : {}) })
       let stdout = ''
       let stderr = ''
       child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -58,7 +58,7 @@ export const nodeProcesses: Processes = {
     return new Promise((resolve, reject) => {
       const output = options.output ?? 'pipe'
       const child = spawn(command, args, {
-        ...surroundings(options),
+        ...spawnOptions(options),
         detached: options.detached ?? false,
         stdio: [output === 'pipe' ? 'pipe' : 'ignore', output, output],
       })
@@ -107,6 +107,6 @@ function isZombie(pid: number): boolean {
   }
 }
 
-function surroundings({ environment, directory }: { environment?: Record<string, string>; directory?: string }) {
+function spawnOptions({ environment, directory }: { environment?: Record<string, string>; directory?: string }) {
   return { ...(environment ? { env: { ...process.env, ...environment } } : {}), ...(directory ? { cwd: directory } : {}) }
 }

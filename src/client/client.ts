@@ -71,7 +71,7 @@ export class Client {
   }
 
   /** The same client, whose writes somebody hears of. */
-  heardBy(onWritten: WriteListener): Client {
+  withWriteListener(onWritten: WriteListener): Client {
     return new Client({ transport: this.#transport, userAgent: this.#userAgent, onWritten })
   }
 

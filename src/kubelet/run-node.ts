@@ -37,6 +37,7 @@ import { NodeAgent } from '#kubelet/node/node-agent.ts'
 import { PodFeed } from '#kubelet/node/pod-feed.ts'
 import { grpcHealthCheck } from '#kubelet/probes/grpc-health.ts'
 import { ProbeManager } from '#kubelet/probes/probe-manager.ts'
+import { NodeRuntimeHelper } from '#kubelet/runtime-helper/node-runtime-helper.ts'
 import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
 import { CriRuntime } from '#kubelet/runtimes/cri/cri-runtime.ts'
 import type { Runtime } from '#kubelet/runtimes/runtime.ts'
@@ -45,7 +46,6 @@ import { listenForNode, type NodeListeners, type NodePorts } from '#kubelet/serv
 import { PodDirectory } from '#kubelet/sources/pod-directory.ts'
 import type { StaticPodSource } from '#kubelet/sources/pod-source.ts'
 import { PodUrl } from '#kubelet/sources/pod-url.ts'
-import { NodeSurroundings } from '#kubelet/surroundings/node-surroundings.ts'
 import { EmptyDirLimits } from '#kubelet/volumes/empty-dir-limits.ts'
 
 export type NodeOptions = {
@@ -136,14 +136,14 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
     nodeCredentials: () => nodeCredentials(files, [rootDirectory, `${thisMachine().homeDirectory}/.docker`, '/.docker']),
   })
   let agent: NodeAgent | undefined
-  const surroundings = await NodeSurroundings.open({
+  const runtimeHelper = await NodeRuntimeHelper.open({
     ...{ client, clock, random, logger, events, files, mounts: nodeMounts, images, services, rootDirectory },
     logDirectory: configuration.podLogsDir,
     dns: { clusterDns: configuration.clusterDNS, clusterDomain: configuration.clusterDomain, resolvConf: configuration.resolvConf },
     hostIps: addresses,
     allocatable: () => agent?.node?.status?.allocatable ?? {},
   })
-  begun.defer(() => surroundings.stop())
+  begun.defer(() => runtimeHelper.stop())
   const recordFor: EventRecorder['recordFor'] = (...event) => events.recordFor(...event)
   const probes = new ProbeManager({ runtime, clock, random, dialer: nodeDialer, checkHealth: grpcHealthCheck, recordFor })
   const feed = PodFeed.ofNode(name, { client, clock, random, logger })
@@ -151,7 +151,7 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
   const present = feed.start().then(async () => {
     const others = [...(await runtime.podUids()), ...(agent?.pods ?? []).map(({ metadata }) => metadata.uid ?? '')]
     const pods = feed.podsOn(name)
-    await surroundings.resume(pods, others)
+    await runtimeHelper.resume(pods, others)
     const known = new Set([...others, ...pods.map(({ metadata }) => metadata.uid ?? '')])
     await cgroups?.removeOrphans((uid) => known.has(uid))
   })
@@ -188,7 +188,7 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
   }
   const staticPods = await staticSources(options, seams, begun)
   agent = new NodeAgent({
-    ...{ client, clock, random, logger, events, runtime, surroundings, probes, node: await describe(), describe, isPatient },
+    ...{ client, clock, random, logger, events, runtime, runtimeHelper, probes, node: await describe(), describe, isPatient },
     ...{ hooks: hookRunner({ runtime, clock, dialer: nodeDialer }), makesNode: configuration.registerNode, relistMs, refreshMs },
     pods: { follow: (...args) => feed.follow(...args), get: (...args) => feed.get(...args), ready: present },
     staticPods,
@@ -198,7 +198,7 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
   await started.start()
   begun.use(
     new EmptyDirLimits({
-      ...{ clock, logger, processes: seams.processes, directories: surroundings.directories, pods: () => started.pods },
+      ...{ clock, logger, processes: seams.processes, directories: runtimeHelper.directories, pods: () => started.pods },
       evict: ({ metadata }, message) => started.evict(metadata.uid ?? '', message),
     }),
   )

@@ -8,8 +8,8 @@ import { nodeMounts } from '#base/mounts.ts'
 import { seededRandom } from '#base/random.ts'
 import { Client } from '#client/client.ts'
 import { Informer } from '#client/informer/informer.ts'
+import { NodeRuntimeHelper, type NodeRuntimeHelperOptions } from '#kubelet/runtime-helper/node-runtime-helper.ts'
 import type { ContainerPlan, SandboxPlan } from '#kubelet/runtimes/plans.ts'
-import { NodeSurroundings, type NodeSurroundingsOptions } from '#kubelet/surroundings/node-surroundings.ts'
 import { FakeCluster } from '#testing/fake-cluster.ts'
 
 /** For the `skip` of tests: why this machine cannot mount, if so. */
@@ -29,29 +29,29 @@ export const cannotMount: string | false = await (async () => {
 export class TestNode implements AsyncDisposable {
   readonly cluster: FakeCluster
   readonly root: string
-  surroundings: NodeSurroundings
+  runtimeHelper: NodeRuntimeHelper
   /** `reason: message` of all events about pods. */
   readonly events: string[]
   readonly log: LogRecord[]
   readonly #stack: AsyncDisposableStack
-  readonly #options: NodeSurroundingsOptions
+  readonly #options: NodeRuntimeHelperOptions
 
   private constructor(
-    parts: Pick<TestNode, 'cluster' | 'root' | 'surroundings' | 'events' | 'log'>,
-    options: NodeSurroundingsOptions,
+    parts: Pick<TestNode, 'cluster' | 'root' | 'runtimeHelper' | 'events' | 'log'>,
+    options: NodeRuntimeHelperOptions,
     stack: AsyncDisposableStack,
   ) {
     this.#options = options
     this.cluster = parts.cluster
     this.root = parts.root
-    this.surroundings = parts.surroundings
+    this.runtimeHelper = parts.runtimeHelper
     this.events = parts.events
     this.log = parts.log
     this.#stack = stack
   }
 
   static async start(
-    options: Partial<NodeSurroundingsOptions> & { controllers?: string[]; featureGates?: string[] } = {},
+    options: Partial<NodeRuntimeHelperOptions> & { controllers?: string[]; featureGates?: string[] } = {},
   ): Promise<TestNode> {
     await using stack = new AsyncDisposableStack()
     const { controllers = [], featureGates = [], ...rest } = options
@@ -67,7 +67,7 @@ export class TestNode implements AsyncDisposable {
     const services = new Informer<V1Service>({ client, kind: Service, clock, random: seededRandom(2), logger: silentLogger })
     services.start()
     stack.defer(() => services.stop())
-    const all: NodeSurroundingsOptions = {
+    const all: NodeRuntimeHelperOptions = {
       ...{ client, clock, random: seededRandom(3), logger: recordingLogger(log), files: nodeFiles, mounts: nodeMounts, services },
       events: { warning: (_kind, _pod, reason, message) => void events.push(`${reason}: ${message}`) },
       images: { ensureImage: async (_pod, { image = '' }) => `sha256:${image}` },
@@ -78,16 +78,16 @@ export class TestNode implements AsyncDisposable {
       allocatable: () => ({ cpu: '2', memory: '4Gi' }),
       ...rest,
     }
-    const surroundings = await NodeSurroundings.open(all)
-    stack.defer(() => surroundings.stop())
-    return new TestNode({ cluster, root, surroundings, events, log }, all, stack.move())
+    const runtimeHelper = await NodeRuntimeHelper.open(all)
+    stack.defer(() => runtimeHelper.stop())
+    return new TestNode({ cluster, root, runtimeHelper, events, log }, all, stack.move())
   }
 
   /** As another run of the agent has them, after this one was stopped. */
-  async restarted(): Promise<NodeSurroundings> {
-    const later = await NodeSurroundings.open(this.#options)
+  async restarted(): Promise<NodeRuntimeHelper> {
+    const later = await NodeRuntimeHelper.open(this.#options)
     this.#stack.defer(() => later.stop())
-    this.surroundings = later
+    this.runtimeHelper = later
     return later
   }
 
@@ -119,12 +119,12 @@ export class TestNode implements AsyncDisposable {
   async settle(): Promise<void> {
     for (let turn = 0; turn < 5; turn++) {
       await this.cluster.clock.settle()
-      await this.now(this.surroundings.settled())
+      await this.now(this.runtimeHelper.settled())
     }
   }
 
   sandbox(pod: V1Pod, signal = new AbortController().signal): Promise<SandboxPlan> {
-    return this.now(this.surroundings.prepareSandbox(pod, signal))
+    return this.now(this.runtimeHelper.prepareSandbox(pod, signal))
   }
 
   container(pod: V1Pod, name = 'app', ips: string[] = ['10.244.0.5']): Promise<ContainerPlan> {
@@ -132,7 +132,7 @@ export class TestNode implements AsyncDisposable {
     const container = all.find((each) => each.name === name)
     if (container === undefined) throw new Error(`no container ${name}`)
     const context = { ips, attempt: 0, tell: () => {} }
-    return this.now(this.surroundings.prepareContainer(pod, container, context, new AbortController().signal))
+    return this.now(this.runtimeHelper.prepareContainer(pod, container, context, new AbortController().signal))
   }
 
   /** Where the container sees `path`, on the node. */

@@ -196,7 +196,7 @@ function differences(wanted: Expectation, pod: V1Pod | undefined): string[] {
     compare(`restarts of ${name} over ${count}`, (statusOf(pod, name)?.restartCount ?? 0) >= count, true)
   }
   for (const [type, verdict] of Object.entries(wanted.conditions ?? {})) compare(type, conditionText(condition(type), verdict), verdict)
-  for (const [name, resources] of Object.entries(wanted.allotted ?? {})) {
+  for (const [name, resources] of Object.entries(wanted.allocated ?? {})) {
     for (const [resource, amount] of Object.entries(resources)) {
       const is = statusOf(pod, name)?.allocatedResources?.[resource]
       if (is === undefined || compareQuantities(is, amount) !== 0) found.push(`${name} has ${is} of ${resource}, not ${amount}`)

@@ -22,7 +22,7 @@ import { hookRunner } from '#kubelet/hooks/hook-runner.ts'
 import { NodeAgent } from '#kubelet/node/node-agent.ts'
 import type { NodeDescription } from '#kubelet/node/node-object.ts'
 import { PodFeed } from '#kubelet/node/pod-feed.ts'
-import { noSurroundings, type PodSurroundings } from '#kubelet/pod-worker/pod-surroundings.ts'
+import { noRuntimeHelper, type RuntimeHelper } from '#kubelet/pod-worker/runtime-helper.ts'
 import { grpcHealthCheck } from '#kubelet/probes/grpc-health.ts'
 import { ProbeManager } from '#kubelet/probes/probe-manager.ts'
 import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
@@ -149,7 +149,7 @@ async function startAgent(containerd: TestContainerd, cgroups: PodCgroups, serve
   const hooks = hookRunner({ runtime, clock, dialer: nodeDialer })
   const agent = new NodeAgent({
     ...{ client, clock, random, logger, node, runtime, probes, hooks, events, pods, relistMs: 5000 },
-    surroundings: surroundingsIn(join(containerd.directory, 'pods')),
+    runtimeHelper: runtimeHelperIn(join(containerd.directory, 'pods')),
   })
   await agent.start()
   return {
@@ -164,9 +164,9 @@ async function startAgent(containerd: TestContainerd, cgroups: PodCgroups, serve
 }
 
 /** No volumes; containers are told which attempt they are. */
-function surroundingsIn(directory: string): PodSurroundings {
+function runtimeHelperIn(directory: string): RuntimeHelper {
   return {
-    ...noSurroundings,
+    ...noRuntimeHelper,
     async prepareSandbox({ metadata }) {
       const logDirectory = join(directory, metadata.uid ?? '', 'logs')
       mkdirSync(logDirectory, { recursive: true })

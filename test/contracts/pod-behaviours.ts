@@ -34,7 +34,7 @@ export type Expectation = {
   restartsOver?: Record<string, number>
   /** By type: its status and, after a colon, its reason; `absent`. */
   conditions?: Record<string, string>
-  allotted?: Record<string, Record<string, string>>
+  allocated?: Record<string, Record<string, string>>
 }
 
 export type Resize = { container: string; resources: V1ResourceRequirements }
@@ -342,7 +342,7 @@ export const podBehaviours: readonly PodBehaviour[] = [
     acts: [
       whileRunning,
       { resizes: { container: 'app', resources: { requests: { cpu: '150m', memory: '32Mi' }, limits: { cpu: '300m', memory: '64Mi' } } } },
-      { until: { allotted: { app: { cpu: '150m' } }, restarts: { app: 0 }, conditions: { PodResizeInProgress: 'absent' } } },
+      { until: { allocated: { app: { cpu: '150m' } }, restarts: { app: 0 }, conditions: { PodResizeInProgress: 'absent' } } },
       { told: ['ResizeStarted Pod resize started: ', 'ResizeCompleted Pod resize completed: '] },
     ],
   },
@@ -357,7 +357,7 @@ export const podBehaviours: readonly PodBehaviour[] = [
     acts: [
       whileRunning,
       { resizes: { container: 'app', resources: { requests: { memory: '48Mi' }, limits: { memory: '96Mi' } } } },
-      { until: { ...running, allotted: { app: { memory: '48Mi' } }, restarts: { app: 1 } } },
+      { until: { ...running, allocated: { app: { memory: '48Mi' } }, restarts: { app: 1 } } },
       { told: ['Killing Container app resize requires restart'] },
     ],
   },
@@ -368,9 +368,9 @@ export const podBehaviours: readonly PodBehaviour[] = [
       whileRunning,
       { occupies: { cpu: '7' } },
       { resizes: { container: 'app', resources: { requests: { cpu: '2' } } } },
-      { until: { allotted: { app: { cpu: '100m' } }, conditions: { PodResizePending: 'True:Deferred' } } },
+      { until: { allocated: { app: { cpu: '100m' } }, conditions: { PodResizePending: 'True:Deferred' } } },
       { occupies: {} },
-      { until: { allotted: { app: { cpu: '2' } }, conditions: { PodResizePending: 'absent', PodResizeInProgress: 'absent' } } },
+      { until: { allocated: { app: { cpu: '2' } }, conditions: { PodResizePending: 'absent', PodResizeInProgress: 'absent' } } },
     ],
   },
   {
@@ -438,7 +438,7 @@ export const podBehaviours: readonly PodBehaviour[] = [
     acts: [
       whileRunning,
       { restartsAgent: true, resizes: { container: 'app', resources: { requests: { cpu: '150m' } } } },
-      { until: { ...running, allotted: { app: { cpu: '150m' } }, restarts: { app: 0 }, conditions: { PodResizeInProgress: 'absent' } } },
+      { until: { ...running, allocated: { app: { cpu: '150m' } }, restarts: { app: 0 }, conditions: { PodResizeInProgress: 'absent' } } },
       { told: ['ResizeStarted Pod resize started: ', 'ResizeCompleted Pod resize completed: '] },
     ],
   },

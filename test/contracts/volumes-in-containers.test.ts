@@ -77,7 +77,7 @@ describe('volumes in containers', { skip: cannotMount || whyNoContainers(), time
       async end(): Promise<void> {
         await runtime.stopSandbox(sandbox.id)
         await runtime.removeSandbox(sandbox.id)
-        await node.now(node.surroundings.cleanUp(pod))
+        await node.now(node.runtimeHelper.cleanUp(pod))
         assert.deepEqual(await nodeMounts.below(node.root), [])
         assert.equal(await nodeFiles.stat(podDirectory(node, pod)), undefined)
       },

@@ -30,7 +30,7 @@ export async function runKubeletCommand(
   const [clock, random, files] = [systemClock, systemRandom, nodeFiles]
   const logger = pinoLogger({ level: options.logLevel as LogLevel }).with({ component: 'kubelet' })
   const read = configPath === undefined ? undefined : await readKubeletConfiguration(await files.readText(configPath), configPath)
-  if (read !== undefined && read.unheeded.length > 0) logger.warn('ignored fields of the KubeletConfiguration', { settings: read.unheeded })
+  if (read !== undefined && read.ignored.length > 0) logger.warn('ignored fields of the KubeletConfiguration', { settings: read.ignored })
   const configuration = withFlags(read?.configuration, options, wasGiven)
   const name = (options.hostnameOverride || thisMachine().hostname).toLowerCase()
   const addresses = options.nodeIp.length > 0 ? [...options.nodeIp] : thisMachine().addresses().slice(0, 1)

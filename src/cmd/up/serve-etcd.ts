@@ -2,7 +2,7 @@ import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import { storeIdentities } from '#apiserver/pki/identities.ts'
 import type { Logger } from '#base/log.ts'
 import { thisMachine } from '#base/machine.ts'
-import { EtcdFace } from '#store/etcd-face/etcd-face.ts'
+import { EtcdServer } from '#store/etcd-server/etcd-server.ts'
 import type { Store } from '#store/store.ts'
 
 export type ServeEtcdOptions = { store: Store; keys: ClusterKeys; address: string; logger: Logger }
@@ -13,5 +13,5 @@ export async function serveEtcd({ store, keys, address, logger }: ServeEtcdOptio
   await keys.add(storeIdentities([host === '0.0.0.0' || host === '::' ? '' : host, ...thisMachine().addresses()]))
   const { certificatePem: certificate, privateKeyPem: key } = keys.identity('etcd-server')
   const tls = { authority: keys.authority('etcd-ca').certificatePem, certificate, key }
-  return EtcdFace.start({ store, address, tls, logger: logger.with({ component: 'store' }) })
+  return EtcdServer.start({ store, address, tls, logger: logger.with({ component: 'store' }) })
 }

@@ -6,8 +6,8 @@ import { controllerOf } from '#api/meta/owner-references.ts'
 import { labelSelectorFrom } from '#api/meta/selector.ts'
 import { formatTime } from '#api/meta/time.ts'
 import { isJobFinished, newCondition, withCondition } from '#controllers/job/conditions.ts'
-import { deadlineLeftMs, type JobLook, lookAt } from '#controllers/job/job-look.ts'
 import { isSuspended, isTracked, trackingFinalizer } from '#controllers/job/job-pods.ts'
+import { deadlineLeftMs, type JobState, jobStateOf } from '#controllers/job/job-state.ts'
 import { managePods, removeTracking } from '#controllers/job/manage-pods.ts'
 import { track } from '#controllers/job/track.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
@@ -63,7 +63,7 @@ export const jobController = defineController({
       selector: labelSelectorFrom(cached.spec.selector),
       finalizers: [trackingFinalizer],
     })
-    const look = lookAt(job, pods, nowMs)
+    const look = jobStateOf(job, pods, nowMs)
     const step = look.verdict === undefined ? await goOn(look, context) : await endAll(look, context)
     const next: V1JobStatus = { ...deepCopy(status), ...step.status }
     if (step.active === 0) delete next.active
@@ -90,7 +90,7 @@ type Step = {
 }
 
 /** The job is decided: what still runs has to end before it is over. */
-async function endAll({ job, pods, active, verdict }: JobLook, context: ReconcileContext): Promise<Step> {
+async function endAll({ job, pods, active, verdict }: JobState, context: ReconcileContext): Promise<Step> {
   const outcomes = await Promise.allSettled(active.map((pod) => deletePod(context, { kind: Job, object: job }, pod)))
   const failed = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined
   const left = active.filter((_, index) => outcomes[index]?.status === 'rejected')
@@ -104,7 +104,7 @@ async function endAll({ job, pods, active, verdict }: JobLook, context: Reconcil
   }
 }
 
-async function goOn(look: JobLook, context: ReconcileContext): Promise<Step> {
+async function goOn(look: JobState, context: ReconcileContext): Promise<Step> {
   const { job, pods, active, succeeded } = look
   const nowMs = context.clock.now()
   const managed = isDeleting(job) ? { created: 0, deleted: [] } : await managePods(look, context)

@@ -4,7 +4,6 @@ import type { V1Job } from '#api/batch/v1/types.gen.ts'
 import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
-import type { JobLook } from '#controllers/job/job-look.ts'
 import {
   backoffLeftForIndexMs,
   backoffLeftMs,
@@ -21,6 +20,7 @@ import {
   onlyReplacesFailed,
   trackingFinalizer,
 } from '#controllers/job/job-pods.ts'
+import type { JobState } from '#controllers/job/job-state.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { cheapestToLose } from '#controllers/workload/cheapest-to-lose.ts'
 import { createPod, deletePod, isNamespaceTerminating, podFromTemplate } from '#controllers/workload/pod-writes.ts'
@@ -33,7 +33,7 @@ export type Managed = { created: number; deleted: readonly V1Pod[]; error?: unkn
 
 const nothing: Managed = { created: 0, deleted: [] }
 
-export async function managePods(look: JobLook, context: ReconcileContext): Promise<Managed> {
+export async function managePods(look: JobState, context: ReconcileContext): Promise<Managed> {
   const { job, active, succeeded } = look
   const { spec } = job
   if (spec === undefined) return nothing
@@ -54,7 +54,7 @@ export async function managePods(look: JobLook, context: ReconcileContext): Prom
 }
 
 /** Those that share an index with another come first. */
-function surplusPods({ job, active }: JobLook, atLeast: number, nowMs: number): V1Pod[] {
+function surplusPods({ job, active }: JobState, atLeast: number, nowMs: number): V1Pod[] {
   const surplus: V1Pod[] = []
   let left = [...active]
   if (isIndexed(job)) {
@@ -75,7 +75,7 @@ function surplusPods({ job, active }: JobLook, atLeast: number, nowMs: number): 
 }
 
 /** These do not count as failed: they lose their finalizer before they are deleted. */
-async function end({ job }: JobLook, pods: readonly V1Pod[], context: ReconcileContext): Promise<Managed> {
+async function end({ job }: JobState, pods: readonly V1Pod[], context: ReconcileContext): Promise<Managed> {
   const outcomes = await Promise.allSettled(
     pods.map(async (pod) => {
       if (isTracked(pod)) await removeTracking(pod, context)
@@ -94,7 +94,7 @@ export async function removeTracking({ metadata }: V1Pod, { client }: ReconcileC
   })
 }
 
-async function make(look: JobLook, missing: number, context: ReconcileContext): Promise<Managed> {
+async function make(look: JobState, missing: number, context: ReconcileContext): Promise<Managed> {
   const { job, pods } = look
   const nowMs = context.clock.now()
   const leftMs = hasLimitPerIndex(job) ? 0 : backoffLeftMs(job, pods, nowMs)
@@ -123,7 +123,7 @@ async function make(look: JobLook, missing: number, context: ReconcileContext): 
 }
 
 /** The first indexes that neither run, nor are done, nor are given up. */
-function pendingIndexes({ job, pods, active, succeededIndexes, failedIndexes }: JobLook, count: number): number[] {
+function pendingIndexes({ job, pods, active, succeededIndexes, failedIndexes }: JobState, count: number): number[] {
   const busy = new Set(active.map((pod) => completionIndex(pod, job)))
   if (onlyReplacesFailed(job)) for (const pod of pods.filter(isTerminating)) busy.add(completionIndex(pod, job))
   const pending: number[] = []
@@ -133,7 +133,7 @@ function pendingIndexes({ job, pods, active, succeededIndexes, failedIndexes }: 
   return pending
 }
 
-function podOf({ job, awaitingReplacement }: JobLook, index: number | undefined): V1Pod {
+function podOf({ job, awaitingReplacement }: JobState, index: number | undefined): V1Pod {
   const template = job.spec?.template ?? { spec: { containers: [] } }
   const pod = podFromTemplate({ kind: Job, object: job }, template)
   pod.metadata.finalizers = [...(pod.metadata.finalizers ?? []).filter((each) => each !== trackingFinalizer), trackingFinalizer]

@@ -9,8 +9,8 @@ import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { conditionOf, newCondition, withCondition } from '#controllers/job/conditions.ts'
-import type { JobLook } from '#controllers/job/job-look.ts'
 import { completionIndex, countsAsFailure, hasLimitPerIndex, isFailed, isIndexed, isTracked } from '#controllers/job/job-pods.ts'
+import type { JobState } from '#controllers/job/job-state.ts'
 import { removeTracking } from '#controllers/job/manage-pods.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { isDeleting } from '#controllers/workload/pods.ts'
@@ -20,7 +20,7 @@ const mostUncounted = 500
 
 /** `status` is the job's next status but for what is counted here; `verdict` tells how the job ends, if it does now. */
 export async function track(
-  look: JobLook,
+  look: JobState,
   status: V1JobStatus,
   verdict: V1JobCondition | undefined,
   context: ReconcileContext,
@@ -74,7 +74,7 @@ function countWithoutFinalizer(status: V1JobStatus, tracked: ReadonlySet<string>
 }
 
 /** Writes newly finished pods into the lists and tells which finalizers may go. */
-function noteFinished(look: JobLook, status: V1JobStatus, verdict: V1JobCondition | undefined): { released: V1Pod[]; isFull: boolean } {
+function noteFinished(look: JobState, status: V1JobStatus, verdict: V1JobCondition | undefined): { released: V1Pod[]; isFull: boolean } {
   const { job, pods, countedIndexes, failedIndexes } = look
   const succeeded = [...(status.uncountedTerminatedPods?.succeeded ?? [])]
   const failed = [...(status.uncountedTerminatedPods?.failed ?? [])]
@@ -112,7 +112,7 @@ function noteFinished(look: JobLook, status: V1JobStatus, verdict: V1JobConditio
   return { released, isFull }
 }
 
-function mayRelease({ job, awaitingReplacement }: JobLook, pod: V1Pod, verdict: V1JobCondition | undefined): boolean {
+function mayRelease({ job, awaitingReplacement }: JobState, pod: V1Pod, verdict: V1JobCondition | undefined): boolean {
   if (isDeleting(job) || verdict !== undefined || pod.status?.phase === 'Succeeded') return true
   if (!isFailed(pod, job)) return false
   const index = hasLimitPerIndex(job) ? completionIndex(pod, job) : undefined

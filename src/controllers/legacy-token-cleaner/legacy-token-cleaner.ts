@@ -22,11 +22,11 @@ export const legacyTokenCleaner = defineLoop({
   begin: (context) => () => cleanUpTokens(context),
 })
 
-type Surroundings = Pick<LoopContext, 'clock' | 'logger' | 'settings'> & { cache: Reads; client: Writes }
+type TokenCleanerContext = Pick<LoopContext, 'clock' | 'logger' | 'settings'> & { cache: Reads; client: Writes }
 type Reads = Pick<Cache, 'list' | 'get'>
 type Writes = Pick<Client, 'get' | 'patch' | 'delete'>
 
-export async function cleanUpTokens({ cache, client, clock, logger, settings }: Surroundings): Promise<void> {
+export async function cleanUpTokens({ cache, client, clock, logger, settings }: TokenCleanerContext): Promise<void> {
   const limitMs = clock.now() - settings.legacyTokenCleanUpPeriodMs
   const trackedMs = await trackedSinceMs(client)
   if (trackedMs === undefined || trackedMs > limitMs) return

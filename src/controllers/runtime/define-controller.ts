@@ -108,7 +108,7 @@ async function startController<T extends KubernetesObject>(
 
   const contextOf = (key: string): ReconcileContext => ({
     key,
-    client: client.heardBy(writes.listener(key)),
+    client: client.withWriteListener(writes.listener(key)),
     cache,
     events,
     clock,

@@ -85,7 +85,7 @@ export const defaultKubeletConfiguration = (): KubeletConfiguration => ({
 })
 
 /** Settings that a file may hold, and that change nothing here. */
-export const unheededFields: readonly string[] = (
+export const ignoredFields: readonly string[] = (
   'syncFrequency tlsCipherSuites tlsCurvePreferences tlsMinVersion rotateCertificates serverTLSBootstrap registryPullQPS registryBurst ' +
   'imagePullCredentialsVerificationPolicy preloadedImagesVerificationAllowlist eventRecordQPS eventBurst enableDebuggingHandlers ' +
   'enableContentionProfiling oomScoreAdj streamingConnectionIdleTimeout nodeStatusUpdateFrequency nodeStatusReportFrequency ' +

@@ -6,7 +6,7 @@ const head = 'kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1be
 
 test('what a file says is laid over the defaults', async () => {
   const text = `${head}staticPodPath: /etc/kubernetes/manifests\nclusterDNS: [10.96.0.10]\nauthentication: {anonymous: {enabled: true}}\n`
-  const { configuration, unheeded } = await readKubeletConfiguration(text, 'file')
+  const { configuration, ignored } = await readKubeletConfiguration(text, 'file')
   assert.equal(configuration.staticPodPath, '/etc/kubernetes/manifests')
   assert.deepEqual(configuration.clusterDNS, ['10.96.0.10'])
   assert.deepEqual(configuration.authentication, {
@@ -15,12 +15,12 @@ test('what a file says is laid over the defaults', async () => {
     anonymous: { enabled: true },
   })
   assert.equal(configuration.port, 10_250)
-  assert.deepEqual(unheeded, [])
+  assert.deepEqual(ignored, [])
 })
 
 test('settings that change nothing are named', async () => {
-  const { unheeded } = await readKubeletConfiguration(`${head}evictionHard: {memory.available: 200Mi}\n`, 'file')
-  assert.deepEqual(unheeded, ['evictionHard'])
+  const { ignored } = await readKubeletConfiguration(`${head}evictionHard: {memory.available: 200Mi}\n`, 'file')
+  assert.deepEqual(ignored, ['evictionHard'])
 })
 
 for (const [text, expected] of [

@@ -1,12 +1,12 @@
 /** A node agent's configuration file. */
-import { defaultKubeletConfiguration, type KubeletConfiguration, unheededFields } from '#kubelet/configuration/kubelet-configuration.ts'
+import { defaultKubeletConfiguration, ignoredFields, type KubeletConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
 
 const apiVersion = 'kubelet.config.k8s.io/v1beta1'
 
 export type ReadConfiguration = {
   configuration: KubeletConfiguration
   /** Fields of the file that change nothing. */
-  unheeded: string[]
+  ignored: string[]
 }
 
 /** YAML or JSON. Throws with what is wrong, and where. */
@@ -22,11 +22,11 @@ function kubeletConfigurationFrom(document: unknown, path: string): ReadConfigur
     throw new Error(`${path}: expected KubeletConfiguration of ${apiVersion}, found ${kind} of ${version}`)
   }
   const defaults = defaultKubeletConfiguration()
-  const unheeded = Object.keys(given).filter((field) => unheededFields.includes(field))
-  const heeded = Object.fromEntries(Object.entries(given).filter(([field]) => !unheeded.includes(field)))
+  const ignored = Object.keys(given).filter((field) => ignoredFields.includes(field))
+  const heeded = Object.fromEntries(Object.entries(given).filter(([field]) => !ignored.includes(field)))
   const configuration = merged(defaults, heeded, path, '') as KubeletConfiguration
   check(configuration, path)
-  return { configuration, unheeded }
+  return { configuration, ignored }
 }
 
 /** Maps of free keys are taken whole; all others are laid over the defaults, field by field. */

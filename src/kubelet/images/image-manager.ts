@@ -7,7 +7,7 @@ import { PullBackOff } from '#kubelet/images/pull-back-off.ts'
 import { type Pulled, PullQueue } from '#kubelet/images/pull-queue.ts'
 import type { PulledImages } from '#kubelet/images/pulled-images.ts'
 import { credentialsFor, entriesOfSecret, type RegistryEntry } from '#kubelet/images/registry-credentials.ts'
-import { type ContainerContext, StartFailure } from '#kubelet/pod-worker/pod-surroundings.ts'
+import { type ContainerContext, StartFailure } from '#kubelet/pod-worker/runtime-helper.ts'
 
 export type PullSecrets = {
   /** Rejects where it cannot be had. */

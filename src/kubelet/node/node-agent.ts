@@ -8,15 +8,15 @@ import type { Client } from '#client/client.ts'
 import { EventRecorder } from '#client/events/event-recorder.ts'
 import { type HookRunner, hookRunner } from '#kubelet/hooks/hook-runner.ts'
 import { dependsOnNode, lackingResource, rejectionOf } from '#kubelet/node/admission.ts'
-import { allottedBefore, withResourcesOf } from '#kubelet/node/allotment.ts'
+import { allocatedBefore, withResourcesOf } from '#kubelet/node/allocation.ts'
 import { NodeLease } from '#kubelet/node/node-lease.ts'
 import { type NodeDescription, nodeObject } from '#kubelet/node/node-object.ts'
 import { NodeRegistration } from '#kubelet/node/node-registration.ts'
 import { Relist } from '#kubelet/node/relist.ts'
 import type { Waiting } from '#kubelet/pod-worker/pod-steps.ts'
-import { noSurroundings, type PodSurroundings } from '#kubelet/pod-worker/pod-surroundings.ts'
 import { PodWorker } from '#kubelet/pod-worker/pod-worker.ts'
 import { type PendingResize, resizeMessage } from '#kubelet/pod-worker/resize-progress.ts'
+import { noRuntimeHelper, type RuntimeHelper } from '#kubelet/pod-worker/runtime-helper.ts'
 import type { PodProbes } from '#kubelet/probes/pod-probes.ts'
 import type { Runtime } from '#kubelet/runtimes/runtime.ts'
 import { MirrorPods } from '#kubelet/sources/mirror-pods.ts'
@@ -32,7 +32,7 @@ export type NodeAgentOptions = {
   /** Looks at the machine again, so that the API is told what has changed; absent where nothing does. */
   describe?: () => Promise<NodeDescription>
   runtime: Runtime
-  surroundings?: PodSurroundings
+  runtimeHelper?: RuntimeHelper
   probes: PodProbes
   hooks?: HookRunner
   /** One of its own where absent. */
@@ -169,9 +169,9 @@ export class NodeAgent {
   }
 
   #beginRelists(everyMs: number): void {
-    const { clock, logger, runtime, surroundings = noSurroundings } = this.#options
+    const { clock, logger, runtime, runtimeHelper = noRuntimeHelper } = this.#options
     const relist = new Relist({
-      ...{ clock, logger, runtime, surroundings, everyMs },
+      ...{ clock, logger, runtime, runtimeHelper, everyMs },
       isKnown: (uid) => this.#known.has(uid) || this.#judging.has(uid),
       look: (uid) => this.#known.get(uid)?.worker.look(),
       known: () => this.#known.keys(),
@@ -192,7 +192,7 @@ export class NodeAgent {
     }
     known.wanted = pod
     this.#statuses.compare(pod)
-    this.#allot(known)
+    this.#allocate(known)
   }
 
   #misses(pod: V1Pod): void {
@@ -254,20 +254,20 @@ export class NodeAgent {
   }
 
   #begin(pod: V1Pod, isStaticPod: boolean, rejection: Waiting | undefined): void {
-    const { runtime, surroundings = noSurroundings, probes, clock, logger, node } = this.#options
+    const { runtime, runtimeHelper = noRuntimeHelper, probes, clock, logger, node } = this.#options
     const { uid = '' } = pod.metadata
     if (rejection !== undefined) this.#events.warning(Pod, pod, rejection.reason, rejection.message)
-    const allotted = allottedBefore(pod)
-    const worker = new PodWorker(allotted, {
-      ...{ runtime, surroundings, probes, hooks: this.#hooks, clock, logger, events: this.#events, hostIps: node.addresses },
+    const allocated = allocatedBefore(pod)
+    const worker = new PodWorker(allocated, {
+      ...{ runtime, runtimeHelper, probes, hooks: this.#hooks, clock, logger, events: this.#events, hostIps: node.addresses },
       ...(rejection === undefined ? {} : { rejection }),
       report: (current, status, isOverNow) => this.#hears(current, status, isOverNow),
       onGone: () => this.#forgets(uid),
     })
     const known = { worker, wanted: pod, isStatic: isStaticPod }
     this.#known.set(uid, known)
-    if (allotted === pod) worker.look()
-    else this.#allot(known)
+    if (allocated === pod) worker.look()
+    else this.#allocate(known)
   }
 
   #hears(pod: V1Pod, status: V1PodStatus, isOverNow: boolean): void {
@@ -290,7 +290,7 @@ export class NodeAgent {
   }
 
   /** Gives a pod the resources it asks for now, where there is room; else it keeps what it has, and waits. */
-  #allot(known: Known): void {
+  #allocate(known: Known): void {
     const { wanted, worker } = known
     const { uid = '', generation = 0 } = wanted.metadata
     const kept = withResourcesOf(wanted, worker.pod)
@@ -319,7 +319,7 @@ export class NodeAgent {
   /** Those that ask for less first, then the more important ones. */
   #retryResizes(): void {
     const pending = [...this.#pendingResizes].flatMap((uid) => this.#known.get(uid) ?? [])
-    for (const known of pending.sort(byUrgency)) this.#allot(known)
+    for (const known of pending.sort(byUrgency)) this.#allocate(known)
   }
 }
 

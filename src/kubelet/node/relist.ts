@@ -1,12 +1,12 @@
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
-import type { PodSurroundings } from '#kubelet/pod-worker/pod-surroundings.ts'
+import type { RuntimeHelper } from '#kubelet/pod-worker/runtime-helper.ts'
 import type { Runtime } from '#kubelet/runtimes/runtime.ts'
 
 export type RelistOptions = {
   runtime: Runtime
-  surroundings: PodSurroundings
+  runtimeHelper: RuntimeHelper
   clock: Clock
   logger: Logger
   everyMs: number
@@ -76,7 +76,7 @@ export class Relist implements Disposable {
   }
 
   async #end(uid: string): Promise<void> {
-    const { runtime, surroundings, isKnown, logger } = this.#options
+    const { runtime, runtimeHelper, isKnown, logger } = this.#options
     logger.info('killing orphaned pod', { uid })
     const { containers, sandboxes } = await runtime.observe(uid)
     const running = containers.filter(({ state }) => state === 'running')
@@ -86,7 +86,7 @@ export class Relist implements Disposable {
     if (isKnown(uid)) return
     for (const { id } of containers) await runtime.removeContainer(id)
     for (const { id } of sandboxes) await runtime.removeSandbox(id)
-    await surroundings.cleanUp(orphan(uid))
+    await runtimeHelper.cleanUp(orphan(uid))
   }
 }
 

@@ -2,15 +2,15 @@ import type { V1Container, V1Pod, V1ResourceRequirements } from '#api/core/v1/ty
 import type { Clock } from '#base/clock.ts'
 import type { HookRunner } from '#kubelet/hooks/hook-runner.ts'
 import type { PodStep, Waiting } from '#kubelet/pod-worker/pod-steps.ts'
-import { type PodSurroundings, StartFailure } from '#kubelet/pod-worker/pod-surroundings.ts'
 import type { BackOff } from '#kubelet/pod-worker/restarts.ts'
+import { type RuntimeHelper, StartFailure } from '#kubelet/pod-worker/runtime-helper.ts'
 import type { ObservedPod, Runtime } from '#kubelet/runtimes/runtime.ts'
 
 type Teller = (type: 'Normal' | 'Warning', reason: string, message: string) => void
 
 export type ContainerStarterOptions = {
   runtime: Runtime
-  surroundings: PodSurroundings
+  runtimeHelper: RuntimeHelper
   hooks: HookRunner
   clock: Clock
   /** Of the pod as a whole. */
@@ -78,12 +78,12 @@ export class ContainerStarter {
   }
 
   runSandbox(pod: V1Pod, { replaces, purges }: Extract<PodStep, { do: 'runSandbox' }>): void {
-    const { runtime, surroundings, tellOfPod } = this.#options
+    const { runtime, runtimeHelper, tellOfPod } = this.#options
     if (replaces.length > 0) tellOfPod('Normal', 'SandboxChanged', 'Pod sandbox changed, it will be killed and re-created.')
     this.#begin('', async (signal) => {
       for (const id of replaces) await runtime.stopSandbox(id)
       for (const id of purges) await runtime.removeContainer(id)
-      const plan = await surroundings.prepareSandbox(pod, signal).catch((error: unknown) => {
+      const plan = await runtimeHelper.prepareSandbox(pod, signal).catch((error: unknown) => {
         throw failureOf(error, 'FailedMount', tellOfPod, messageOf(error), signal)
       })
       await runtime.runSandbox(pod, plan, signal).catch((error: unknown) => {
@@ -102,7 +102,7 @@ export class ContainerStarter {
   }
 
   async #start(pod: V1Pod, step: Extract<PodStep, { do: 'startContainer' }>, signal: AbortSignal): Promise<void> {
-    const { runtime, surroundings } = this.#options
+    const { runtime, runtimeHelper } = this.#options
     const { container, sandboxId, attempt, ips } = step
     const { name, image = '', resources = {} } = container
     const tell: Teller = (...event) => this.#options.tell(name, ...event)
@@ -110,7 +110,7 @@ export class ContainerStarter {
       const why = error instanceof StartFailure ? error.reason : reason
       throw failureOf(error, reason, (type, _, text) => tell(type, 'Failed', text), `Error: ${eventText(error, why)}`, signal)
     }
-    const plan = await surroundings
+    const plan = await runtimeHelper
       .prepareContainer(pod, container, { ips, attempt, tell }, signal)
       .catch(failing('CreateContainerConfigError'))
     const id = await runtime.createContainer({ sandboxId, pod, container, attempt, plan }, signal).catch(failing('CreateContainerError'))

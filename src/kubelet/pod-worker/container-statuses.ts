@@ -141,7 +141,7 @@ const hasAppContainer = ({ spec }: V1Pod, { containers }: ObservedPod): boolean 
 
 const waitingReason = ({ spec }: V1Pod): string => ((spec.initContainers ?? []).length > 0 ? 'PodInitializing' : 'ContainerCreating')
 
-/** What the container really has, as far as somebody knows; what it was allotted otherwise. */
+/** What the container really has, as far as somebody knows; what it was allocated otherwise. */
 function resourcesOf(
   { resources }: V1Container,
   { id, state, resources: actual }: ObservedContainer,
@@ -156,14 +156,14 @@ function resourcesOf(
   return { resources: shown, ...(requests ? { allocatedResources: requests } : {}) }
 }
 
-/** Only what is allotted is told of, and only cpu and memory may differ from it. */
+/** Only what is allocated is told of, and only cpu and memory may differ from it. */
 function merged(
   list: 'requests' | 'limits',
-  allotted: Record<string, string> | undefined,
+  allocated: Record<string, string> | undefined,
   known: V1ResourceRequirements,
 ): Partial<V1ResourceRequirements> {
-  if (allotted === undefined) return {}
-  const shown = { ...allotted }
+  if (allocated === undefined) return {}
+  const shown = { ...allocated }
   for (const name of resizableResources) {
     const value = known[list]?.[name]
     if (value !== undefined && shown[name] !== undefined && compareQuantities(value, shown[name]) !== 0) shown[name] = value

@@ -11,14 +11,14 @@ import { ContainerStopper } from '#kubelet/pod-worker/container-stopper.ts'
 import { nextSteps, podText } from '#kubelet/pod-worker/next-steps.ts'
 import { podStatus } from '#kubelet/pod-worker/pod-status.ts'
 import type { NextSteps, PodStep, Waiting, WorkerMemory } from '#kubelet/pod-worker/pod-steps.ts'
-import type { PodSurroundings } from '#kubelet/pod-worker/pod-surroundings.ts'
 import { type PendingResize, ResizeProgress } from '#kubelet/pod-worker/resize-progress.ts'
+import type { RuntimeHelper } from '#kubelet/pod-worker/runtime-helper.ts'
 import type { PodProbes } from '#kubelet/probes/pod-probes.ts'
 import type { ObservedPod, Runtime } from '#kubelet/runtimes/runtime.ts'
 
 export type PodWorkerOptions = {
   runtime: Runtime
-  surroundings: PodSurroundings
+  runtimeHelper: RuntimeHelper
   probes: PodProbes
   hooks: HookRunner
   clock: Clock
@@ -62,12 +62,12 @@ export class PodWorker {
   constructor(pod: V1Pod, options: PodWorkerOptions) {
     this.#pod = pod
     this.#options = options
-    const { runtime, surroundings, hooks, clock, logger, events } = options
+    const { runtime, runtimeHelper, hooks, clock, logger, events } = options
     const shared = { runtime, hooks, clock, logger, tell: this.#tell.bind(this), onChange: () => this.look() }
     this.#stopper = new ContainerStopper(shared)
     this.#starter = new ContainerStarter({
       ...shared,
-      surroundings,
+      runtimeHelper,
       tellOfPod: (type, reason, message) => events.record(Pod, this.#pod, type, reason, message),
       kill: (id, container, message) => this.#kill(id, container, message),
     })
@@ -78,7 +78,7 @@ export class PodWorker {
     this.#failure = options.rejection
   }
 
-  /** The pod with the resources the node has allotted to it. */
+  /** The pod with the resources the node has allocated to it. */
   get pod(): V1Pod {
     return this.#pod
   }
@@ -93,7 +93,7 @@ export class PodWorker {
     return isFinished(this.#status) || isFinished(this.#pod.status)
   }
 
-  /** The pod as the API has it now, but for resources that the node has not allotted (yet). */
+  /** The pod as the API has it now, but for resources that the node has not allocated (yet). */
   update(pod: V1Pod, pending?: PendingResize): void {
     const isSame = this.#pod === pod
     this.#pod = pod
@@ -102,7 +102,7 @@ export class PodWorker {
     this.look()
   }
 
-  /** The node has allotted other resources than the containers have. */
+  /** The node has allocated other resources than the containers have. */
   resizeBegins(): void {
     this.#resize.begin(this.#pod)
     this.look()
@@ -110,9 +110,9 @@ export class PodWorker {
 
   /** Brings files up to date that mirror objects of the API. */
   refresh(): void {
-    const { surroundings, logger } = this.#options
+    const { runtimeHelper, logger } = this.#options
     if (this.#status === undefined || this.#endsByMs !== undefined || this.isDone) return
-    surroundings.refresh(this.#pod).catch((error: unknown) => {
+    runtimeHelper.refresh(this.#pod).catch((error: unknown) => {
       logger.debug('failed to update mounted volumes of pod', { pod: podText(this.#pod.metadata), error: String(error) })
     })
   }
@@ -195,13 +195,13 @@ export class PodWorker {
     this.#tellOfBackOffs(pod, next)
     this.#status = status
     // The API lets go of a deleted pod once it hears of the end: by then nothing is left of it.
-    if (next.isOver && pod.metadata.deletionTimestamp !== undefined) await this.#options.surroundings.finish?.(pod)
+    if (next.isOver && pod.metadata.deletionTimestamp !== undefined) await this.#options.runtimeHelper.finish?.(pod)
     if (!this.#isRemoved) report(pod, status, next.isOver)
     if (next.isOver && this.#isRemoved) {
       await this.#forgetContainers(observed)
       return
     }
-    if (next.isOver) await this.#options.surroundings.finish?.(pod)
+    if (next.isOver) await this.#options.runtimeHelper.finish?.(pod)
     for (const step of next.steps) await this.#take(step)
     this.#wakeAt(earliest(next.wakeAtMs, isEnding ? undefined : this.#deadlineMs(pod)))
   }
@@ -331,10 +331,10 @@ export class PodWorker {
   }
 
   async #forgetContainers({ containers, sandboxes }: ObservedPod): Promise<void> {
-    const { runtime, surroundings } = this.#options
+    const { runtime, runtimeHelper } = this.#options
     for (const { id } of containers) await runtime.removeContainer(id)
     for (const { id } of sandboxes) await runtime.removeSandbox(id)
-    await surroundings.cleanUp(this.#pod)
+    await runtimeHelper.cleanUp(this.#pod)
     this.#isGone()
   }
 

@@ -15,7 +15,7 @@ const retryMs = 10_000
 export class ResizeProgress {
   readonly #options: ResizeProgressOptions
   #inProgress: ResizeConditions['inProgress']
-  /** Why the node has not allotted what the pod asks for. */
+  /** Why the node has not allocated what the pod asks for. */
   pending: PendingResize | undefined
   /** When a resize that has failed is tried again. */
   retryAtMs: number | undefined
@@ -59,11 +59,11 @@ export class ResizeProgress {
 
 /** What happened, and what every container is to have, for programs to read. */
 export function resizeMessage(what: string, { spec }: V1Pod, generation: number, error?: string): string {
-  const allotted = (containers: V1Pod['spec']['containers'] = []) => containers.map(({ name, resources = {} }) => ({ name, resources }))
-  const initContainers = allotted(spec.initContainers)
+  const allocated = (containers: V1Pod['spec']['containers'] = []) => containers.map(({ name, resources = {} }) => ({ name, resources }))
+  const initContainers = allocated(spec.initContainers)
   const summary = {
     ...(initContainers.length > 0 ? { initContainers } : {}),
-    ...{ containers: allotted(spec.containers), generation },
+    ...{ containers: allocated(spec.containers), generation },
     ...(error ? { error } : {}),
   }
   return `${what}: ${JSON.stringify(summary)}`

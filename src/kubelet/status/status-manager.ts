@@ -20,7 +20,7 @@ export type StatusManagerOptions = {
   knownPod(namespace: string, name: string): V1Pod | undefined
 }
 
-type Told = {
+type PodStatusState = {
   namespace: string
   name: string
   status: V1PodStatus
@@ -35,7 +35,7 @@ const writers = 4
 export class StatusManager {
   readonly #options: StatusManagerOptions
   readonly #queue: WorkQueue
-  readonly #told = new Map<string, Told>()
+  readonly #statuses = new Map<string, PodStatusState>()
 
   constructor(options: StatusManagerOptions) {
     this.#options = options
@@ -50,29 +50,29 @@ export class StatusManager {
   tell({ metadata }: V1Pod, status: V1PodStatus, isOver: boolean): void {
     const { uid = '', namespace = '', name = '', deletionTimestamp } = metadata
     const mayGo = isOver && deletionTimestamp !== undefined
-    const before = this.#told.get(uid)
+    const before = this.#statuses.get(uid)
     if (before !== undefined && before.mayGo === mayGo && isDeepStrictEqual(before.status, status)) return
     const { writtenVersion } = before ?? {}
-    this.#told.set(uid, { namespace, name, status, mayGo, ...(writtenVersion === undefined ? {} : { writtenVersion }) })
+    this.#statuses.set(uid, { namespace, name, status, mayGo, ...(writtenVersion === undefined ? {} : { writtenVersion }) })
     this.#queue.add(uid)
   }
 
   /** The object as the API has it now: others may have overwritten what was told. */
   compare(pod: V1Pod): void {
     const { uid = '', resourceVersion = '' } = pod.metadata
-    const told = this.#told.get(uid)
+    const told = this.#statuses.get(uid)
     if (told?.writtenVersion === undefined || isOlderVersion(resourceVersion, told.writtenVersion)) return
     if (!isDeepStrictEqual(mergedStatus(pod.status ?? {}, told.status), pod.status)) this.#queue.add(uid)
   }
 
   /** What was told last is told again: there was no object to hold it, and now there is. */
   again(uid: string): void {
-    if (this.#told.has(uid)) this.#queue.add(uid)
+    if (this.#statuses.has(uid)) this.#queue.add(uid)
   }
 
   /** The API has the pod no more. */
   forget(uid: string): void {
-    this.#told.delete(uid)
+    this.#statuses.delete(uid)
     this.#queue.forget(uid)
   }
 
@@ -90,7 +90,7 @@ export class StatusManager {
       const uid = await this.#queue.get()
       if (uid === undefined) return
       try {
-        const told = this.#told.get(uid)
+        const told = this.#statuses.get(uid)
         if (told !== undefined) await this.#bring(uid, told)
         this.#queue.forget(uid)
       } catch (error) {
@@ -102,7 +102,7 @@ export class StatusManager {
     }
   }
 
-  async #bring(uid: string, told: Told): Promise<void> {
+  async #bring(uid: string, told: PodStatusState): Promise<void> {
     const { client, knownPod } = this.#options
     const { namespace, name, status, mayGo } = told
     try {
@@ -114,7 +114,7 @@ export class StatusManager {
         if (!isOf(uid, pod)) return
         written = await this.#update(pod, status)
       }
-      const latest = this.#told.get(uid)
+      const latest = this.#statuses.get(uid)
       if (latest !== undefined && written.metadata.resourceVersion) latest.writtenVersion = written.metadata.resourceVersion
       if (mayGo) await client.delete(Pod, { namespace, name }, { gracePeriodSeconds: 0, uid })
     } catch (error) {

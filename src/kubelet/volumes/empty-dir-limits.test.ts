@@ -7,7 +7,7 @@ import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { silentLogger } from '#base/log.ts'
 import { nodeProcesses } from '#base/processes.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
-import { PodDirectories } from '#kubelet/surroundings/pod-directories.ts'
+import { PodDirectories } from '#kubelet/runtime-helper/pod-directories.ts'
 import { EmptyDirLimits } from '#kubelet/volumes/empty-dir-limits.ts'
 
 test('a pod that has put more into a volume than it may is found', async (t) => {

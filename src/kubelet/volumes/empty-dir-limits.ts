@@ -3,7 +3,7 @@ import { parseQuantity } from '#api/meta/quantity.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import type { Processes } from '#base/processes.ts'
-import type { PodDirectories } from '#kubelet/surroundings/pod-directories.ts'
+import type { PodDirectories } from '#kubelet/runtime-helper/pod-directories.ts'
 import { emptyDirVolume } from '#kubelet/volumes/empty-dir.ts'
 import { podUid } from '#kubelet/volumes/volume-plugin.ts'
 

@@ -26,7 +26,7 @@ async function seen(node: TestNode, pod: V1Pod): Promise<string> {
 /** Waits for the first event, and gives up on the pod. */
 async function eventOf(node: TestNode, pod: V1Pod): Promise<string> {
   const abort = new AbortController()
-  const waiting = node.surroundings.prepareSandbox(pod, abort.signal)
+  const waiting = node.runtimeHelper.prepareSandbox(pod, abort.signal)
   waiting.catch(() => undefined)
   while (node.events.length === 0) await node.cluster.clock.settle()
   abort.abort(new Error('given up'))
@@ -98,7 +98,7 @@ for (const [what, volume, message] of missing) {
 test('what a pod waits for lets it start as soon as it is there', { skip }, async () => {
   await using node = await TestNode.start()
   const pod = await node.create(withVolume({ secret: { secretName: 'late' } }))
-  const started = node.surroundings.prepareSandbox(pod, new AbortController().signal)
+  const started = node.runtimeHelper.prepareSandbox(pod, new AbortController().signal)
   while (node.events.length < 2) await node.cluster.clock.advance(100)
   const beforeMs = node.cluster.clock.now()
   await node.cluster.create(Secret, { metadata: { name: 'late', namespace: 'default' }, data: { k: base64('v') } })
@@ -111,7 +111,7 @@ test('a pod that waits for long is told so once in a while', { skip }, async () 
   await using node = await TestNode.start()
   const pod = await node.create(withVolume({ secret: { secretName: 'late' } }))
   const abort = new AbortController()
-  const started = node.surroundings.prepareSandbox(pod, abort.signal)
+  const started = node.runtimeHelper.prepareSandbox(pod, abort.signal)
   started.catch(() => undefined)
   while (node.events.length < 15) await node.cluster.clock.advance(100)
   const long =
@@ -156,7 +156,7 @@ test('the downward API shows labels as they change', { skip }, async () => {
   assert.equal(await fs.readFile(join(path, 'labels'), 'utf8'), 'app="web"')
   assert.equal(await fs.readFile(join(path, 'cpu'), 'utf8'), '2000')
   assert.equal(await modeOf(join(path, 'cpu')), 0o400)
-  await node.now(node.surroundings.refresh({ ...pod, metadata: { ...pod.metadata, labels: { app: 'web', new: 'yes' } } }))
+  await node.now(node.runtimeHelper.refresh({ ...pod, metadata: { ...pod.metadata, labels: { app: 'web', new: 'yes' } } }))
   assert.equal(await fs.readFile(join(path, 'labels'), 'utf8'), 'app="web"\nnew="yes"')
 })
 

@@ -5,7 +5,7 @@ import { containerSecurityContext, type ImageUser, type SecurityOptions } from '
 import type { ContainerPlan, Mount } from '#kubelet/runtimes/plans.ts'
 import { type ContainerConfig, type CriMount, type NamespaceOption, propagations } from '#wire/cri/cri-types.ts'
 
-export type ContainerSurroundings = {
+export type RunContainerOptions = {
   attempt: number
   imageUser: ImageUser
   namespaces: NamespaceOption
@@ -21,9 +21,9 @@ export function containerConfig(
   pod: V1Pod,
   container: V1Container | V1EphemeralContainer,
   plan: ContainerPlan,
-  surroundings: ContainerSurroundings,
+  runtimeHelper: RunContainerOptions,
 ): ContainerConfig {
-  const { attempt, imageUser, namespaces, capacity, security } = surroundings
+  const { attempt, imageUser, namespaces, capacity, security } = runtimeHelper
   const { name, image = '', workingDir = '', stdin = false, stdinOnce = false, tty = false } = container
   const volumeGroups = plan.volumeGroups ?? []
   return {

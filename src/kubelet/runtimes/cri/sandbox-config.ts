@@ -5,11 +5,11 @@ import { sandboxSecurityContext } from '#kubelet/runtimes/cri/security-context.t
 import type { SandboxPlan } from '#kubelet/runtimes/plans.ts'
 import { type PortMapping, protocols, type SandboxConfig, type UserNamespace } from '#wire/cri/cri-types.ts'
 
-export type SandboxSurroundings = { attempt: number; cgroupParent: string; userNamespace?: UserNamespace }
+export type SandboxOptions = { attempt: number; cgroupParent: string; userNamespace?: UserNamespace }
 
 /** What a runtime is told of a pod's sandbox. */
-export function sandboxConfig(pod: V1Pod, plan: SandboxPlan, surroundings: SandboxSurroundings): SandboxConfig {
-  const { attempt, cgroupParent, userNamespace } = surroundings
+export function sandboxConfig(pod: V1Pod, plan: SandboxPlan, runtimeHelper: SandboxOptions): SandboxConfig {
+  const { attempt, cgroupParent, userNamespace } = runtimeHelper
   const { name = '', namespace = '', uid = '' } = pod.metadata
   const { sysctls = [] } = pod.spec.securityContext ?? {}
   return {

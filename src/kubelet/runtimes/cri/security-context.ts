@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { V1Container, V1Pod, V1SeccompProfile, V1SecurityContext } from '#api/core/v1/types.gen.ts'
 import { podText } from '#kubelet/pod-worker/next-steps.ts'
-import { StartFailure } from '#kubelet/pod-worker/pod-surroundings.ts'
+import { StartFailure } from '#kubelet/pod-worker/runtime-helper.ts'
 import {
   type ContainerSecurityContext,
   type NamespaceOption,

@@ -20,7 +20,7 @@ import {
 import { metSuccessRule } from '#controllers/job/success-policy.ts'
 import { finishedSinceMs, isActive } from '#controllers/workload/pods.ts'
 
-export type JobLook = {
+export type JobState = {
   job: V1Job
   pods: readonly V1Pod[]
   active: readonly V1Pod[]
@@ -36,7 +36,7 @@ export type JobLook = {
   verdict: V1JobCondition | undefined
 }
 
-export function lookAt(job: V1Job, pods: readonly V1Pod[], nowMs: number): JobLook {
+export function jobStateOf(job: V1Job, pods: readonly V1Pod[], nowMs: number): JobState {
   const completions = job.spec?.completions ?? 0
   const uncounted = job.status?.uncountedTerminatedPods
   const isNew = (pod: V1Pod, known: readonly string[] | undefined) =>
@@ -55,7 +55,7 @@ export function lookAt(job: V1Job, pods: readonly V1Pod[], nowMs: number): JobLo
           ),
         )
       : undefined
-  const look: JobLook = {
+  const look: JobState = {
     job,
     pods,
     active,
@@ -88,7 +88,7 @@ function failsIndex(pod: V1Pod, job: V1Job): boolean {
   return rule?.action !== 'Ignore' && countOf(pod, failureCountAnnotation) >= (job.spec?.backoffLimitPerIndex ?? 0)
 }
 
-function awaitingReplacement({ job, pods, active, succeededIndexes, failedIndexes }: JobLook): Map<number, V1Pod> {
+function awaitingReplacement({ job, pods, active, succeededIndexes, failedIndexes }: JobState): Map<number, V1Pod> {
   const running = new Set(indexesOf(active, job))
   const waiting = new Map<number, V1Pod>()
   for (const pod of pods) {
@@ -104,7 +104,7 @@ function awaitingReplacement({ job, pods, active, succeededIndexes, failedIndexe
 }
 
 /** What was decided before stands; then failures, then success. */
-function verdictOn({ job, pods, failed, succeededIndexes, failedIndexes }: JobLook, nowMs: number): V1JobCondition | undefined {
+function verdictOn({ job, pods, failed, succeededIndexes, failedIndexes }: JobState, nowMs: number): V1JobCondition | undefined {
   const { spec } = job
   if (spec === undefined) return undefined
   const decided = conditionOf(job, 'SuccessCriteriaMet') ?? conditionOf(job, 'FailureTarget')

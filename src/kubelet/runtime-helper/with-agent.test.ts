@@ -30,7 +30,7 @@ async function anAgent() {
   const runtime = new SimulatedRuntime({ clock, random, addresses: new AddressRange('10.244.0') })
   const capacity = { cpu: '2', memory: '4Gi', pods: '110', 'ephemeral-storage': '10Gi' }
   const agent = new NodeAgent({
-    ...{ client, clock, random, logger: silentLogger, events, pods, runtime, probes: runtime, surroundings: node.surroundings },
+    ...{ client, clock, random, logger: silentLogger, events, pods, runtime, probes: runtime, runtimeHelper: node.runtimeHelper },
     node: {
       ...{ name: 'n1', addresses: ['192.0.2.1'], capacity, allocatable: capacity, labels: {} },
       info: {
@@ -51,7 +51,7 @@ async function anAgent() {
     for (let turn = 0; turn < 20_000; turn++) {
       if (await holds()) return
       await clock.advance(20)
-      await node.now(node.surroundings.settled())
+      await node.now(node.runtimeHelper.settled())
     }
     assert.fail('it does not come to be')
   }

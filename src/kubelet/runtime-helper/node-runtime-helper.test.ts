@@ -98,9 +98,9 @@ test('a pod with its service account token, config map, secret, emptyDir and var
     ['..data', 'shape'],
   )
 
-  await node.now(node.surroundings.cleanUp(pod))
+  await node.now(node.runtimeHelper.cleanUp(pod))
   assert.deepEqual(await nodeMounts.below(node.root), [])
   assert.deepEqual(await nodeFiles.list(`${node.root}/pods`), [])
   assert.deepEqual(await nodeFiles.list(`${node.root}/logs`), [])
-  await node.now(node.surroundings.cleanUp(pod))
+  await node.now(node.runtimeHelper.cleanUp(pod))
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Pod, V1PodStatus, V1ResourceRequirements } from '#api/core/v1/types.gen.ts'
-import { allottedBefore, withResourcesOf } from '#kubelet/node/allotment.ts'
+import { allocatedBefore, withResourcesOf } from '#kubelet/node/allocation.ts'
 
 const aPod = (resources: V1ResourceRequirements | undefined, status: V1PodStatus = {}, generation = 1): V1Pod => ({
   metadata: { name: 'web', generation },
@@ -26,10 +26,10 @@ test('a pod that asks for more keeps what it has', () => {
   assert.equal(withResourcesOf(aPod(cpu('2')), aPod(undefined)).spec.containers[0]?.resources, undefined)
 })
 
-test('after a restart, what was allotted is what the status tells, unless all is settled', () => {
-  assert.equal(given(allottedBefore(aPod(cpu('2'), { ...told('1'), observedGeneration: 1 }, 2))), '1')
-  assert.equal(given(allottedBefore(aPod(cpu('2'), { ...told('1'), observedGeneration: 2 }, 2))), '2')
+test('after a restart, what was allocated is what the status tells, unless all is settled', () => {
+  assert.equal(given(allocatedBefore(aPod(cpu('2'), { ...told('1'), observedGeneration: 1 }, 2))), '1')
+  assert.equal(given(allocatedBefore(aPod(cpu('2'), { ...told('1'), observedGeneration: 2 }, 2))), '2')
   const pending = [{ type: 'PodResizePending', status: 'True' }]
-  assert.equal(given(allottedBefore(aPod(cpu('2'), { ...told('1'), observedGeneration: 2, conditions: pending }, 2))), '1')
-  assert.equal(given(allottedBefore(aPod(cpu('2')))), '2')
+  assert.equal(given(allocatedBefore(aPod(cpu('2'), { ...told('1'), observedGeneration: 2, conditions: pending }, 2))), '1')
+  assert.equal(given(allocatedBefore(aPod(cpu('2')))), '2')
 })

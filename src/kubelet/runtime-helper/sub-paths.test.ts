@@ -106,7 +106,7 @@ for (const [what, subPath, prepare, failure] of hostile) {
     await assert.rejects(node.container(pod), { name: 'StartFailure', reason: 'CreateContainerConfigError', message })
     assert.deepEqual(await fs.readdir(secret), ['deep'])
     assert.deepEqual(await nodeMounts.below(node.root), [])
-    await node.now(node.surroundings.cleanUp(pod))
+    await node.now(node.runtimeHelper.cleanUp(pod))
     assert.deepEqual(await fs.readdir(secret), ['deep'])
   })
 }
@@ -130,7 +130,7 @@ test('a part of a host path is let go of after the pod, and what is there stays'
   await node.sandbox(pod)
   const plan = await node.container(pod)
   assert.equal(await node.read(plan, '/part/note'), 'precious')
-  await node.now(node.surroundings.cleanUp(pod))
+  await node.now(node.runtimeHelper.cleanUp(pod))
   assert.equal(await fs.readFile(join(host, 'data/note'), 'utf8'), 'precious')
   assert.deepEqual(await fs.readdir(join(node.root, 'pods')), [])
 })

@@ -1,16 +1,16 @@
-/** What of the resources a pod asks for the node has allotted to it: all at its start, later changes when there is room. */
+/** What of the resources a pod asks for the node has allocated to it: all at its start, later changes when there is room. */
 import type { V1Container, V1ContainerStatus, V1Pod, V1ResourceRequirements } from '#api/core/v1/types.gen.ts'
 import { haveSameResources } from '#kubelet/pod-worker/resizes.ts'
 
-/** The pod with the resources that `allotted` has; the pod itself where these are the same. */
-export function withResourcesOf(pod: V1Pod, allotted: V1Pod): V1Pod {
-  if (pod.spec === allotted.spec) return pod
-  const before = new Map(containersOf(allotted).map(({ name, resources }) => [name, resources]))
+/** The pod with the resources that `allocated` has; the pod itself where these are the same. */
+export function withResourcesOf(pod: V1Pod, allocated: V1Pod): V1Pod {
+  if (pod.spec === allocated.spec) return pod
+  const before = new Map(containersOf(allocated).map(({ name, resources }) => [name, resources]))
   return withResources(pod, ({ name, resources }) => (before.has(name) ? before.get(name) : resources))
 }
 
-/** What an agent before this one had allotted, as far as the pod's status tells. */
-export function allottedBefore(pod: V1Pod): V1Pod {
+/** What an agent before this one had allocated, as far as the pod's status tells. */
+export function allocatedBefore(pod: V1Pod): V1Pod {
   const { status, metadata } = pod
   const isSettled =
     status?.observedGeneration === metadata.generation && !status?.conditions?.some(({ type }) => type === 'PodResizePending')

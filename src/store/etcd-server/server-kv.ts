@@ -1,8 +1,8 @@
 import { GrpcError, grpcCodes } from '#base/grpc.ts'
 import { etcdMessages } from '#store/etcd/etcd-errors.ts'
-import { unsupported } from '#store/etcd-face/face-errors.ts'
-import { keyOf, pbKeyValueOf, rangeOf } from '#store/etcd-face/face-keys.ts'
-import { sortedAndFiltered } from '#store/etcd-face/sorted-range.ts'
+import { unsupported } from '#store/etcd-server/server-errors.ts'
+import { keyOf, pbKeyValueOf, rangeOf } from '#store/etcd-server/server-keys.ts'
+import { sortedAndFiltered } from '#store/etcd-server/sorted-range.ts'
 import type { Compare, CompareOp, Operation, OperationResult, RangeResult, Store } from '#store/store.ts'
 import {
   compareResults,
@@ -16,7 +16,7 @@ import {
 } from '#wire/etcd-messages.ts'
 
 /** What a range answers with; the header is the caller's. */
-export async function faceRange(store: Store, request: PbRangeRequest) {
+export async function serverRange(store: Store, request: PbRangeRequest) {
   const { limit, ...others } = request
   const shaped = sortedAndFiltered(request)
   const result = await store.range(rangeRequestOf(shaped ? { ...others, limit: 0 } : request))
@@ -31,7 +31,7 @@ export async function faceRange(store: Store, request: PbRangeRequest) {
   }
 }
 
-export async function facePut(store: Store, request: PbPutRequest) {
+export async function serverPut(store: Store, request: PbPutRequest) {
   if (request.ignoreValue || request.ignoreLease) return putKeeping(store, request)
   const { results, revision } = await store.txn({ success: [putOf(request)] })
   return { revision, ...putResponse(results[0], request.prevKv) }
@@ -55,7 +55,7 @@ async function putKeeping(store: Store, request: PbPutRequest) {
   }
 }
 
-export async function faceTxn(store: Store, request: PbTxnRequest) {
+export async function serverTxn(store: Store, request: PbTxnRequest) {
   const operations = { success: request.success.map(operationOf), failure: request.failure.map(operationOf) }
   const { succeeded, results, revision } = await store.txn({ compare: request.compare.map(compareOf), ...operations })
   const asked = succeeded ? request.success : request.failure

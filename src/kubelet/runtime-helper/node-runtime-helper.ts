@@ -19,11 +19,11 @@ import { expandVariables } from '#kubelet/environment/expand-variables.ts'
 import { hostnameAndDomain, kernelHostname } from '#kubelet/environment/hostname.ts'
 import { hostsFile } from '#kubelet/environment/hosts-file.ts'
 import { type DnsSettings, podDns } from '#kubelet/environment/pod-dns.ts'
-import { type ContainerContext, type PodSurroundings, StartFailure } from '#kubelet/pod-worker/pod-surroundings.ts'
+import { type ContainerContext, type RuntimeHelper, StartFailure } from '#kubelet/pod-worker/runtime-helper.ts'
+import { volumeMounts } from '#kubelet/runtime-helper/container-mounts.ts'
+import { removeLogs, removeOrphans, removePod, removeVolumes } from '#kubelet/runtime-helper/orphaned-pods.ts'
+import { PodDirectories } from '#kubelet/runtime-helper/pod-directories.ts'
 import type { ContainerPlan, DnsPlan, Mount, SandboxPlan } from '#kubelet/runtimes/plans.ts'
-import { volumeMounts } from '#kubelet/surroundings/container-mounts.ts'
-import { removeLogs, removeOrphans, removePod, removeVolumes } from '#kubelet/surroundings/leftovers.ts'
-import { PodDirectories } from '#kubelet/surroundings/pod-directories.ts'
 import { PodVolumes } from '#kubelet/volumes/pod-volumes.ts'
 import { podUid } from '#kubelet/volumes/volume-plugin.ts'
 
@@ -33,7 +33,7 @@ export type ImageSource = {
   ensureImage(pod: V1Pod, container: V1Container, tell: ContainerContext['tell'], signal: AbortSignal): Promise<string>
 }
 
-export type NodeSurroundingsOptions = {
+export type NodeRuntimeHelperOptions = {
   client: Client
   clock: Clock
   random: Random
@@ -60,22 +60,22 @@ const staticPod = 'kubernetes.io/config.source'
 const envFileLimitBytes = 1024 * 1024
 
 /** What pods need on a real node: files, volumes, names and variables. */
-export class NodeSurroundings implements PodSurroundings {
-  readonly #options: NodeSurroundingsOptions
+export class NodeRuntimeHelper implements RuntimeHelper {
+  readonly #options: NodeRuntimeHelperOptions
   readonly #directories: PodDirectories
   readonly #volumes: PodVolumes
 
-  private constructor(options: NodeSurroundingsOptions, directories: PodDirectories) {
+  private constructor(options: NodeRuntimeHelperOptions, directories: PodDirectories) {
     this.#options = options
     this.#directories = directories
     this.#volumes = new PodVolumes({ ...options, directories })
   }
 
-  static async open(options: NodeSurroundingsOptions): Promise<NodeSurroundings> {
+  static async open(options: NodeRuntimeHelperOptions): Promise<NodeRuntimeHelper> {
     const { files, rootDirectory, logDirectory } = options
     await files.makeDirectory(join(rootDirectory, 'pods'), { mode: 0o750 })
     const root = (await files.realPath(rootDirectory)) ?? rootDirectory
-    return new NodeSurroundings(options, new PodDirectories({ root, logRoot: logDirectory }))
+    return new NodeRuntimeHelper(options, new PodDirectories({ root, logRoot: logDirectory }))
   }
 
   get directories(): PodDirectories {

@@ -1,6 +1,6 @@
 import { GrpcError, type GrpcPeer, grpcCodes } from '#base/grpc.ts'
-import { grpcErrorOf } from '#store/etcd-face/face-errors.ts'
-import { pbKeyValueOf, rangeOf } from '#store/etcd-face/face-keys.ts'
+import { grpcErrorOf } from '#store/etcd-server/server-errors.ts'
+import { pbKeyValueOf, rangeOf } from '#store/etcd-server/server-keys.ts'
 import { CompactedError, type Store, type StoreEvent, type Watch } from '#store/store.ts'
 import { etcdMethods, eventTypes, type PbEvent, type PbWatchCreateRequest, type ResponseHeader, watchFilters } from '#wire/etcd-messages.ts'
 
@@ -12,7 +12,7 @@ const noWatch = -1
 type WatchResponseDraft = Parameters<typeof etcdMethods.watch.encodeResponse>[0]
 
 /** One stream of a client, with any number of watches on it. */
-export class FaceWatchStream {
+export class ServerWatchStream {
   readonly #store: Store
   readonly #peer: GrpcPeer
   readonly #header: (revision: number) => ResponseHeader

@@ -1,14 +1,14 @@
 import { type GrpcHandler, type GrpcPeer, type GrpcServer, type GrpcTls, startGrpcServer } from '#base/grpc.ts'
 import type { Logger } from '#base/log.ts'
-import { grpcErrorOf } from '#store/etcd-face/face-errors.ts'
-import { rangeOf } from '#store/etcd-face/face-keys.ts'
-import { deleteResponse, facePut, faceRange, faceTxn } from '#store/etcd-face/face-kv.ts'
-import { FaceWatchStream } from '#store/etcd-face/face-watch.ts'
+import { grpcErrorOf } from '#store/etcd-server/server-errors.ts'
+import { rangeOf } from '#store/etcd-server/server-keys.ts'
+import { deleteResponse, serverPut, serverRange, serverTxn } from '#store/etcd-server/server-kv.ts'
+import { ServerWatchStream } from '#store/etcd-server/server-watch.ts'
 import { snapshotOf } from '#store/snapshot/snapshot-stream.ts'
 import { LeaseNotFoundError, type Store } from '#store/store.ts'
 import { type EtcdMethod, etcdMethods, type ResponseHeader } from '#wire/etcd-messages.ts'
 
-export type EtcdFaceOptions = {
+export type EtcdServerOptions = {
   store: Store
   /** `127.0.0.1:2379`; port 0 takes a free one. */
   address: string
@@ -24,12 +24,12 @@ const clusterId = 0x747970656e657473n
 const memberId = 0x6d656d6265723031n
 
 /** etcd's v3 API over any store, so that etcdctl and other clients of etcd can look into it, and mend it. */
-export class EtcdFace {
+export class EtcdServer {
   readonly #store: Store
   readonly #server: GrpcServer
   readonly #logger: Logger
 
-  static async start(options: EtcdFaceOptions): Promise<EtcdFace> {
+  static async start(options: EtcdServerOptions): Promise<EtcdServer> {
     const host = options.address.replace(/:\d+$/, '')
     const url = { value: `https://${options.address}` }
     const server = await startGrpcServer({
@@ -38,10 +38,10 @@ export class EtcdFace {
       handlers: handlersOf(options.store, () => url.value),
     })
     url.value = `https://${host}:${server.port}`
-    return new EtcdFace(options, server)
+    return new EtcdServer(options, server)
   }
 
-  private constructor({ store, logger }: EtcdFaceOptions, server: GrpcServer) {
+  private constructor({ store, logger }: EtcdServerOptions, server: GrpcServer) {
     this.#store = store
     this.#server = server
     this.#logger = logger
@@ -67,11 +67,11 @@ function handlersOf(store: Store, clientUrl: () => string): Record<string, GrpcH
   const header = (revision = store.revision): ResponseHeader => ({ clusterId, memberId, revision, raftTerm: 1 })
   return Object.fromEntries([
     answering(etcdMethods.range, async (request) => {
-      const { revision, ...range } = await faceRange(store, request)
+      const { revision, ...range } = await serverRange(store, request)
       return { header: header(revision), ...range }
     }),
     answering(etcdMethods.put, async (request) => {
-      const { revision, ...put } = await facePut(store, request)
+      const { revision, ...put } = await serverPut(store, request)
       return { header: header(revision), ...put }
     }),
     answering(etcdMethods.deleteRange, async ({ key, rangeEnd, prevKv }) => {
@@ -79,14 +79,14 @@ function handlersOf(store: Store, clientUrl: () => string): Record<string, GrpcH
       return { header: header(revision), ...deleteResponse(results[0], prevKv) }
     }),
     answering(etcdMethods.txn, async (request) => {
-      const { revision, ...txn } = await faceTxn(store, request)
+      const { revision, ...txn } = await serverTxn(store, request)
       return { header: header(revision), ...txn }
     }),
     answering(etcdMethods.compact, async ({ revision }) => {
       await store.compact(revision)
       return { header: header() }
     }),
-    conversing(etcdMethods.watch, (peer) => void new FaceWatchStream(store, peer, header)),
+    conversing(etcdMethods.watch, (peer) => void new ServerWatchStream(store, peer, header)),
     answering(etcdMethods.leaseGrant, async ({ ttl, id }) => {
       const lease = await store.grantLease(ttl, id)
       return { header: header(), id: lease.id, ttl: lease.grantedSeconds }

@@ -5,7 +5,7 @@ import { type ContainerPlan, emptyContainerPlan, emptySandboxPlan, type SandboxP
  * What a pod needs around its containers: directories, volumes, names, variables, images. Every call may be repeated.
  * Rejections that are `StartFailure`s say what the status shows; any other gets the reason of the step that failed.
  */
-export type PodSurroundings = {
+export type RuntimeHelper = {
   /** Resolves when everything that must be there before a sandbox is there: directories, volumes. */
   prepareSandbox(pod: V1Pod, signal: AbortSignal): Promise<SandboxPlan>
   /** Fetches the image where needed, and makes what this container is to see. `ips` are the pod's. */
@@ -40,7 +40,7 @@ export class StartFailure extends Error {
 }
 
 /** For runtimes whose containers see nothing. */
-export const noSurroundings: PodSurroundings = {
+export const noRuntimeHelper: RuntimeHelper = {
   prepareSandbox: async () => emptySandboxPlan,
   async prepareContainer(_pod, { image = '' }, { tell }) {
     tell('Normal', 'Pulled', `Container image "${image}" already present on machine and can be accessed by the pod`)

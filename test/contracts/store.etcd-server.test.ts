@@ -11,7 +11,7 @@ import { nodeProcesses } from '#base/processes.ts'
 import { nodeSqlite } from '#base/sqlite.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
 import { openEtcdStore } from '#store/etcd/etcd-store.ts'
-import { EtcdFace } from '#store/etcd-face/etcd-face.ts'
+import { EtcdServer } from '#store/etcd-server/etcd-server.ts'
 import { MemoryStore } from '#store/memory/memory-store.ts'
 import { restoreSnapshot, snapshotStatus } from '#store/snapshot.ts'
 import { openSqliteStore, type SqliteStore } from '#store/sqlite/sqlite-store.ts'
@@ -22,7 +22,7 @@ import { describeStore, put, stored } from './store.ts'
 
 const { authority, server, client, stranger } = testCertificates()
 
-const startFace = (store: Store) => EtcdFace.start({ store, address: '127.0.0.1:0', tls: { authority, ...server }, logger: silentLogger })
+const startFace = (store: Store) => EtcdServer.start({ store, address: '127.0.0.1:0', tls: { authority, ...server }, logger: silentLogger })
 
 // Our client of etcd over our face of etcd: what holds for a store holds through both.
 describeStore({
@@ -61,7 +61,7 @@ describe('store: etcdctl on the face of etcd', { skip: etcdctlMissing ?? false }
   const environment = { ETCDCTL_API: '3' }
 
   async function serving(): Promise<
-    { store: SqliteStore; face: EtcdFace; ctl(...args: string[]): Promise<string>; port: number } & AsyncDisposable
+    { store: SqliteStore; face: EtcdServer; ctl(...args: string[]): Promise<string>; port: number } & AsyncDisposable
   > {
     const dataDir = mkdtempSync(join(directory, 'data-'))
     const store = await openSqliteStore({ dataDir, clock: systemClock, logger: silentLogger, processId: process.pid })

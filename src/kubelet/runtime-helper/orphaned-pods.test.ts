@@ -59,7 +59,7 @@ test('a token is renewed in the volume in time, while the pod runs', { skip }, a
   await node.settle()
   assert.notEqual(await node.read(plan, '/token/token'), second)
   assert.deepEqual(node.events, [])
-  await node.now(node.surroundings.cleanUp(pod))
+  await node.now(node.runtimeHelper.cleanUp(pod))
   await node.cluster.advance({ hours: 1 })
   assert.deepEqual(await fs.readdir(join(node.root, 'pods')), [])
 })
@@ -72,7 +72,7 @@ test('a later run of the agent keeps the files of running pods up to date, and r
     await node.container(pod)
   }
   const settings = join(podDirectory(node, stays), 'volumes/kubernetes.io~configmap/settings/key')
-  node.surroundings.stop()
+  node.runtimeHelper.stop()
   await node.cluster.change(ConfigMap, 'default', 'c', (object) => {
     object.data = { key: 'two' }
   })
@@ -100,12 +100,12 @@ test('a pod of which nothing but its uid is known is taken down as well', { skip
   await node.container(pod)
   await fs.mkdir(join(node.root, 'logs', 'of-somebody-else'))
   await node.now(
-    node.surroundings.cleanUp({ metadata: { uid: pod.metadata.uid ?? '', name: '', namespace: '' }, spec: { containers: [] } }),
+    node.runtimeHelper.cleanUp({ metadata: { uid: pod.metadata.uid ?? '', name: '', namespace: '' }, spec: { containers: [] } }),
   )
   assert.deepEqual(await fs.readdir(join(node.root, 'pods')), [])
   assert.deepEqual(await fs.readdir(join(node.root, 'logs')), ['of-somebody-else'])
   for (const uid of ['', '.', '..', '../host', 'a/b']) {
-    await node.now(node.surroundings.cleanUp({ metadata: { uid, name: '', namespace: '' }, spec: { containers: [] } }))
+    await node.now(node.runtimeHelper.cleanUp({ metadata: { uid, name: '', namespace: '' }, spec: { containers: [] } }))
   }
   assert.deepEqual((await fs.readdir(node.root)).sort(), ['logs', 'pods'])
 })
@@ -116,7 +116,7 @@ test('a pod that has ended gives its volumes back, and keeps its logs and last w
   await node.sandbox(pod)
   const plan = await node.container(pod)
   await fs.writeFile(plan.terminationMessageFile ?? '', 'done')
-  for (let count = 0; count < 2; count++) await node.now(node.surroundings.finish(pod))
+  for (let count = 0; count < 2; count++) await node.now(node.runtimeHelper.finish(pod))
   assert.deepEqual(await nodeMounts.below(node.root), [])
   assert.deepEqual((await fs.readdir(podDirectory(node, pod))).sort(), ['containers', 'etc-hosts'])
   assert.equal(await fs.readFile(plan.terminationMessageFile ?? '', 'utf8'), 'done')
@@ -141,12 +141,12 @@ test('what cannot be taken off is not removed, and all is gone once it can', { s
   })
   await node.sandbox(pod)
   await node.container(pod)
-  await assert.rejects(node.now(node.surroundings.cleanUp(pod)), /busy/)
-  await node.now(node.surroundings.resume([]))
+  await assert.rejects(node.now(node.runtimeHelper.cleanUp(pod)), /busy/)
+  await node.now(node.runtimeHelper.resume([]))
   assert.equal(await fs.readFile(join(host, 'note'), 'utf8'), 'precious')
   assert.match(String(node.log.at(-1)?.message), /failed to remove orphaned pod directory/)
   state.isBusy = false
-  await node.now(node.surroundings.cleanUp(pod))
+  await node.now(node.runtimeHelper.cleanUp(pod))
   assert.equal(await fs.readFile(join(host, 'note'), 'utf8'), 'precious')
   assert.deepEqual(await nodeFiles.list(join(node.root, 'pods')), [])
 })

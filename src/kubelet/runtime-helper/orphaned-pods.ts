@@ -3,17 +3,17 @@ import { join } from 'node:path'
 import type { Files } from '#base/files.ts'
 import type { Logger } from '#base/log.ts'
 import type { Mounts } from '#base/mounts.ts'
-import type { PodDirectories } from '#kubelet/surroundings/pod-directories.ts'
+import type { PodDirectories } from '#kubelet/runtime-helper/pod-directories.ts'
 
-export type LeftoverTools = { files: Files; mounts: Mounts; logger: Logger }
+export type OrphanTools = { files: Files; mounts: Mounts; logger: Logger }
 
 /** Rejects, and removes nothing, while something is still mounted there. */
-export async function removePod(tools: LeftoverTools, directories: PodDirectories, uid: string): Promise<void> {
+export async function removePod(tools: OrphanTools, directories: PodDirectories, uid: string): Promise<void> {
   if (isPlainName(uid)) await removeUnmounted(tools, directories.pod(uid))
 }
 
 /** What containers leave to read stays: their last words. */
-export async function removeVolumes(tools: LeftoverTools, directories: PodDirectories, uid: string): Promise<void> {
+export async function removeVolumes(tools: OrphanTools, directories: PodDirectories, uid: string): Promise<void> {
   if (!isPlainName(uid)) return
   // What is mounted from a volume first.
   for (const directory of [directories.subPaths(uid), directories.volumes(uid), directories.plugins(uid)]) {
@@ -21,7 +21,7 @@ export async function removeVolumes(tools: LeftoverTools, directories: PodDirect
   }
 }
 
-async function removeUnmounted({ files, mounts }: LeftoverTools, directory: string): Promise<void> {
+async function removeUnmounted({ files, mounts }: OrphanTools, directory: string): Promise<void> {
   if ((await files.stat(directory)) === undefined) return
   for (const place of await mounts.below(directory)) await mounts.unmount(place)
   const [left] = await mounts.below(directory)
@@ -30,7 +30,7 @@ async function removeUnmounted({ files, mounts }: LeftoverTools, directory: stri
 }
 
 /** By its uid alone, since that may be all that is known of it. */
-export async function removeLogs({ files }: LeftoverTools, directories: PodDirectories, uid: string): Promise<void> {
+export async function removeLogs({ files }: OrphanTools, directories: PodDirectories, uid: string): Promise<void> {
   if (!isPlainName(uid)) return
   for (const name of await files.list(directories.logRoot)) {
     if (uidOfLogs(name) === uid) await files.remove(join(directories.logRoot, name))
@@ -38,7 +38,7 @@ export async function removeLogs({ files }: LeftoverTools, directories: PodDirec
 }
 
 /** Of pods that are no more: their directories, and their logs. One that cannot be removed is left for the next start. */
-export async function removeOrphans(tools: LeftoverTools, directories: PodDirectories, isKnown: (uid: string) => boolean): Promise<void> {
+export async function removeOrphans(tools: OrphanTools, directories: PodDirectories, isKnown: (uid: string) => boolean): Promise<void> {
   const { files, logger } = tools
   for (const uid of await files.list(directories.pods)) {
     if (isKnown(uid)) continue
