@@ -1,6 +1,7 @@
 /** What is kept of a node that has a network namespace of its own: `DATA-DIR/nodes/NAME`. */
 import { join } from 'node:path'
 import type { Files } from '#base/files.ts'
+import type { NodeTraffic } from '#cmd/node/node-traffic.ts'
 import type { NetConf } from '#network/pod-network/net-conf.ts'
 
 export type NodeRecord = {
@@ -17,6 +18,9 @@ export type NodeSettings = NodeRecord & {
   clusterCidrs: readonly string[]
   podNetwork: NetConf['backend'] | 'cni'
   podCgroup: string
+  /** How services are made to work; `none` leaves it to somebody else. */
+  proxyMode: NodeTraffic['proxyMode']
+  enforcesPolicies: boolean
   logLevel: string
 }
 

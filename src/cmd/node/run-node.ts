@@ -12,10 +12,12 @@ import { Metrics } from '#base/metrics.ts'
 import { pinoLogger } from '#base/pino-logger.ts'
 import { nodeProcesses } from '#base/processes.ts'
 import { systemRandom } from '#base/random.ts'
+import type { Client } from '#client/client.ts'
 import { openClient } from '#client/kubeconfig/open-client.ts'
 import { joinPodNetwork } from '#cmd/node/join-pod-network.ts'
 import { keepContainerd } from '#cmd/node/keep-containerd.ts'
 import { type NodeSettings, nodePaths } from '#cmd/node/node-directory.ts'
+import { startNodeTraffic } from '#cmd/node/node-traffic.ts'
 import { kubernetesVersion } from '#cmd/version.ts'
 import { defaultKubeletConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
 import { startNode } from '#kubelet/run-node.ts'
@@ -32,7 +34,13 @@ export async function runNode({ dataDir, name }: { dataDir: string; name: string
   const seams = { clock: systemClock, random: systemRandom, files: nodeFiles, logger }
   const lifecycle = new Lifecycle({ clock: systemClock, logger })
   await runUntilSignal(lifecycle, processSignals, async () => {
-    await lifecycle.stage('node', (stage) => startNodeOf(stage, settings, seams))
+    const reader = await lifecycle.stage('node', (stage) => startNodeOf(stage, settings, seams))
+    await lifecycle.stage('services', async (stage) => {
+      const { clusterCidrs, proxyMode = 'nftables', enforcesPolicies = true } = settings
+      // Nobody shares the node's network namespace, so names need no mark of the cluster.
+      const traffic = { nodeName: name, clusterCidrs, proxyMode, enforcesPolicies, clusterId: '' }
+      await startNodeTraffic(stage, traffic, { proxy: reader, policyReader: reader }, seams)
+    })
     thisProcess.print(`The node ${name} is running`)
   })
   // Streams to pods that are still open may not keep us waiting.
@@ -41,7 +49,8 @@ export async function runNode({ dataDir, name }: { dataDir: string; name: string
 
 type Seams = { clock: typeof systemClock; random: typeof systemRandom; files: typeof nodeFiles; logger: ReturnType<typeof pinoLogger> }
 
-async function startNodeOf(stage: Stage, settings: NodeSettings, seams: Seams): Promise<void> {
+/** Resolves with a client that may look at services and nodes. */
+async function startNodeOf(stage: Stage, settings: NodeSettings, seams: Seams): Promise<Client> {
   const { name, address, dataDir, podNetwork } = settings
   const { clock, files } = seams
   const paths = nodePaths(dataDir, name)
@@ -84,4 +93,5 @@ async function startNodeOf(stage: Stage, settings: NodeSettings, seams: Seams): 
     { ...seams, processes: nodeProcesses, metrics: new Metrics(), http: () => nodeHttpClient() },
   )
   stage.defer(() => node.stop())
+  return reader
 }

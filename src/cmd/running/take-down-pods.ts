@@ -8,7 +8,7 @@ import { systemRandom } from '#base/random.ts'
 import { readNodeRecords } from '#cmd/node/node-directory.ts'
 import { takeDownNode } from '#cmd/node/take-down-node.ts'
 import { containerdDirectory, networksDirectory, podCgroupOf } from '#cmd/up/container-runtime.ts'
-import { removeNodeTraffic } from '#cmd/up/node-traffic.ts'
+import { removeMachineTraffic } from '#cmd/up/machine-traffic.ts'
 import { findCgroups } from '#kubelet/cgroups/cgroup-files.ts'
 import { PodCgroups } from '#kubelet/cgroups/pod-cgroups.ts'
 import { sandboxImageName } from '#kubelet/images/sandbox-image.ts'
@@ -26,7 +26,7 @@ export async function takeDownPods(dataDir: string): Promise<boolean> {
   await Promise.all(records.map((record) => takeDownNode(dataDir, record, seams)))
   await leavePodNetwork(join(dataDir, 'pod-network.json'), seams)
   await leavePodNetwork(join(directory, 'pod-network.json'), seams)
-  await removeNodeTraffic(dataDir, { ...seams, random: systemRandom })
+  await removeMachineTraffic(dataDir, { ...seams, random: systemRandom })
   await removeNodeNetwork(dataDir, seams)
   if ((await nodeFiles.stat(join(directory, 'config.toml'))) === undefined) return records.length > 0
   const cniConfigDirectory = networksDirectory(dataDir)

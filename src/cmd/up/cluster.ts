@@ -101,8 +101,13 @@ export async function startClusterStages(
         return name
       })
       await lifecycle.stage('services', async (stage) => {
-        const { startNodeTraffic } = await import('#cmd/up/node-traffic.ts')
-        await startNodeTraffic(stage, apiServer, nodeName, options, seams)
+        const { startMachineTraffic } = await import('#cmd/up/machine-traffic.ts')
+        await startMachineTraffic(
+          stage,
+          apiServer,
+          { nodeName, clusterCidrs: network?.clusterCidrs ?? options.clusterCidr, options },
+          seams,
+        )
       })
     }
     if (network !== undefined) {

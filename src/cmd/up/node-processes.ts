@@ -20,6 +20,7 @@ export type NodeProcessesOptions = {
   serverUrl: string
   podNetwork: NodeSettings['podNetwork']
   logLevel: string
+  traffic: Pick<NodeSettings, 'proxyMode' | 'enforcesPolicies'>
   nodes: LocalNodes
   seams: ClusterSeams
 }
@@ -91,10 +92,19 @@ export class NodeProcesses {
   }
 
   async #writeSettings(record: NodeRecord, address: string): Promise<void> {
-    const { dataDir, network, podNetwork, logLevel, seams } = this.#options
+    const { dataDir, network, podNetwork, logLevel, traffic, seams } = this.#options
     const paths = nodePaths(dataDir, record.name)
     const podCgroup = `${podCgroupOf(dataDir)}-${record.number}`
-    const settings: NodeSettings = { ...record, address, dataDir, clusterCidrs: network.clusterCidrs, podNetwork, podCgroup, logLevel }
+    const settings: NodeSettings = {
+      ...record,
+      address,
+      dataDir,
+      clusterCidrs: network.clusterCidrs,
+      podNetwork,
+      podCgroup,
+      logLevel,
+      ...traffic,
+    }
     await seams.files.makeDirectory(paths.directory)
     await seams.files.write(paths.settings, JSON.stringify(settings))
     await this.#writeCredentials(record.name)

@@ -39,10 +39,10 @@ export const upOptions = defineOptions({
   scheduler: onOff('run the scheduler', { default: true }),
   legacyApis: onOff('serve API versions that Kubernetes has removed', { default: true }),
   serviceClusterIpRange: text('where services get their addresses from', { placeholder: 'CIDR', default: '10.96.0.0/16' }),
-  proxyMode: text('how services are made to work on the real node: none leaves it to somebody else', {
+  proxyMode: text('how services are made to work on real nodes: none leaves it to somebody else', {
     ...{ placeholder: 'MODE', default: 'nftables', choices: ['nftables', 'iptables', 'ipvs', 'userspace', 'none'] },
   }),
-  networkPolicy: onOff('enforce NetworkPolicy on the real node', { default: true }),
+  networkPolicy: onOff('enforce NetworkPolicy on real nodes', { default: true }),
   serviceNodePortRange: text('where services get their node ports from', { placeholder: 'FROM-TO', default: '30000-32767' }),
   featureGates: list('switch features on or off (A=true,B=false)', { placeholder: 'LIST', default: [] }),
   runtimeConfig: list('switch API versions on or off (storage.k8s.io/v1beta1=true, api/all=true)', { placeholder: 'LIST', default: [] }),

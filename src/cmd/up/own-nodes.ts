@@ -10,6 +10,7 @@ import { joinPodNetwork } from '#cmd/node/join-pod-network.ts'
 import { addNodeRecord, type NodeSettings, nodesDirectory, readNodeRecords } from '#cmd/node/node-directory.ts'
 import type { ClusterSeams } from '#cmd/up/cluster.ts'
 import type { LocalNodes } from '#cmd/up/local-nodes.ts'
+import { grantPolicyReading } from '#cmd/up/machine-traffic.ts'
 import { NodeProcesses } from '#cmd/up/node-processes.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
 import { layNodeMasquerade, type NodeNetwork } from '#network/node-network.ts'
@@ -34,7 +35,8 @@ export async function startOwnNodes(stage: Stage, parts: OwnNodesParts, seams: C
   const { files, clock, logger } = seams
   const wanted = options.nodes - (network.hasMachineNode ? 1 : 0)
   for (let count = (await readNodeRecords(dataDir, files)).length; count < wanted; count++) await addNodeRecord(dataDir, files)
-  const processes = new NodeProcesses({ dataDir, network, keys, serverUrl, podNetwork, logLevel, nodes, seams })
+  const traffic = { proxyMode: options.proxyMode as NodeSettings['proxyMode'], enforcesPolicies: options.networkPolicy }
+  const processes = new NodeProcesses({ dataDir, network, keys, serverUrl, podNetwork, logLevel, traffic, nodes, seams })
   stage.defer(() => processes.stopAll())
   const client = clientInProcess(apiServer, 'typernetes:nodes', ['system:masters'])
   let hasWays = false
@@ -44,6 +46,7 @@ export async function startOwnNodes(stage: Stage, parts: OwnNodesParts, seams: C
     const added = records.filter(({ name }) => !processes.names.includes(name))
     if (records.length > 0 && !hasWays) {
       hasWays = true
+      if (options.networkPolicy) await grantPolicyReading(apiServer)
       await layNodeMasquerade(network, nodeProcesses)
       if (!network.hasMachineNode && podNetwork !== 'cni') reachPods(stage, parts, seams)
     }

@@ -1,0 +1,72 @@
+/** What makes services and network policies work on a node. */
+import type { Clock } from '#base/clock.ts'
+import type { Files } from '#base/files.ts'
+import type { Stage } from '#base/lifecycle.ts'
+import type { Logger } from '#base/log.ts'
+import { Metrics } from '#base/metrics.ts'
+import { nodeProcesses } from '#base/processes.ts'
+import type { Random } from '#base/random.ts'
+import type { Client } from '#client/client.ts'
+import { startProxy } from '#cmd/proxy/start-proxy.ts'
+import { policyTableName, runPolicyAgent } from '#network/policy/policy-agent.ts'
+import type { ProxyMode } from '#proxy/backend.ts'
+import { defaultProxyConfiguration, type ProxyConfiguration } from '#proxy/configuration/proxy-configuration.ts'
+import type { RuleSettings } from '#proxy/rules/rule-settings.ts'
+import { nftProgram } from '#wire/nftables/nft-program.ts'
+
+export type NodeTraffic = {
+  nodeName: string
+  /** Where pods of all nodes have their addresses. */
+  clusterCidrs: readonly string[]
+  /** `none`: somebody else's work. */
+  proxyMode: ProxyMode | 'none'
+  enforcesPolicies: boolean
+  /** Empty where no other cluster shares the network namespace. */
+  clusterId: string
+  others?: RuleSettings['others']
+}
+
+export const policyTableOf = (clusterId: string): string => (clusterId === '' ? policyTableName : `${policyTableName}-${clusterId}`)
+
+type Seams = { clock: Clock; random: Random; files: Files; logger: Logger }
+
+/**
+ * Services work a moment after it has resolved, with the mode that is used. Rules stay at the end: pods run on, and so do their services.
+ * `policyReader` may see the pods, namespaces and policies of the whole cluster.
+ */
+export async function startNodeTraffic(
+  stage: Stage,
+  { nodeName, clusterCidrs, proxyMode, enforcesPolicies, clusterId, others }: NodeTraffic,
+  { proxy: client, policyReader }: { proxy: Client; policyReader: Client },
+  seams: Seams,
+): Promise<ProxyMode | 'none'> {
+  let mode: ProxyMode | 'none' = 'none'
+  if (proxyMode !== 'none') {
+    const defaults = defaultProxyConfiguration()
+    const configuration: ProxyConfiguration = {
+      ...defaults,
+      mode: proxyMode,
+      clusterCIDR: clusterCidrs.join(','),
+      // The process does more than this: nothing but a proxy alone asked to be spared.
+      oomScoreAdj: 0,
+      // A difference takes milliseconds; whoever waits for a service should not wait for a second.
+      nftables: { ...defaults.nftables, minSyncPeriod: '50ms' },
+    }
+    const running = await startProxy(
+      { client, configuration, nodeName, clusterId, metrics: new Metrics(), ...(others === undefined ? {} : { others }) },
+      { ...seams, logger: seams.logger.with({ component: 'kube-proxy' }) },
+    )
+    stage.defer(() => running.stop())
+    mode = running.mode
+  }
+  if (enforcesPolicies) {
+    const agent = runPolicyAgent({
+      ...{ client: policyReader, clock: seams.clock, random: seams.random, nodeName },
+      logger: seams.logger.with({ component: 'network-policy' }),
+      nft: nftProgram(nodeProcesses),
+      tableName: policyTableOf(clusterId),
+    })
+    stage.defer(() => agent.stop())
+  }
+  return mode
+}
