@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
+import { NetworkPolicy } from '#api/networking/v1/kinds.gen.ts'
+import { silentLogger } from '#base/log.ts'
+import { runPolicyAgent } from '#network/policy/policy-agent.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
+import type { PresentNames } from '#wire/nftables/nft-table.ts'
+
+/** Keeps the texts in place of applying them. */
+class RecordingNft {
+  readonly texts: string[] = []
+  present: () => Promise<PresentNames | undefined> = async () => ({ chains: ['forward'], sets: [] })
+  failures = 0
+  readonly apply = async (text: string) => {
+    if (this.failures-- > 0) throw new Error('no')
+    this.texts.push(text)
+  }
+  readonly deleteTable = async () => {}
+}
+
+async function started() {
+  const cluster = await FakeCluster.start({ withoutNodes: true })
+  const { clock, client, random } = cluster
+  await client.create(Node, { metadata: { name: 'n1' }, spec: { podCIDR: '10.1.0.0/24', podCIDRs: ['10.1.0.0/24'] } })
+  const nft = new RecordingNft()
+  const agent = runPolicyAgent({ client, clock, random, logger: silentLogger, nft, nodeName: 'n1' })
+  await clock.advance(100)
+  await agent.synced
+  return {
+    ...{ cluster, clock, client, nft },
+    async [Symbol.asyncDispose]() {
+      await agent.stop()
+      await cluster[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const policy = { metadata: { namespace: 'default', name: 'closed' }, spec: { podSelector: {}, policyTypes: ['Ingress' as const] } }
+
+test('a pod is known, and closed, as soon as it has an address', async () => {
+  await using world = await started()
+  const { clock, client, nft } = world
+  await client.create(NetworkPolicy, policy)
+  await clock.advance(100)
+  assert.match(nft.texts.at(-1) ?? '', /guard ip daddr 10.1.0.0\/24 ip daddr != @pods4 drop/)
+  const pod = await client.create(Pod, {
+    metadata: { namespace: 'default', name: 'a' },
+    spec: { nodeName: 'n1', containers: [{ name: 'c', image: 'i' }] },
+  })
+  await clock.advance(100)
+  const count = nft.texts.length
+  await client.updateStatus(Pod, { ...pod, status: { phase: 'Running', podIP: '10.1.0.7', podIPs: [{ ip: '10.1.0.7' }] } })
+  await clock.advance(100)
+  assert.equal(nft.texts.length, count + 1)
+  assert.match(nft.texts.at(-1) ?? '', /pods4 { 10.1.0.7 }/)
+  assert.match(nft.texts.at(-1) ?? '', /ingress4 { 10.1.0.7 : goto group-ingress-/)
+  await client.delete(Pod, { namespace: 'default', name: 'a' }, { gracePeriodSeconds: 0 })
+  await clock.advance(100)
+  assert.match(nft.texts.at(-1) ?? '', /delete element inet kube-network-policy pods4 { 10.1.0.7 }/)
+})
+
+test('what failed is written anew, and so is what somebody removed', async () => {
+  await using world = await started()
+  const { clock, client, nft } = world
+  nft.failures = 1
+  await client.create(NetworkPolicy, policy)
+  await clock.advance(2000)
+  assert.match(nft.texts.at(-1) ?? '', /^add table inet kube-network-policy\n/, 'all of it')
+  const count = nft.texts.length
+  await clock.advance(60_000)
+  assert.equal(nft.texts.length, count, 'nothing to do')
+  nft.present = async () => undefined
+  await clock.advance(31_000)
+  assert.match(nft.texts.at(-1) ?? '', /^add table inet kube-network-policy\n/)
+})
