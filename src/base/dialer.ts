@@ -1,6 +1,8 @@
 /** Short conversations with servers of which nothing is known but their address: what probes and hooks need. */
+
 import { request as secureRequest } from 'node:https'
 import { connect } from 'node:net'
+import { defined } from '#base/defined.ts'
 import { plainHttp } from '#base/plain-http.ts'
 
 export type Dialer = {
@@ -48,7 +50,7 @@ export const nodeDialer: Dialer = {
           clearTimeout(timer)
           const { location } = incoming.headers
           const body = Buffer.concat(chunks).subarray(0, bodyLimitBytes).toString('utf8')
-          resolve({ status: incoming.statusCode ?? 0, body, ...(location === undefined ? {} : { location }) })
+          resolve({ status: incoming.statusCode ?? 0, body, ...defined({ location }) })
           outgoing.destroy()
         }
         incoming.on('data', (chunk: Uint8Array) => {

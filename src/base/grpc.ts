@@ -1,7 +1,9 @@
 /** gRPC, both sides. Messages are bytes here; their meaning is above. */
+
 import { isIP } from 'node:net'
 import { checkServerIdentity, type PeerCertificate } from 'node:tls'
 import type { ClientDuplexStream, ServiceError } from '@grpc/grpc-js'
+import { errorMessage } from '#base/error-message.ts'
 
 export type GrpcChannel = Disposable & {
   /** One message there, one back. Rejects with `GrpcError` past the deadline, and with the service's status when it refuses. */
@@ -248,7 +250,7 @@ function peerOf(call: ServerStream): GrpcPeer {
 }
 
 function statusOf(error: unknown): Partial<ServiceError> {
-  const details = error instanceof Error ? error.message : String(error)
+  const details = errorMessage(error)
   return { code: error instanceof GrpcError ? error.code : grpcCodes.unknown, details, message: details }
 }
 

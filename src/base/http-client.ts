@@ -1,6 +1,8 @@
 /** Requests to other servers: webhooks, identity providers, API servers, node agents. */
+
 import type { IncomingHttpHeaders, IncomingMessage, Agent as PlainAgentClass } from 'node:http'
 import { Agent, request as secureRequest } from 'node:https'
+import { defined } from '#base/defined.ts'
 import { plainHttp } from '#base/plain-http.ts'
 
 const { Agent: PlainAgent, request: plainRequest } = plainHttp
@@ -77,10 +79,7 @@ export function nodeHttpClient(options: HttpClientOptions = {}): HttpClient {
 
 export function tlsOptions({ ca, cert, key, serverName, insecureSkipVerify }: HttpClientOptions) {
   return {
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
-    ...(serverName === undefined ? {} : { servername: serverName }),
+    ...defined({ ca, cert, key, servername: serverName }),
     rejectUnauthorized: !insecureSkipVerify,
   }
 }

@@ -5,6 +5,7 @@ import { apiVersionOf } from '#api/meta/gvk.ts'
 import { isExpired } from '#api/meta/server-response.ts'
 import type { V1DeleteOptions, V1Status } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesList, KubernetesObject } from '#api/resource.ts'
+import { defined } from '#base/defined.ts'
 import { refusalOf } from '#client/answers.ts'
 import { type QueryValues, requestTarget } from '#client/request-target.ts'
 import type { Transport, TransportRequest, TransportResponse } from '#client/transport.ts'
@@ -217,7 +218,7 @@ export class Client {
     if (method !== 'GET' && this.#onWritten !== undefined) {
       const { namespace = '', name = '' } = place
       const uid = (body as V1DeleteOptions | undefined)?.preconditions?.uid
-      this.#onWritten(kind, answer as KubernetesObject, { method, namespace, name, ...(uid === undefined ? {} : { uid }) })
+      this.#onWritten(kind, answer as KubernetesObject, { method, namespace, name, ...defined({ uid }) })
     }
     return answer
   }
@@ -245,7 +246,7 @@ function subresourceOf({ subresource }: WriteOptions): { subresource?: string } 
 }
 
 function selectorsOf({ labelSelector, fieldSelector }: ListOptions): { labelSelector?: string; fieldSelector?: string } {
-  return { ...(labelSelector === undefined ? {} : { labelSelector }), ...(fieldSelector === undefined ? {} : { fieldSelector }) }
+  return { ...defined({ labelSelector, fieldSelector }) }
 }
 
 function writeQuery({ fieldManager, fieldValidation, dryRun }: WriteOptions): QueryValues {
@@ -253,7 +254,7 @@ function writeQuery({ fieldManager, fieldValidation, dryRun }: WriteOptions): Qu
 }
 
 function deleteOptions({ uid, resourceVersion, ...options }: DeleteOptions): V1DeleteOptions {
-  const preconditions = { ...(uid === undefined ? {} : { uid }), ...(resourceVersion === undefined ? {} : { resourceVersion }) }
+  const preconditions = { ...defined({ uid, resourceVersion }) }
   return {
     kind: 'DeleteOptions',
     apiVersion: 'v1',

@@ -1,4 +1,5 @@
 /** The road over TCP and TLS. */
+import { defined } from '#base/defined.ts'
 import type { HttpClient } from '#base/http-client.ts'
 import type { Transport } from '#client/transport.ts'
 
@@ -20,9 +21,8 @@ export function httpTransport({ http, server, authorization, headers: always = {
       const response = await http.request({
         url: `${base}${target}`,
         method,
-        headers: { ...always, ...headers, ...(credential === undefined ? {} : { authorization: credential }) },
-        ...(body === undefined ? {} : { body }),
-        ...(signal === undefined ? {} : { signal }),
+        headers: { ...always, ...headers, ...defined({ authorization: credential }) },
+        ...defined({ body, signal }),
       })
       return {
         status: response.status,

@@ -4,6 +4,7 @@ import type { Kind } from '#api/kind.ts'
 import { isConflict, isNotFound } from '#api/meta/server-response.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Client } from '#client/client.ts'
 
 /** Runs `write` again, with short pauses, as long as it meets a Conflict. It must read the object anew each time. */
@@ -44,7 +45,7 @@ export async function waitFor<T extends KubernetesObject>(
         namespace,
         fieldSelector: `metadata.name=${name}`,
         signal: over,
-        ...(resourceVersion === undefined ? {} : { resourceVersion }),
+        ...defined({ resourceVersion }),
       })
       for await (const { type, object: seen } of events) {
         if (type === 'BOOKMARK') continue

@@ -1,5 +1,6 @@
 /** The program's entry: one command, loaded only when it is asked for. */
 
+import { errorMessage } from '#base/error-message.ts'
 import { thisProcess } from '#base/machine.ts'
 import { Command } from '#base/options.ts'
 import { commands } from '#cmd/commands.ts'
@@ -22,7 +23,7 @@ for (const { name, summary, load } of commands) {
 try {
   await program.parseAsync(thisProcess.argv)
 } catch (error) {
-  thisProcess.complain(`typernetes: ${error instanceof Error ? error.message : String(error)}`)
+  thisProcess.complain(`typernetes: ${errorMessage(error)}`)
   if (thisProcess.environment['TYPERNETES_DEBUG'] && error instanceof Error) thisProcess.complain(String(error.stack))
   thisProcess.exit(1)
 }

@@ -1,10 +1,12 @@
 /** A real node: every part of the agent put together over a container runtime. */
+
 import type { X509Certificate } from 'node:crypto'
 import { Node, Service } from '#api/core/v1/kinds.gen.ts'
 import type { V1ContainerImage, V1Node } from '#api/core/v1/types.gen.ts'
 import { parseDurationMs } from '#api/meta/duration.ts'
 import { wholeValueOf } from '#api/meta/quantity.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import { nodeDialer } from '#base/dialer.ts'
 import { type Files, hasCode } from '#base/files.ts'
 import { thisHost } from '#base/host.ts'
@@ -117,7 +119,7 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
       seccompDirectory: `${rootDirectory}/seccomp`,
       defaultSeccomp: configuration.seccompDefault ? 'RuntimeDefault' : 'Unconfined',
     },
-    ...(cgroups === undefined ? {} : { cgroups }),
+    ...defined({ cgroups }),
     logRotation: {
       maxBytes: wholeValueOf(configuration.containerLogMaxSize),
       maxFiles: configuration.containerLogMaxFiles,
@@ -182,7 +184,7 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
       ...{ name, addresses, labels: options.labels, host: thisHost, rootDirectory, runtimeVersion: runtime.version, version },
       ...{ maxPods: configuration.maxPods, reserved: [configuration.systemReserved, configuration.kubeReserved] },
       ...{ taints: configuration.registerWithTaints, providerId: configuration.providerID },
-      ...(port === undefined ? {} : { port }),
+      ...defined({ port }),
       images: imagesHere,
     })
   }

@@ -1,5 +1,7 @@
 /** The pod network of one node: a bridge of its own, laid down where no other network is configured. */
+
 import { join } from 'node:path'
+import { defined } from '#base/defined.ts'
 import type { Files } from '#base/files.ts'
 import type { Processes } from '#base/processes.ts'
 import { ensureMasquerade, removeMasquerade } from '#network/masquerade.ts'
@@ -37,7 +39,7 @@ export function bridgeConfiguration({ name, bridge, podCidrs, dataDirectory, mtu
         isGateway: true,
         ipMasq: masqueradesEachPod,
         hairpinMode: true,
-        ...(mtu === undefined ? {} : { mtu }),
+        ...defined({ mtu }),
         ipam: { type: 'host-local', ranges: podCidrs.map((subnet) => [{ subnet }]), routes, dataDir: dataDirectory },
       },
       { type: 'portmap', capabilities: { portMappings: true }, snat: true },

@@ -4,6 +4,7 @@ import { isNotFound } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
 import { ResourceClaim } from '#api/resource/v1/kinds.gen.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Client } from '#client/client.ts'
 import { TokenBucket } from '#client/work-queue/rate-limiter.ts'
 import type { SchedulerClient } from '#scheduler/framework/plugin-handle.ts'
@@ -75,7 +76,7 @@ function stamped({ metadata, status }: V1Pod, condition: V1PodCondition, clock: 
   return {
     lastProbeTime: null,
     ...condition,
-    ...(metadata.generation === undefined ? {} : { observedGeneration: metadata.generation }),
+    ...defined({ observedGeneration: metadata.generation }),
     lastTransitionTime: isSame ? known.lastTransitionTime : formatTime(clock.now()),
   } as V1PodCondition
 }

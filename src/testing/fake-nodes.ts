@@ -1,10 +1,12 @@
 /** Nodes that pretend: pods are placed, start, finish and end as a test says, without a container in sight. */
+
 import { Lease } from '#api/coordination/v1/kinds.gen.ts'
 import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Node, V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '#api/meta/server-response.ts'
 import { formatMicroTime, formatTime } from '#api/meta/time.ts'
 import type { Clock, Timer } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import { silentLogger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
@@ -223,7 +225,7 @@ export class FakeNodes {
     const { metadata } = pod
     const phase = pod.status?.phase
     if (pod.spec.nodeName && phase === 'Running' && (metadata.finalizers ?? []).length > 0) await this.#finish(pod, 'Failed')
-    await this.#client.delete(Pod, metadata, { gracePeriodSeconds: 0, ...(metadata.uid === undefined ? {} : { uid: metadata.uid }) })
+    await this.#client.delete(Pod, metadata, { gracePeriodSeconds: 0, ...defined({ uid: metadata.uid }) })
   }
 }
 

@@ -1,4 +1,5 @@
 /** What a definition's status should say: which of its names it got, and whether its kind can be served. */
+
 import { approvalOf, isCommunityGroup } from '#api/apiextensions/v1/approval.ts'
 import { unsupportedField, validateStructural } from '#api/apiextensions/v1/schema/structural.ts'
 import type {
@@ -10,6 +11,7 @@ import type {
 import { aggregateMessages, fieldErrorText } from '#api/meta/aggregate.ts'
 import { Check, quoted } from '#api/meta/check.ts'
 import { equalJson } from '#api/meta/patch/json-value.ts'
+import { defined } from '#base/defined.ts'
 
 type Definition = V1CustomResourceDefinition
 export type DefinitionCondition = Pick<V1CustomResourceDefinitionCondition, 'type' | 'status' | 'reason' | 'message'>
@@ -60,7 +62,7 @@ export function withCondition(
   const isSame = before?.status === next.status && before.reason === next.reason && before.message === next.message
   if (isSame) return conditions as V1CustomResourceDefinitionCondition[]
   const lastTransitionTime = before?.status === next.status ? before.lastTransitionTime : now
-  const condition = { ...next, ...(lastTransitionTime === undefined ? {} : { lastTransitionTime }) }
+  const condition = { ...next, ...defined({ lastTransitionTime }) }
   return before === undefined ? [...conditions, condition] : conditions.map((each) => (each === before ? condition : each))
 }
 

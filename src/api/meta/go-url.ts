@@ -1,5 +1,7 @@
 /** URLs as Go's net/url splits them: fields that hold one are judged by its parts and its words. */
+
 import { quoted } from '#api/meta/check.ts'
+import { errorMessage } from '#base/error-message.ts'
 
 export type GoUrl = { scheme: string; user: string | undefined; host: string; path: string; rawQuery: string; fragment: string }
 
@@ -10,7 +12,7 @@ export function parseGoUrl(text: string): GoUrl {
   try {
     return { ...parseWithoutFragment(hash < 0 ? text : text.slice(0, hash)), fragment: unescaped(fragment) }
   } catch (error) {
-    throw new Error(`parse ${quoted(text)}: ${error instanceof Error ? error.message : String(error)}`)
+    throw new Error(`parse ${quoted(text)}: ${errorMessage(error)}`)
   }
 }
 

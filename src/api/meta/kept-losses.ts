@@ -4,9 +4,11 @@
  * A note is what the old version shows of the stored object, and what was said instead. It holds for as long as that is still
  * shown: whoever changes the object through another version is not overruled by what was said before.
  */
+
 import { jsonText } from '#api/codec/json-text.ts'
 import { setOwn } from '#api/codec/own-key.ts'
 import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import { equalJson } from './patch/json-value.ts'
 
 type Path = readonly (string | number)[]
@@ -38,7 +40,7 @@ function collect(said: unknown, shown: unknown, at: Path, notes: Note[]): void {
     }
     return
   }
-  notes.push({ at, ...(shown === undefined ? {} : { shown }), ...(said === undefined ? {} : { said }) })
+  notes.push({ at, ...defined({ shown, said }) })
 }
 
 /** Removes the notes from a stored object, which is private, and returns them. */

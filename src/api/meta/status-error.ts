@@ -1,5 +1,8 @@
 /** Refusals and failures as clients see them: a Status for each reason, in upstream's words. */
+
 import type { V1Status, V1StatusCause, V1StatusDetails } from '#api/meta/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
+import { errorMessage } from '#base/error-message.ts'
 import { aggregateMessages, fieldErrorText } from './aggregate.ts'
 import { type FieldError, furtherErrors, quoted } from './check.ts'
 import { type GroupKind, type GroupResource, groupKindText, groupResourceText } from './gvk.ts'
@@ -53,7 +56,7 @@ function failure(code: number, reason: StatusReason | '', message: string, detai
     status: 'Failure',
     message,
     ...(reason === '' ? {} : { reason }),
-    ...(details === undefined ? {} : { details }),
+    ...defined({ details }),
     code,
   })
 }
@@ -196,5 +199,5 @@ export function success(details?: V1StatusDetails): V1Status {
 /** What an error becomes at the HTTP edge. */
 export function statusOf(error: unknown): V1Status {
   if (error instanceof StatusError) return error.status
-  return unknownFailure(error instanceof Error ? error.message : String(error)).status
+  return unknownFailure(errorMessage(error)).status
 }

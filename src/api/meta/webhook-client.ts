@@ -1,9 +1,11 @@
 /** How the server reaches a webhook: by URL, or through a service. */
+
 import { X509Certificate } from 'node:crypto'
 import type { Check } from '#api/meta/check.ts'
 import { portNum } from '#api/meta/formats.ts'
 import { type GoUrl, parseGoUrl } from '#api/meta/go-url.ts'
 import { dns1123Subdomain } from '#api/meta/names.ts'
+import { errorMessage } from '#base/error-message.ts'
 import { decodePem } from '#wire/pem.ts'
 
 const form = '; desired format: https://host[/path]'
@@ -14,7 +16,7 @@ export function validateWebhookUrl(check: Check<string>): void {
   try {
     url = parseGoUrl(text)
   } catch (error) {
-    check.required(`url must be a valid URL: ${error instanceof Error ? error.message : String(error)}${form}`)
+    check.required(`url must be a valid URL: ${errorMessage(error)}${form}`)
     return
   }
   if (url.scheme !== 'https') check.invalid(`'https' is the only allowed URL scheme${form}`, url.scheme)

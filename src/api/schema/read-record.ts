@@ -1,4 +1,5 @@
 /** Reads one line of the generated schema; scripts/generate-api/write-schema.ts writes them. */
+import { defined } from '#base/defined.ts'
 import type { FieldSchema, LeafKind, ListType, MapType, SchemaOrSchema, TypeSchema, Union, ValueSchema } from './type-schema.ts'
 
 type TypeTraits = { a?: string; k?: [string, string, string][]; m?: MapType; u?: Union[] }
@@ -74,7 +75,7 @@ export function readTypeRecord(line: string, schemaOf: (name: string) => TypeSch
     fieldsByName: new Map(fields.map((field) => [field.name, field])),
     groupVersionKinds: traits.k?.map(([group, version, kind]) => ({ group, version, kind })) ?? [],
     unions: traits.u ?? [],
-    ...(traits.m === undefined ? {} : { mapType: traits.m }),
+    ...defined({ mapType: traits.m }),
   }
 }
 
@@ -90,14 +91,16 @@ export function readField(record: FieldRecord, home: string, schemaOf: (name: st
     nullable: flags.includes('n'),
     protobufNumber,
     inlined: traits.in?.map(([goName, protobufNumber]) => ({ goName, protobufNumber })) ?? [],
-    ...(traits.d === undefined ? {} : { default: traits.d }),
-    ...(traits.i === undefined ? {} : { itemsDefault: traits.i }),
-    ...(traits.e === undefined ? {} : { enum: traits.e }),
-    ...(traits.l === undefined ? {} : { listType: traits.l }),
-    ...(traits.k === undefined ? {} : { listMapKeys: traits.k }),
-    ...(traits.m === undefined ? {} : { mapType: traits.m }),
-    ...(traits.s === undefined ? {} : { patchStrategy: traits.s }),
-    ...(traits.g === undefined ? {} : { patchMergeKey: traits.g }),
+    ...defined({
+      default: traits.d,
+      itemsDefault: traits.i,
+      enum: traits.e,
+      listType: traits.l,
+      listMapKeys: traits.k,
+      mapType: traits.m,
+      patchStrategy: traits.s,
+      patchMergeKey: traits.g,
+    }),
   }
 }
 

@@ -1,4 +1,5 @@
 /** The authenticators that flags and files ask for, beside those every server has. */
+
 import type { AccessSeams, AuthenticationSettings } from '#apiserver/access/settings.ts'
 import type { AnonymousOptions } from '#apiserver/authn/anonymous.ts'
 import { forServerOnly } from '#apiserver/authn/audiences.ts'
@@ -12,6 +13,7 @@ import { singleTokenAuthenticator, staticTokenAuthenticator } from '#apiserver/a
 import { reviewWebhook } from '#apiserver/authn/webhook/review-webhook.ts'
 import { tokenWebhookAuthenticator } from '#apiserver/authn/webhook/token-webhook.ts'
 import { readWebhookKubeconfig } from '#apiserver/authn/webhook/webhook-kubeconfig.ts'
+import { defined } from '#base/defined.ts'
 
 const webhookTimeoutMs = 30_000
 
@@ -63,7 +65,7 @@ async function structuredAuthentication(
     groupsClaim: settings.oidcGroupsClaim,
     groupsPrefix: settings.oidcGroupsPrefix,
     requiredClaims: requiredClaims(settings.oidcRequiredClaim),
-    ...(certificateAuthority === undefined ? {} : { certificateAuthority }),
+    ...defined({ certificateAuthority }),
   })
   return StructuredAuthentication.fromConfiguration({ jwt: [configuration] }, options)
 }

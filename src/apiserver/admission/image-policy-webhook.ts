@@ -4,6 +4,7 @@ import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apise
 import { forbid } from '#apiserver/admission/forbid.ts'
 import { objectOf } from '#apiserver/admission/object-of.ts'
 import { ExpiringCache } from '#apiserver/authn/expiring-cache.ts'
+import { errorMessage } from '#base/error-message.ts'
 
 /** Times are in seconds, the delay in milliseconds; 0 stands for the default, -1 for none. */
 type Configuration = {
@@ -36,7 +37,7 @@ export function imagePolicyWebhook({ configuration, clock, logger, reviewWebhook
       known.set(key, status, status.allowed ? allowedMs : deniedMs)
       return status
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error)
+      const message = errorMessage(error)
       logger.warn('ImagePolicyWebhook call failed', { error: message, allowed: defaultAllow })
       if (!defaultAllow) throw forbid(request, message)
       request.annotateAudit(`${auditPrefix}failed-open`, 'true')

@@ -2,6 +2,7 @@ import { Namespace } from '#api/core/v1/kinds.gen.ts'
 import { StatusError } from '#api/meta/status-error.ts'
 import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
+import { errorMessage } from '#base/error-message.ts'
 
 /** Makes the namespace that an object is created in. */
 export function namespaceAutoProvision({ cluster }: AdmissionContext): AdmissionPlugin {
@@ -11,7 +12,7 @@ export function namespaceAutoProvision({ cluster }: AdmissionContext): Admission
     } catch (error) {
       if (error instanceof StatusError && error.reason === 'AlreadyExists') return
       if (error instanceof StatusError && error.reason === 'Forbidden') throw error
-      throw forbid(request, error instanceof Error ? error.message : String(error))
+      throw forbid(request, errorMessage(error))
     }
   }
   return {

@@ -9,6 +9,7 @@ import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
 import { PodPreset, type V1alpha1PodPreset } from '#api/settings/v1alpha1/pod-preset.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { objectOf } from '#apiserver/admission/object-of.ts'
+import { errorMessage } from '#base/error-message.ts'
 
 const prefix = 'podpreset.admission.kubernetes.io'
 
@@ -41,7 +42,7 @@ function selects(selector: V1LabelSelector | undefined, labels: Record<string, s
   try {
     return labelSelectorFrom(selector ?? {}).matches(labels)
   } catch (error) {
-    throw unknownFailure(`filtering pod presets failed: ${error instanceof Error ? error.message : String(error)}`)
+    throw unknownFailure(`filtering pod presets failed: ${errorMessage(error)}`)
   }
 }
 

@@ -6,6 +6,7 @@ import type { KubernetesObject } from '#api/resource.ts'
 import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { covers, mergeTolerations } from '#apiserver/admission/merge-tolerations.ts'
 import { objectOf } from '#apiserver/admission/object-of.ts'
+import { errorMessage } from '#base/error-message.ts'
 
 const defaultsAnnotation = 'scheduler.alpha.kubernetes.io/defaultTolerations'
 const allowedAnnotation = 'scheduler.alpha.kubernetes.io/tolerationsWhitelist'
@@ -61,6 +62,6 @@ function tolerationsIn({ metadata }: KubernetesObject, annotation: string): V1To
   try {
     return JSON.parse(text) as V1Toleration[]
   } catch (error) {
-    throw unknownFailure(`annotation ${annotation}: ${error instanceof Error ? error.message : String(error)}`)
+    throw unknownFailure(`annotation ${annotation}: ${errorMessage(error)}`)
   }
 }

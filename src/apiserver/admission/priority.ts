@@ -5,6 +5,7 @@ import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apise
 import { forbid } from '#apiserver/admission/forbid.ts'
 import { objectOf } from '#apiserver/admission/object-of.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
+import { defined } from '#base/defined.ts'
 
 const group = 'scheduling.k8s.io'
 
@@ -53,7 +54,7 @@ export function priority({ cluster, isEnabled }: AdmissionContext): AdmissionPlu
 const priorityOf = ({ metadata, value = 0, preemptionPolicy }: V1PriorityClass): Priority => ({
   name: metadata?.name ?? '',
   value,
-  ...(preemptionPolicy === undefined ? {} : { preemptionPolicy }),
+  ...defined({ preemptionPolicy }),
 })
 
 function defaultPriority(cluster: ClusterView): Priority {

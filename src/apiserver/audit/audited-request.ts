@@ -1,9 +1,12 @@
 /** One request on record: what is known of it at each stage, as an event of audit.k8s.io. */
+
 import type { V1Event, V1ObjectReference } from '#api/audit/v1/types.gen.ts'
 import type { V1Status } from '#api/meta/v1/types.gen.ts'
 import type { UserInfo } from '#apiserver/authn/authenticator.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
+import { errorMessage } from '#base/error-message.ts'
 import type { AuditDecision, AuditStage } from './audit-policy.ts'
 import { bodyObject, withoutManagedFields } from './body-object.ts'
 
@@ -76,7 +79,7 @@ export class AuditedRequest {
   }
 
   failed(error: unknown): void {
-    const message = `APIServer panic'd: ${error instanceof Error ? error.message : String(error)}`
+    const message = `APIServer panic'd: ${errorMessage(error)}`
     this.#event.responseStatus = { metadata: {}, status: 'Failure', message, reason: 'InternalError', code: 500 }
     this.#isOver = true
     this.#stage('Panic')
@@ -148,7 +151,7 @@ function eventOf({ context, decision, auditId, receivedMicros }: AuditedRequestO
     ...(userAgent === ''
       ? {}
       : { userAgent: userAgent.length > userAgentLimit ? `${userAgent.slice(0, userAgentLimit)}...TRUNCATED` : userAgent }),
-    ...(objectRef === undefined ? {} : { objectRef }),
+    ...defined({ objectRef }),
     requestReceivedTimestamp: microTime(receivedMicros),
   }
 }
@@ -208,9 +211,7 @@ function failureOf(body: Uint8Array | string | undefined, contentType: string, c
   const { status, message, reason, details } = object as V1Status
   return {
     metadata: {},
-    ...(status === undefined ? {} : { status }),
-    ...(message === undefined ? {} : { message }),
-    ...(reason === undefined ? {} : { reason }),
+    ...defined({ status, message, reason }),
     ...(details === undefined || details === null ? {} : { details }),
     code,
   }

@@ -1,6 +1,7 @@
 import type { V1TokenReviewSpec, V1TokenReviewStatus, V1UserInfo } from '#api/authentication/v1/types.gen.ts'
 import { sharedAudiences } from '#apiserver/authn/audiences.ts'
 import type { Authenticator, UserInfo } from '#apiserver/authn/authenticator.ts'
+import { errorMessage } from '#base/error-message.ts'
 
 /** The status of a TokenReview: the token is shown to the server's own authenticators, as if somebody had come with it. */
 export async function reviewToken(
@@ -23,7 +24,7 @@ export async function reviewToken(
     if (asked.length > 0 && shared.length === 0) return { user: {}, error: 'invalid bearer token' }
     return { authenticated: true, user: userInfo(result.user), ...(shared.length === 0 ? {} : { audiences: shared }) }
   } catch (error) {
-    return { user: {}, error: error instanceof Error ? error.message : String(error) }
+    return { user: {}, error: errorMessage(error) }
   }
 }
 

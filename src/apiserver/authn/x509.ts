@@ -1,6 +1,7 @@
 import { createHash, type X509Certificate } from 'node:crypto'
 import { type Authenticator, type AuthOutcome, type AuthResult, credentialIdKey, Unauthenticated } from '#apiserver/authn/authenticator.ts'
 import type { Clock } from '#base/clock.ts'
+import { errorMessage } from '#base/error-message.ts'
 import { certificateIdentifier, type TrustedCertificate, trustedClientCertificate } from '#wire/x509/client-certificate.ts'
 import { attributeTypes } from '#wire/x509/distinguished-name.ts'
 
@@ -61,7 +62,7 @@ function judged(certificate: X509Certificate, anchors: readonly X509Certificate[
     const trusted = trustedClientCertificate(certificate, anchors, nowMs)
     return { anchors, trusted, fromMs: trusted.notBeforeMs, untilMs: trusted.notAfterMs }
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = errorMessage(error)
     const trusted = new Unauthenticated(`verifying certificate ${identifierOrNothing(certificate)} failed: ${why}`)
     return { anchors, trusted, fromMs: nowMs, untilMs: nowMs + refusalLastsMs }
   }

@@ -8,6 +8,7 @@ import { parseFieldSelector } from '#api/meta/field-selector.ts'
 import { parseLabelSelector } from '#api/meta/selector.ts'
 import type { UserInfo } from '#apiserver/authn/authenticator.ts'
 import type { Attributes, Authorizer, FieldRequirement, LabelRequirement } from '#apiserver/authz/authorizer.ts'
+import { defined } from '#base/defined.ts'
 
 /** The status of a SubjectAccessReview, or, with the user who asks, of a SelfSubjectAccessReview. The spec has been validated. */
 export async function reviewAccess(
@@ -43,7 +44,7 @@ export function reviewRules(user: UserInfo, namespace: string, authorizer: Autho
       nonResourceURLs: [...nonResourceURLs],
     })),
     incomplete: rules.incomplete,
-    ...(rules.evaluationError === undefined ? {} : { evaluationError: rules.evaluationError }),
+    ...defined({ evaluationError: rules.evaluationError }),
   }
 }
 

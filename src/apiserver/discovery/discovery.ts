@@ -1,9 +1,11 @@
 /** What the server serves, in the words of the discovery documents. */
+
 import { createHash } from 'node:crypto'
 import { allVerbs, type Verb } from '#api/kind.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 import type { DiscoveredGroup } from '#apiserver/discovery/discovered-groups.ts'
 import { connectSubresources } from '#apiserver/subresources/connect-subresources.ts'
+import { defined } from '#base/defined.ts'
 
 type Subresource = { name: string; kind: string; group?: string; version?: string; verbs: readonly string[] }
 
@@ -32,8 +34,7 @@ export function subresourcesOf(definition: ResourceDefinition): Subresource[] {
         name,
         kind,
         verbs,
-        ...(kindGroup === undefined ? {} : { group: kindGroup }),
-        ...(kindVersion === undefined ? {} : { version: kindVersion }),
+        ...defined({ group: kindGroup, version: kindVersion }),
       })
     }
   }
@@ -64,8 +65,7 @@ export function apiResourceList(group: string, version: string, definitions: rea
         name: `${plural}/${each.name}`,
         singularName: '',
         namespaced,
-        ...(each.group === undefined ? {} : { group: each.group }),
-        ...(each.version === undefined ? {} : { version: each.version }),
+        ...defined({ group: each.group, version: each.version }),
         kind: each.kind,
         verbs: each.verbs,
       })

@@ -10,6 +10,7 @@ import {
 import type { KmsService } from '#apiserver/encryption/kms-service.ts'
 import type { FromStorage, ValueTransformer } from '#apiserver/encryption/transformer.ts'
 import type { Clock, Timer } from '#base/clock.ts'
+import { errorMessage } from '#base/error-message.ts'
 import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
 
@@ -112,7 +113,7 @@ export class KmsTransformer implements ValueTransformer, Disposable {
       })
       .catch((error: unknown) => {
         this.#known.delete(cacheKey)
-        throw new Error(`failed to decrypt DEK, error: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+        throw new Error(`failed to decrypt DEK, error: ${errorMessage(error)}`, { cause: error })
       })
     this.#known.set(cacheKey, asked)
     return asked
@@ -131,7 +132,7 @@ export class KmsTransformer implements ValueTransformer, Disposable {
           this.#problem = undefined
         },
         (error: unknown) => {
-          this.#problem = error instanceof Error ? error.message : String(error)
+          this.#problem = errorMessage(error)
           this.#options.log.warn('KMS plugin is unhealthy', { name: this.#options.name, problem: this.#problem })
         },
       )

@@ -1,4 +1,5 @@
 /** What a stored value was read as; stale means that it would be written differently now, and should be. */
+import { errorMessage } from '#base/error-message.ts'
 export type FromStorage = { readonly bytes: Uint8Array; readonly isStale: boolean }
 
 /**
@@ -44,7 +45,7 @@ function readFrom(
     if (!bytes.subarray(0, prefix.length).equals(prefix)) continue
     const marked = (result: FromStorage) => (index === 0 ? result : { bytes: result.bytes, isStale: true })
     // The one without a mark says no to whatever is encrypted; that is no news.
-    const remember = (error: unknown) => prefix.length > 0 && problems.push(error instanceof Error ? error.message : String(error))
+    const remember = (error: unknown) => prefix.length > 0 && problems.push(errorMessage(error))
     try {
       const result = transformer.fromStorage(bytes.subarray(prefix.length), key)
       if (!(result instanceof Promise)) return marked(result)
@@ -76,6 +77,6 @@ export const identityTransformer: ValueTransformer = {
 export class UnreadableValue extends Error {
   override name = 'UnreadableValue'
   constructor(key: string, cause: unknown) {
-    super(`unable to transform key ${JSON.stringify(key)}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    super(`unable to transform key ${JSON.stringify(key)}: ${errorMessage(cause)}`, { cause })
   }
 }

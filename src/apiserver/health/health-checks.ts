@@ -1,6 +1,8 @@
 /** /livez, /readyz and /healthz: named checks, all or one by one. */
+
 import type { HealthcheckMetrics } from '#apiserver/health/healthcheck-metrics.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
+import { errorMessage } from '#base/error-message.ts'
 import type { Logger } from '#base/log.ts'
 
 export type HealthCheck = {
@@ -82,6 +84,6 @@ async function problemOf(check: HealthCheck): Promise<string | undefined> {
   try {
     return await check.run()
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return errorMessage(error)
   }
 }

@@ -13,6 +13,7 @@ import type { ServedResource } from '#apiserver/http/served-resource.ts'
 import { columnDefinitions, type IncludeObject, partialMetadata, tableRow } from '#apiserver/http/table.ts'
 import type { EventEncoder } from '#apiserver/http/watch-stream.ts'
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
+import { defined } from '#base/defined.ts'
 
 /** What a table needs beside the objects. */
 export type TableOptions = { nowMs: number; include: IncludeObject }
@@ -94,7 +95,7 @@ function listMetadata({ resourceVersion, continueToken, remainingItemCount }: Li
   return {
     resourceVersion,
     ...(continueToken === '' && !isUntyped ? {} : { continue: continueToken }),
-    ...(remainingItemCount === undefined ? {} : { remainingItemCount }),
+    ...defined({ remainingItemCount }),
   }
 }
 

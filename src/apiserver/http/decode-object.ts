@@ -12,6 +12,7 @@ import { badRequest, invalid, unsupportedMediaType } from '#api/meta/status-erro
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 import { schemaNameOf } from '#api/schema/schema.ts'
 import { type Media, untypedMedia } from '#apiserver/http/negotiation.ts'
+import { defined } from '#base/defined.ts'
 
 export type DecodedObject = { object: KubernetesObject; apiVersion: string; strictErrors: string[] }
 
@@ -127,8 +128,7 @@ const unknownFields = (paths: readonly string[]): string[] => paths.map((path) =
 function untypedTypeOf(value: unknown, body: Uint8Array, target: DecodeTarget): { apiVersion: string; kind: string } {
   const fields = typeof value === 'object' && value !== null ? (value as KubernetesObject) : {}
   const given = {
-    ...(fields.apiVersion === undefined ? {} : { apiVersion: fields.apiVersion }),
-    ...(fields.kind === undefined ? {} : { kind: fields.kind }),
+    ...defined({ apiVersion: fields.apiVersion, kind: fields.kind }),
   }
   const said = typeOf(given, body, { ...target, group: '', version: '' })
   if (fields.kind === undefined || said.kind === '')

@@ -1,4 +1,5 @@
 /** The way of a request: who, may they, what, and the answer. */
+
 import { DecodeError } from '#api/codec/decode-error.ts'
 import { badRequest, internalError, requestEntityTooLarge, StatusError, unauthorized } from '#api/meta/status-error.ts'
 import { type Authenticator, type AuthResult, groups, Unauthenticated, type UserInfo } from '#apiserver/authn/authenticator.ts'
@@ -19,6 +20,7 @@ import { selectorAttributes } from '#apiserver/http/selector-attributes.ts'
 import { TrackedExchange } from '#apiserver/http/tracked-exchange.ts'
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
 import type { Clock } from '#base/clock.ts'
+import { errorMessage } from '#base/error-message.ts'
 import { BodyTooLargeError, ClientGoneError } from '#base/http-exchanges.ts'
 import type { HttpExchange, HttpHeaders } from '#base/http-server.ts'
 import type { Logger } from '#base/log.ts'
@@ -186,7 +188,7 @@ function respondError(context: RequestContext, thrown: unknown, logger: Logger, 
     logger.error('request failed', { error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) })
     record?.panicked(thrown)
   }
-  const error = expected ?? internalError(thrown instanceof Error ? thrown.message : String(thrown))
+  const error = expected ?? internalError(errorMessage(thrown))
   const { status } = error
   const form = formForErrors(context)
   const headers: HttpHeaders = { 'content-type': contentTypeOf(form) }

@@ -16,6 +16,7 @@ import type { ServedResource } from '#apiserver/http/served-resource.ts'
 import { checkName, type WriteServices, type Written, writeContext } from '#apiserver/http/write-verbs.ts'
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
+import { errorMessage } from '#base/error-message.ts'
 
 const patchKinds: Readonly<Record<string, PatchKind | 'apply'>> = {
   'application/json-patch+json': 'json',
@@ -80,7 +81,7 @@ function parsePatch(kind: PatchKind, body: Uint8Array, options: WriteOptions): P
     const strictErrors = isStrict ? [...(kind === 'json' ? unknownOperationFields(value) : []), ...duplicates] : []
     return { patch: value, strictErrors }
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
+    const message = errorMessage(error)
     throw badRequest(kind === 'strategic' || !isStrict ? message : `error decoding patch: ${message}`)
   }
 }

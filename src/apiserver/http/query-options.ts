@@ -1,9 +1,11 @@
 /** The options of a request, from its query (and, for deletes, its body), judged as upstream judges them. */
+
 import { Check, quoted } from '#api/meta/check.ts'
 import { validateCreateOptions, validatePatchOptions } from '#api/meta/request-options.ts'
 import { badRequest, invalid } from '#api/meta/status-error.ts'
 import type { V1DeleteOptions } from '#api/meta/v1/types.gen.ts'
 import { isTrue } from '#apiserver/http/request-info.ts'
+import { defined } from '#base/defined.ts'
 
 export type WriteOptions = {
   dryRun: string[]
@@ -24,7 +26,7 @@ export function writeOptions(
   const force = forceText === null ? undefined : isTrue(forceText)
   const check = new Check()
   const given = { dryRun, fieldManager, fieldValidation }
-  if (kind === 'PatchOptions') validatePatchOptions(check.with({ ...given, ...(force === undefined ? {} : { force }) }), isApply)
+  if (kind === 'PatchOptions') validatePatchOptions(check.with({ ...given, ...defined({ force }) }), isApply)
   else validateCreateOptions(check.with(given))
   if (check.failed) throw invalid({ group: 'meta.k8s.io', kind }, '', check.errors)
   return { dryRun, fieldManager, fieldValidation: (fieldValidation || 'Warn') as WriteOptions['fieldValidation'], force }

@@ -1,6 +1,7 @@
 /** The endpoints of resources: which verb of which resource is answered how. */
 
 import { allVerbs, type Verb } from '#api/kind.ts'
+import { isNotFound } from '#api/meta/server-response.ts'
 import { notAcceptable, notFound } from '#api/meta/status-error.ts'
 import type { KubernetesObject, ScaleRules, UpdateRules } from '#api/resource.ts'
 import { contentTypeOf, encodeList, encodeObject, encodeValue } from '#apiserver/http/answers.ts'
@@ -274,10 +275,6 @@ async function deleteMany(services: EndpointServices, context: RequestContext, r
     })
   }
   await respondList(services, context, resource, page, form)
-}
-
-function isNotFound(error: unknown): boolean {
-  return error instanceof Error && 'status' in error && (error.status as { reason?: string }).reason === 'NotFound'
 }
 
 function namespaceOf({ info }: RequestContext, { definition }: ServedResource): string {

@@ -1,4 +1,5 @@
 /** Which objects of a resource a list, a watch or a deletion of many is about. */
+
 import { type FieldSelector, parseFieldSelector, unknownFieldMessage } from '#api/meta/field-selector.ts'
 import { apiVersionOf } from '#api/meta/gvk.ts'
 import { type LabelSelector, parseLabelSelector } from '#api/meta/selector.ts'
@@ -7,6 +8,7 @@ import type { ResourceDefinition } from '#api/resource.ts'
 import type { ListOptions } from '#apiserver/http/query-options.ts'
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 import type { Interest } from '#apiserver/watch-cache/watchers.ts'
+import { errorMessage } from '#base/error-message.ts'
 
 export type Selection = {
   readonly namespace: string
@@ -51,7 +53,7 @@ function readLabelSelector(text: string): LabelSelector {
   try {
     return parseLabelSelector(text)
   } catch (error) {
-    throw badRequest(error instanceof Error ? error.message : String(error))
+    throw badRequest(errorMessage(error))
   }
 }
 
@@ -60,7 +62,7 @@ function readFieldSelector(definition: ResourceDefinition, text: string): FieldS
   try {
     selector = parseFieldSelector(text)
   } catch (error) {
-    throw badRequest(error instanceof Error ? error.message : String(error))
+    throw badRequest(errorMessage(error))
   }
   for (const { field } of selector.terms) {
     if (!isSelectable(definition, field))

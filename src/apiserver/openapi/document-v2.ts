@@ -1,5 +1,7 @@
 /** The OpenAPI 2 document: everything in one. */
+
 import { createHash } from 'node:crypto'
+import { defined } from '#base/defined.ts'
 import { type Json, openApiV2, type SchemaObject } from './dialect.ts'
 import { type Operation, type Parameter, type PathItem, responseTexts, sharedParameters } from './operation.ts'
 
@@ -28,9 +30,7 @@ export class PathsV2 {
     const own = operation.parameters.filter((parameter) => !shared.includes(parameter)).map((parameter) => this.#parameter(parameter))
     const parameters = operation.body === undefined ? own : [this.#body(operation.body), ...own]
     return {
-      ...(text === undefined ? {} : { description: text }),
-      ...(consumes === undefined ? {} : { consumes }),
-      ...(produces === undefined ? {} : { produces }),
+      ...defined({ description: text, consumes, produces }),
       schemes: ['https'],
       tags: [tag],
       operationId: id,

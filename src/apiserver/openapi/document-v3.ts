@@ -1,4 +1,5 @@
 /** OpenAPI 3 documents: one for each group and version, so that clients fetch what they need. */
+import { defined } from '#base/defined.ts'
 import { type Json, openApiV3, type SchemaObject } from './dialect.ts'
 import { type Operation, type Parameter, type PathItem, type Response, responseTexts, sharedParameters } from './operation.ts'
 
@@ -21,7 +22,7 @@ function operationObject(operation: Operation, shared: readonly Parameter[]): Sc
   const own = operation.parameters.filter((parameter) => !shared.includes(parameter))
   return {
     tags: [tag],
-    ...(text === undefined ? {} : { description: text }),
+    ...defined({ description: text }),
     operationId: id,
     ...(own.length === 0 ? {} : { parameters: own.map(parameterObject) }),
     ...(body === undefined

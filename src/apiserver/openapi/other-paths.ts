@@ -1,4 +1,5 @@
 /** The paths outside of resources: lists of groups and versions, the server's version, token keys. */
+import { defined } from '#base/defined.ts'
 import { idPrefix, rootOf, tagOf } from './naming.ts'
 import type { Operation, PathItem } from './operation.ts'
 
@@ -21,7 +22,7 @@ function read(
     text,
     parameters: [],
     produces,
-    ...(consumes === undefined ? {} : { consumes }),
+    ...defined({ consumes }),
     responses: [{ code: 200, type }, { code: 401 }],
   }
   return { path, operations: [operation] }

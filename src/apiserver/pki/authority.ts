@@ -1,5 +1,6 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto'
 import { type AuthorityName, authorities, type Identity } from '#apiserver/pki/identities.ts'
+import { defined } from '#base/defined.ts'
 import type { Random } from '#base/random.ts'
 import { encodePem } from '#wire/pem.ts'
 import { type CertificateSigner, encodedSubject, issueCertificate, keyIdentifier } from '#wire/x509/certificate.ts'
@@ -80,7 +81,7 @@ export function issueIdentity(identity: Identity, authority: Authority, nowMs: n
       notAfterMs,
       keyUsages: ['digitalSignature'],
       extendedKeyUsages: identity.usages,
-      ...(identity.subjectAltNames === undefined ? {} : { subjectAltNames: identity.subjectAltNames }),
+      ...defined({ subjectAltNames: identity.subjectAltNames }),
     },
     authority.signer,
   )

@@ -23,6 +23,7 @@ import { convert } from '#api/scheme.ts'
 import type { FieldOwnership, ServedVersion } from '#apiserver/registry/field-ownership.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
 import type { Clock } from '#base/clock.ts'
+import { errorMessage } from '#base/error-message.ts'
 
 export type OwnershipOptions = {
   clock: Clock
@@ -192,7 +193,7 @@ function readConfiguration(configuration: Uint8Array): { object: JsonObject; dup
     }
     return { object: (value ?? {}) as JsonObject, duplicates: duplicateError }
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
+    const message = errorMessage(error)
     const step = message.startsWith('yaml: ') ? 'error converting YAML to JSON' : 'error unmarshaling JSON: while decoding JSON'
     throw badRequest(`error decoding YAML: ${step}: ${message}`)
   }

@@ -2,6 +2,7 @@ import type { KubernetesObject } from '#api/resource.ts'
 import { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 import type { ObjectCache } from '#apiserver/watch-cache/object-cache.ts'
 import type { Clock, Timer } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Store } from '#store/store.ts'
 
 export type ObjectWritesOptions = { cache: ObjectCache; store: Store; clock: Clock }
@@ -70,7 +71,7 @@ export class ObjectWrites {
     lease: bigint | undefined,
     pass: () => void,
   ): Promise<CachedObject> {
-    const put = { key, value: stored, ...(lease === undefined ? {} : { lease }) }
+    const put = { key, value: stored, ...defined({ lease }) }
     const { cache } = this.#options
     const made = (at: number, object?: KubernetesObject) => cache.shown(new CachedObject(key, namespace, name, at, value, object))
     const revision = await this.#swap(key, prev, { put }, pass, (at) => made(at, parsed))

@@ -1,4 +1,5 @@
 /** Eviction: a deletion that asks the pod's disruption budget first. */
+
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { labelSelectorFrom } from '#api/meta/selector.ts'
@@ -17,6 +18,7 @@ import { type Registries, serverContext } from '#apiserver/registry/registries.t
 import type { BindingParts } from '#apiserver/subresources/binding.ts'
 import { judged } from '#apiserver/subresources/judged.ts'
 import { respondSuccess, valueFormOf } from '#apiserver/subresources/respond-value.ts'
+import { defined } from '#base/defined.ts'
 
 const evictionType = { group: 'policy', version: 'v1', kind: 'Eviction', schema: 'io.k8s.api.policy.v1.Eviction' }
 /** A budget that remembers more disrupted pods than this is not being looked after. */
@@ -126,7 +128,7 @@ function tooManyDisruptions(message: string, retryAfterSeconds?: number): Status
     status: 'Failure',
     message: "Cannot evict pod as it would violate the pod's disruption budget.",
     reason: 'TooManyRequests',
-    details: { causes: [{ reason: 'DisruptionBudget', message }], ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) },
+    details: { causes: [{ reason: 'DisruptionBudget', message }], ...defined({ retryAfterSeconds }) },
     code: 429,
   })
 }

@@ -1,9 +1,11 @@
 /** Calls from the API server to the webhooks of a cluster, named by service or by URL: the same for admission and for conversion. */
+
 import { quoted } from '#api/meta/check.ts'
 import { genericServerResponse } from '#api/meta/server-response.ts'
 import { dialTrouble } from '#apiserver/node-connections/dial-trouble.ts'
 import type { ServiceReference } from '#apiserver/webhooks/service-routes.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { HttpClient, HttpClientOptions, HttpClientResponse } from '#base/http-client.ts'
 
 /** As webhook configurations and conversions of custom resources have it. */
@@ -99,7 +101,7 @@ export class WebhookCalls implements Disposable {
     const shown = await credentialsFor?.(hostPort)
     const kept = this.#clientFor({
       ...(config.caBundle ? { ca: trusted(config.caBundle) } : {}),
-      ...(serverName === undefined ? {} : { serverName }),
+      ...defined({ serverName }),
       resendsOnClosedConnection: true,
       ...shown?.connection,
     })

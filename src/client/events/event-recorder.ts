@@ -7,6 +7,7 @@ import { apiVersionOf } from '#api/meta/gvk.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { KubernetesObject } from '#api/resource.ts'
+import { defined } from '#base/defined.ts'
 import { EventCorrelator } from '#client/events/event-correlator.ts'
 import { EventNames } from '#client/events/event-names.ts'
 import { EventWriter, type EventWriterOptions } from '#client/events/event-writer.ts'
@@ -66,7 +67,7 @@ export class EventRecorder implements AsyncDisposable {
       involvedObject,
       reason,
       message,
-      source: { component, ...(host === undefined ? {} : { host }) },
+      source: { component, ...defined({ host }) },
       firstTimestamp: now,
       lastTimestamp: now,
       count: 1,

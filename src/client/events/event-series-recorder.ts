@@ -1,4 +1,5 @@
 /** Tells users what happened to an object, by events of events.k8s.io: what is repeated becomes a series of one event. */
+
 import type { V1ObjectReference } from '#api/core/v1/types.gen.ts'
 import { Event } from '#api/events/v1/kinds.gen.ts'
 import type { V1Event } from '#api/events/v1/types.gen.ts'
@@ -7,6 +8,7 @@ import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
 import { formatMicroTime } from '#api/meta/time.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import type { Timer } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import { EventNames } from '#client/events/event-names.ts'
 import { referenceTo } from '#client/events/event-recorder.ts'
 import { EventWriter, type EventWriterOptions } from '#client/events/event-writer.ts'
@@ -71,7 +73,7 @@ export class EventSeriesRecorder implements AsyncDisposable {
       action,
       reason,
       regarding,
-      ...(related === undefined ? {} : { related }),
+      ...defined({ related }),
       note: note.length > noteMax ? `${note.slice(0, noteMax - 4)} ...` : note,
       type,
     }

@@ -6,6 +6,7 @@ import { isExpired } from '#api/meta/server-response.ts'
 import { StatusError } from '#api/meta/status-error.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
 import type { Client, ListOptions } from '#client/client.ts'
@@ -259,9 +260,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
   #selection() {
     const { namespace, labelSelector, fieldSelector } = this.#options
     return {
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(labelSelector === undefined ? {} : { labelSelector }),
-      ...(fieldSelector === undefined ? {} : { fieldSelector }),
+      ...defined({ namespace, labelSelector, fieldSelector }),
     }
   }
 }

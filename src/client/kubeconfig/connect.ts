@@ -1,5 +1,7 @@
 /** From a kubeconfig, or from inside of a pod, to a transport. */
+
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Files } from '#base/files.ts'
 import type { HttpClient, HttpClientOptions } from '#base/http-client.ts'
 import type { Processes } from '#base/processes.ts'
@@ -47,10 +49,7 @@ function connectByProgram(
 
 function tlsOf(cluster: KubeconfigCluster, certificate: string | undefined, key: string | undefined): HttpClientOptions {
   return {
-    ...(cluster.authority === undefined ? {} : { ca: cluster.authority }),
-    ...(cluster.serverName === undefined ? {} : { serverName: cluster.serverName }),
-    ...(certificate === undefined ? {} : { cert: certificate }),
-    ...(key === undefined ? {} : { key }),
+    ...defined({ ca: cluster.authority, serverName: cluster.serverName, cert: certificate, key }),
     insecureSkipVerify: cluster.skipsVerification,
   }
 }
@@ -70,7 +69,7 @@ export async function inClusterContext(
   const cluster = {
     server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
     skipsVerification: false,
-    ...(authority === undefined ? {} : { authority }),
+    ...defined({ authority }),
   }
   return { name: 'in-cluster', namespace: namespace?.trim() ?? '', cluster, user: { tokenFile: `${serviceAccountDirectory}/token` } }
 }

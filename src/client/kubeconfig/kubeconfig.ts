@@ -1,6 +1,8 @@
 /** The files that tell clients which clusters there are, and as whom to speak to them. */
+
 import { dirname, isAbsolute, join } from 'node:path'
 import { load } from 'js-yaml'
+import { defined } from '#base/defined.ts'
 import type { Files } from '#base/files.ts'
 
 export type KubeconfigCluster = {
@@ -92,7 +94,7 @@ export class Kubeconfig {
     return {
       server: text(value['server']),
       skipsVerification: value['insecure-skip-tls-verify'] === true,
-      ...(authority === undefined ? {} : { authority }),
+      ...defined({ authority }),
       ...(serverName === '' ? {} : { serverName }),
     }
   }
@@ -100,7 +102,7 @@ export class Kubeconfig {
   async #user({ value, directory }: Entry): Promise<KubeconfigUser> {
     const certificate = await this.#pem(value, 'client-certificate', directory)
     const key = await this.#pem(value, 'client-key', directory)
-    const user: KubeconfigUser = { ...(certificate === undefined ? {} : { certificate }), ...(key === undefined ? {} : { key }) }
+    const user: KubeconfigUser = { ...defined({ certificate, key }) }
     for (const field of ['token', 'username', 'password'] as const) if (text(value[field]) !== '') user[field] = text(value[field])
     if (text(value['tokenFile']) !== '') user.tokenFile = pathIn(directory, text(value['tokenFile']))
     if (value['exec']) user.exec = execPlugin(value['exec'] as Json, directory)

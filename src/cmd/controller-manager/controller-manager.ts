@@ -1,4 +1,5 @@
 import { systemClock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import { nodeFiles } from '#base/files.ts'
 import { Lifecycle, processSignals, runUntilSignal, type Stage } from '#base/lifecycle.ts'
 import type { Logger, LogLevel } from '#base/log.ts'
@@ -113,7 +114,7 @@ async function health(stage: Stage, flags: ControllerManagerFlags, metrics: Metr
     metrics,
     ...seams,
     checks,
-    ...(tls === undefined ? {} : { tls }),
+    ...defined({ tls }),
   })
   stage.defer(() => listener.close())
 }

@@ -1,7 +1,9 @@
 /** A node's part in the network of pods: what containers get on the node, and the way to other nodes. */
+
 import { join } from 'node:path'
 import { Node } from '#api/core/v1/kinds.gen.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Files } from '#base/files.ts'
 import type { Stage } from '#base/lifecycle.ts'
 import type { Logger } from '#base/log.ts'
@@ -52,8 +54,7 @@ export function joinPodNetwork(
   const nodes = new Informer({ client: clients.reader, kind: Node, clock, random, logger, forgetsManagers: true })
   const agent = new PodNetworkAgent({
     ...{ nodes, clock, logger, files, processes: nodeProcesses, backend: podNetwork, uplink: { address } },
-    ...(nodeName === undefined ? {} : { nodeName }),
-    ...(clients.node === undefined ? {} : { client: clients.node }),
+    ...defined({ nodeName, client: clients.node }),
     stateFile: join(directory, 'pod-network.json'),
   })
   nodes.start()

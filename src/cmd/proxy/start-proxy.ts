@@ -1,5 +1,6 @@
 import { parseDurationMs } from '#api/meta/duration.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Files } from '#base/files.ts'
 import { listenHttp } from '#base/http-server.ts'
 import type { Logger } from '#base/log.ts'
@@ -42,11 +43,11 @@ export async function startProxy(options: StartProxyOptions, seams: ProxySeams):
   const running = runProxy({
     ...{ client: options.client, clock: seams.clock, random: seams.random, logger: seams.logger, metrics: options.metrics },
     ...{ nodeName: options.nodeName, backend, listen: listenHttp },
-    ...(conntrack === undefined ? {} : { conntrack }),
+    ...defined({ conntrack }),
     settingsFor(node, serviceCidrs) {
       const settings = ruleSettingsOf(configuration, backend.mode, { node, serviceCidrs, ownAddresses: thisMachine().addresses() })
       const mark = names.masqueradeBit === undefined ? {} : { masqueradeMark: 2 ** names.masqueradeBit }
-      return { ...settings, ...mark, ...(others === undefined ? {} : { others }) }
+      return { ...settings, ...mark, ...defined({ others }) }
     },
     minSyncMs: parseDurationMs(own.minSyncPeriod),
     syncMs: parseDurationMs(own.syncPeriod),

@@ -1,5 +1,6 @@
 import { parseDurationMs } from '#api/meta/duration.ts'
 import { systemClock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import { nodeFiles } from '#base/files.ts'
 import { type HttpClientOptions, nodeHttpClient } from '#base/http-client.ts'
 import { Lifecycle, processSignals, runUntilSignal } from '#base/lifecycle.ts'
@@ -112,9 +113,7 @@ async function connectionOf({ enableHTTPS, tlsConfig = {} }: ConfiguredExtender)
     material(tlsConfig.keyFile, tlsConfig.keyData),
   ])
   return {
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
+    ...defined({ ca, cert, key }),
     ...(tlsConfig.serverName ? { serverName: tlsConfig.serverName } : {}),
     ...(tlsConfig.insecure || (enableHTTPS && ca === undefined) ? { insecureSkipVerify: true } : {}),
   }

@@ -1,6 +1,8 @@
 /** The API server of a cluster in one process, as the options of `up` describe it. */
+
 import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import { type RunningApiServer, runApiServer } from '#apiserver/run-api-server.ts'
+import { defined } from '#base/defined.ts'
 import { grpcChannel } from '#base/grpc.ts'
 import { nodeHttpClient } from '#base/http-client.ts'
 import type { Stage } from '#base/lifecycle.ts'
@@ -62,7 +64,7 @@ export async function startApiServer(
     sharesStore: options.store.startsWith('etcd'),
     hostName: thisMachine().hostname,
     nodeConnections: {
-      ...(authority === undefined ? {} : { kubeletCertificateAuthority: authority }),
+      ...defined({ kubeletCertificateAuthority: authority }),
       kubeletPreferredAddressTypes: options.kubeletPreferredAddressTypes,
       ownAuthority: keys.authority('ca').certificatePem,
       hostOf: nodes.hostOf,

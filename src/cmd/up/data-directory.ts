@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { errorMessage } from '#base/error-message.ts'
 import type { Files } from '#base/files.ts'
 import { thisProcess } from '#base/machine.ts'
 
@@ -11,7 +12,7 @@ export async function prepareDataDirectory(files: Files, dataDir: string): Promi
     await files.append(probe, '')
     await files.remove(probe)
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = errorMessage(error)
     throw new Error(`--data-dir: cannot write to ${dataDir} (${why}); choose another directory`, { cause: error })
   }
 }

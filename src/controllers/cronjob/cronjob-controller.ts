@@ -7,12 +7,13 @@ import { semanticEqual } from '#api/meta/equality.ts'
 import { controllerReference, isControlledBy } from '#api/meta/owner-references.ts'
 import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
+import { errorMessage } from '#base/error-message.ts'
 import { referenceTo } from '#client/events/event-recorder.ts'
 import { dueTime, untilNextMs } from '#controllers/cronjob/schedule-times.ts'
 import { rfc1123, zonedTime } from '#controllers/cronjob/time-texts.ts'
 import { conditionOf, isJobFinished } from '#controllers/job/conditions.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
-import { isNamespaceTerminating, messageOf } from '#controllers/workload/pod-writes.ts'
+import { isNamespaceTerminating } from '#controllers/workload/pod-writes.ts'
 import { byAge, isDeleting } from '#controllers/workload/pods.ts'
 
 /** Makes jobs at the times of a schedule. */
@@ -94,7 +95,7 @@ async function runIfDue(cronJob: V1CronJob, status: V1CronJobStatus, context: Re
   try {
     schedule = parseCronSchedule(spec.schedule)
   } catch (error) {
-    return events.warning(CronJob, cronJob, 'UnparseableSchedule', `unparseable schedule: "${spec.schedule}" : ${messageOf(error)}`)
+    return events.warning(CronJob, cronJob, 'UnparseableSchedule', `unparseable schedule: "${spec.schedule}" : ${errorMessage(error)}`)
   }
   const later = () => {
     const leftMs = untilNextMs(cronJob, schedule, nowMs)
@@ -122,7 +123,7 @@ async function runIfDue(cronJob: V1CronJob, status: V1CronJobStatus, context: Re
   if (spec.concurrencyPolicy === 'Replace') {
     for (const { name: running = '', namespace = '' } of status.active ?? []) {
       const job = await context.client.get(Job, namespace, running).catch((error: unknown) => {
-        events.warning(CronJob, cronJob, 'FailedGet', `Get job: ${messageOf(error)}`)
+        events.warning(CronJob, cronJob, 'FailedGet', `Get job: ${errorMessage(error)}`)
         throw error
       })
       await deleteJob(cronJob, job.metadata, context)
@@ -154,7 +155,7 @@ async function start(cronJob: V1CronJob, status: V1CronJobStatus, name: string, 
   } catch (error) {
     if (isNamespaceTerminating(error)) return
     if (!isAlreadyExists(error)) {
-      events.warning(CronJob, cronJob, 'FailedCreate', `Error creating job: ${messageOf(error)}`)
+      events.warning(CronJob, cronJob, 'FailedCreate', `Error creating job: ${errorMessage(error)}`)
       throw error
     }
     // Made before, but not written down; or somebody else's, which is none of our business.
@@ -187,7 +188,7 @@ async function deleteJob(
     events.normal(CronJob, cronJob, 'SuccessfulDelete', `Deleted job ${name}`)
   } catch (error) {
     if (isNotFound(error)) return
-    events.warning(CronJob, cronJob, 'FailedDelete', `Deleted job: ${messageOf(error)}`)
+    events.warning(CronJob, cronJob, 'FailedDelete', `Deleted job: ${errorMessage(error)}`)
     throw error
   }
 }

@@ -5,6 +5,7 @@ import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { labelSelectorFrom } from '#api/meta/selector.ts'
 import { isConflict } from '#api/meta/server-response.ts'
+import { defined } from '#base/defined.ts'
 import { daemonPod, isUpdated, placeOn, targetNode } from '#controllers/daemonset/daemon-pods.ts'
 import { type DaemonView, planPlacement, planRoll } from '#controllers/daemonset/plan.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
@@ -140,11 +141,11 @@ function statusOf({ daemonSet, nodes, podsByNode, hash, nowMs }: DaemonView, { c
     numberMisscheduled: counts.misscheduled,
     desiredNumberScheduled: counts.desired,
     numberReady: counts.ready,
-    ...(daemonSet.metadata.generation === undefined ? {} : { observedGeneration: daemonSet.metadata.generation }),
+    ...defined({ observedGeneration: daemonSet.metadata.generation }),
     ...(counts.updated === 0 ? {} : { updatedNumberScheduled: counts.updated }),
     ...(counts.available === 0 ? {} : { numberAvailable: counts.available }),
     ...(counts.desired === counts.available ? {} : { numberUnavailable: counts.desired - counts.available }),
-    ...(collisionCount === undefined ? {} : { collisionCount }),
+    ...defined({ collisionCount }),
   }
 }
 

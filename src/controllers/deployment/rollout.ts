@@ -1,4 +1,5 @@
 /** One look at a deployment: its replica sets, and the steps that change them. */
+
 import { Deployment, ReplicaSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1Deployment, V1DeploymentStatus, V1ReplicaSet } from '#api/apps/v1/types.gen.ts'
 import { Pod } from '#api/core/v1/kinds.gen.ts'
@@ -6,6 +7,8 @@ import { deepCopy } from '#api/meta/deep-copy.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { controllerReference, isControlledBy } from '#api/meta/owner-references.ts'
 import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
+import { defined } from '#base/defined.ts'
+import { errorMessage } from '#base/error-message.ts'
 import { conditionOf, newCondition, reasons, setCondition } from '#controllers/deployment/conditions.ts'
 import {
   annotationsOfNewSet,
@@ -22,7 +25,7 @@ import {
 import { isActiveSet, isSaturated, maxSurge, newSetSize, proportionalSizes, replicasOf } from '#controllers/deployment/sizes.ts'
 import { countedStatus, hasProgressDeadline, progressCheckMs, rolloutStatus } from '#controllers/deployment/status.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
-import { isNamespaceTerminating, messageOf } from '#controllers/workload/pod-writes.ts'
+import { isNamespaceTerminating } from '#controllers/workload/pod-writes.ts'
 import { byAge, isDeleting, isFinished } from '#controllers/workload/pods.ts'
 import { templateHash } from '#controllers/workload/template-hash.ts'
 
@@ -85,7 +88,7 @@ export class Rollout {
       },
       spec: {
         replicas: 0,
-        ...(spec.minReadySeconds === undefined ? {} : { minReadySeconds: spec.minReadySeconds }),
+        ...defined({ minReadySeconds: spec.minReadySeconds }),
         selector: { ...spec.selector, matchLabels: { ...spec.selector.matchLabels, [hashLabel]: hash } },
         template: { ...deepCopy(spec.template), metadata: { ...spec.template.metadata, labels } },
       },
@@ -130,7 +133,7 @@ export class Rollout {
       deployment.status = { ...deployment.status, collisionCount: (deployment.status?.collisionCount ?? 0) + 1 }
       await this.#writeDeploymentStatus()
     } else if (!isNamespaceTerminating(error)) {
-      const message = `Failed to create new replica set "${metadata.name}": ${messageOf(error)}`
+      const message = `Failed to create new replica set "${metadata.name}": ${errorMessage(error)}`
       if (hasProgressDeadline(deployment)) {
         this.#progressing('False', reasons.replicaSetCreateError, message)
         await this.#writeDeploymentStatus().catch(() => undefined)

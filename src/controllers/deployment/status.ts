@@ -1,6 +1,8 @@
 /** What a deployment tells about itself. */
+
 import type { V1Deployment, V1DeploymentStatus, V1ReplicaSet } from '#api/apps/v1/types.gen.ts'
 import { parseTime } from '#api/meta/time.ts'
+import { defined } from '#base/defined.ts'
 import { conditionOf, newCondition, reasons, removeCondition, setCondition } from '#controllers/deployment/conditions.ts'
 import {
   actualTotal,
@@ -34,7 +36,7 @@ export function countedStatus(deployment: V1Deployment, { all, newSet }: Sets, o
       availableReplicas: available,
       unavailableReplicas: Math.max(0, desiredTotal(all) - available),
     }),
-    ...(terminating === undefined ? {} : { terminatingReplicas: terminating }),
+    ...defined({ terminatingReplicas: terminating }),
     ...(deployment.status?.conditions === undefined ? {} : { conditions: [...deployment.status.conditions] }),
     ...(deployment.status?.collisionCount === undefined ? {} : { collisionCount: deployment.status.collisionCount }),
   }

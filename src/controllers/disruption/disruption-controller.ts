@@ -7,13 +7,13 @@ import { formatTime, parseTime } from '#api/meta/time.ts'
 import type { V1Condition } from '#api/meta/v1/types.gen.ts'
 import { PodDisruptionBudget } from '#api/policy/v1/kinds.gen.ts'
 import type { V1PodDisruptionBudget, V1PodDisruptionBudgetStatus } from '#api/policy/v1/types.gen.ts'
+import { errorMessage } from '#base/error-message.ts'
 import { expectedPods } from '#controllers/disruption/expected-pods.ts'
 import { staleDisruptions } from '#controllers/disruption/stale-disruptions.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import type { Controller } from '#controllers/runtime/environment.ts'
 import { togetherAs } from '#controllers/runtime/together-as.ts'
 import { on } from '#controllers/runtime/triggers.ts'
-import { messageOf } from '#controllers/workload/pod-writes.ts'
 import { isDeleting, isReady } from '#controllers/workload/pods.ts'
 
 /** How long an evicted pod is taken for gone before it must be. */
@@ -58,10 +58,10 @@ const budgets = defineController({
       const disruptionsAllowed = count <= 0 ? 0 : Math.max(0, currentHealthy - desiredHealthy)
       await write(budget, { currentHealthy, desiredHealthy, expectedPods: count, disruptionsAllowed, disruptedPods }, undefined, context)
     } catch (error) {
-      const message = `Failed to calculate the number of expected pods: ${messageOf(error)}`
+      const message = `Failed to calculate the number of expected pods: ${errorMessage(error)}`
       events.warning(PodDisruptionBudget, budget, 'CalculateExpectedPodCountFailed', message)
       // Better none than too many.
-      await write(budget, { ...budget.status, disruptionsAllowed: 0 }, messageOf(error), context)
+      await write(budget, { ...budget.status, disruptionsAllowed: 0 }, errorMessage(error), context)
       throw error
     }
   },

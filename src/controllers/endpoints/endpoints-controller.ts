@@ -2,12 +2,14 @@ import { Endpoints, Pod, Service } from '#api/core/v1/kinds.gen.ts'
 import type { V1EndpointAddress, V1EndpointSubset, V1Endpoints, V1Pod, V1Service } from '#api/core/v1/types.gen.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
+import { defined } from '#base/defined.ts'
+import { errorMessage } from '#base/error-message.ts'
 import { addressesOf, familiesOf, hasHostname, isHeadless, isInEndpoints, targetPort } from '#controllers/endpointslice/pod-endpoints.ts'
 import { selects, servicesOfPod } from '#controllers/endpointslice/services-of-pod.ts'
 import { TriggerTimes, triggerTimeAnnotation } from '#controllers/endpointslice/trigger-times.ts'
 import { defineController } from '#controllers/runtime/define-controller.ts'
 import { on } from '#controllers/runtime/triggers.ts'
-import { isNamespaceTerminating, messageOf } from '#controllers/workload/pod-writes.ts'
+import { isNamespaceTerminating } from '#controllers/workload/pod-writes.ts'
 import { isDeleting, isReady } from '#controllers/workload/pods.ts'
 import { sortedJson } from '#controllers/workload/sorted-json.ts'
 
@@ -53,7 +55,7 @@ export const endpointsController = defineController({
         current === undefined
           ? `Failed to create endpoint for service ${namespace}/${name}`
           : `Failed to update endpoint ${namespace}/${name}`
-      events.warning(Endpoints, next, what, `${text}: ${messageOf(error)}`)
+      events.warning(Endpoints, next, what, `${text}: ${errorMessage(error)}`)
       throw error
     }
   },
@@ -77,7 +79,7 @@ function subsetsOf(service: V1Service, pods: readonly V1Pod[]): V1EndpointSubset
       const port = targetPort(pod, servicePort)
       if (port === undefined) return []
       const { name, protocol = 'TCP', appProtocol } = servicePort
-      return [{ ...(name ? { name } : {}), port, protocol, ...(appProtocol === undefined ? {} : { appProtocol }) }]
+      return [{ ...(name ? { name } : {}), port, protocol, ...defined({ appProtocol }) }]
     })
     if (ports.length === 0 && ((service.spec?.ports ?? []).length > 0 || service.spec?.clusterIP !== 'None')) continue
     const key = sortedJson(ports)

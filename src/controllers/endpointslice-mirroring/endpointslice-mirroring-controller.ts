@@ -4,6 +4,7 @@ import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import type { V1Endpoint, V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
 import { parseIp } from '#api/meta/ip.ts'
 import { controllerReference } from '#api/meta/owner-references.ts'
+import { defined } from '#base/defined.ts'
 import type { EventRecorder } from '#client/events/event-recorder.ts'
 import { addServiceIndex, managedByLabel, serviceNameLabel } from '#controllers/endpointslice/endpointslice-controller.ts'
 import { carryOut, type EndpointGroup, planSlices } from '#controllers/endpointslice/slices.ts'
@@ -97,7 +98,7 @@ function groupOf({ addresses = [], notReadyAddresses = [], ports = [] }: V1Endpo
     name,
     port,
     protocol,
-    ...(appProtocol === undefined ? {} : { appProtocol }),
+    ...defined({ appProtocol }),
   }))
   return [{ ports: slicePorts, endpoints }]
 }

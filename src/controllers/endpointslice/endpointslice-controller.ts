@@ -3,6 +3,8 @@ import type { V1Node, V1Pod, V1Service } from '#api/core/v1/types.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import type { V1Endpoint, V1EndpointPort, V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
 import { controllerReference, isOwnedBy } from '#api/meta/owner-references.ts'
+import { defined } from '#base/defined.ts'
+import { errorMessage } from '#base/error-message.ts'
 import { keyOf } from '#client/informer/object-store.ts'
 import { addressesOf, familiesOf, hasHostname, isHeadless, isInEndpoints, targetPort } from '#controllers/endpointslice/pod-endpoints.ts'
 import { selects, servicesOfPod } from '#controllers/endpointslice/services-of-pod.ts'
@@ -12,7 +14,7 @@ import { TriggerTimes } from '#controllers/endpointslice/trigger-times.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { on } from '#controllers/runtime/triggers.ts'
-import { isNamespaceTerminating, messageOf } from '#controllers/workload/pod-writes.ts'
+import { isNamespaceTerminating } from '#controllers/workload/pod-writes.ts'
 import { isDeleting, isReady } from '#controllers/workload/pods.ts'
 
 export const managedByLabel = 'endpointslice.kubernetes.io/managed-by'
@@ -73,7 +75,7 @@ export const endpointSliceController = defineController({
     } catch (error) {
       if (isNamespaceTerminating(error)) return
       const { namespace, name } = service.metadata
-      const message = `Error updating Endpoint Slices for Service ${namespace}/${name}: ${messageOf(error)}`
+      const message = `Error updating Endpoint Slices for Service ${namespace}/${name}: ${errorMessage(error)}`
       events.warning(Service, service, 'FailedToUpdateEndpointSlices', message)
       throw error
     }
@@ -154,7 +156,7 @@ function endpointOf(service: V1Service, pod: V1Pod, family: 'IPv4' | 'IPv6', zon
     targetRef: { kind: 'Pod', namespace, name, uid },
     ...(pod.spec.nodeName ? { nodeName: pod.spec.nodeName } : {}),
     ...(zone ? { zone } : {}),
-    ...(hints === undefined ? {} : { hints }),
+    ...defined({ hints }),
   }
 }
 
@@ -174,7 +176,7 @@ function portsOf(service: V1Service, pod: V1Pod): V1EndpointPort[] {
     const port = targetPort(pod, servicePort)
     if (port === undefined) return []
     const { name = '', protocol = 'TCP', appProtocol } = servicePort
-    return [{ name, port, protocol, ...(appProtocol === undefined ? {} : { appProtocol }) }]
+    return [{ name, port, protocol, ...defined({ appProtocol }) }]
   })
 }
 

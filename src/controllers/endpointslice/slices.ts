@@ -5,6 +5,7 @@ import type { V1Endpoint, V1EndpointPort, V1EndpointSlice } from '#api/discovery
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
+import { defined } from '#base/defined.ts'
 import type { Client } from '#client/client.ts'
 import { triggerTimeAnnotation } from '#controllers/endpointslice/trigger-times.ts'
 import { sortedJson } from '#controllers/workload/sorted-json.ts'
@@ -104,7 +105,7 @@ function withMetadata({ metadata }: V1EndpointSlice, { metadata: wanted }: V1End
     ...metadata,
     labels: { ...wanted.labels },
     annotations: { ...wanted.annotations },
-    ...(wanted.ownerReferences === undefined ? {} : { ownerReferences: wanted.ownerReferences }),
+    ...defined({ ownerReferences: wanted.ownerReferences }),
   }
 }
 

@@ -5,6 +5,7 @@ import { isNotFound } from '#api/meta/server-response.ts'
 import type { V1OwnerReference } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Client } from '#client/client.ts'
 import type { EventRecorder } from '#client/events/event-recorder.ts'
 import type { RecentKeys } from '#client/recent-keys.ts'
@@ -132,9 +133,7 @@ async function fresh({ client }: Collector, node: GraphNode): Promise<Kubernetes
 
 async function remove({ client }: Collector, node: GraphNode, policy: string, object: KubernetesObject): Promise<void> {
   const resourceVersion = object.metadata?.resourceVersion
-  await client
-    .delete(node.kind, node, { uid: node.uid, propagationPolicy: policy, ...(resourceVersion === undefined ? {} : { resourceVersion }) })
-    .catch(unlessGone)
+  await client.delete(node.kind, node, { uid: node.uid, propagationPolicy: policy, ...defined({ resourceVersion }) }).catch(unlessGone)
 }
 
 async function stopBlocking({ client }: Collector, node: GraphNode, { metadata }: KubernetesObject): Promise<void> {

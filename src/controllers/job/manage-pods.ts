@@ -1,9 +1,11 @@
 /** Makes the pods a job is short of, and ends those it has too many of. */
+
 import { Job } from '#api/batch/v1/kinds.gen.ts'
 import type { V1Job } from '#api/batch/v1/types.gen.ts'
 import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
+import { defined } from '#base/defined.ts'
 import {
   backoffLeftForIndexMs,
   backoffLeftMs,
@@ -119,7 +121,7 @@ async function make(look: JobState, missing: number, context: ReconcileContext):
       if (!isNamespaceTerminating(thrown)) throw thrown
     }
   })
-  return { created, deleted: [], ...(error === undefined ? {} : { error }) }
+  return { created, deleted: [], ...defined({ error }) }
 }
 
 /** The first indexes that neither run, nor are done, nor are given up. */

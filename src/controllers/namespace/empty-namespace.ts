@@ -1,12 +1,13 @@
 /** Deletes everything in a namespace and tells what is left. */
+
 import type { V1Namespace, V1Pod } from '#api/core/v1/types.gen.ts'
 import { isNotFound, isReason } from '#api/meta/server-response.ts'
 import { parseTime } from '#api/meta/time.ts'
 import type { KubernetesObject } from '#api/resource.ts'
+import { errorMessage } from '#base/error-message.ts'
 import type { Client } from '#client/client.ts'
 import { type DiscoveredResource, type Discovery, preferredResources } from '#client/discovery.ts'
 import type { Remains } from '#controllers/namespace/conditions.ts'
-import { messageOf } from '#controllers/workload/pod-writes.ts'
 
 /** How long finalizers are given before anybody looks again. */
 const finalizerSeconds = 15
@@ -21,7 +22,7 @@ export async function emptyNamespace(client: Client, namespace: V1Namespace, dis
   const counts = new Map<string, number>()
   const finalizers = new Map<string, number>()
   const deletionFailures: string[] = []
-  const discoveryFailures = discovery.failures.map(({ groupVersion, error }) => `${groupVersion}: ${messageOf(error)}`)
+  const discoveryFailures = discovery.failures.map(({ groupVersion, error }) => `${groupVersion}: ${errorMessage(error)}`)
   let estimateSeconds = 0
   const deletable = preferredResources(discovery.resources, ['delete']).filter(({ scope }) => scope === 'Namespaced')
   const empty = async (resource: DiscoveredResource): Promise<number> => {
@@ -44,7 +45,7 @@ export async function emptyNamespace(client: Client, namespace: V1Namespace, dis
       estimateSeconds = Math.max(estimateSeconds, graceSeconds || finalizerSeconds)
       return left.length
     } catch (error) {
-      deletionFailures.push(messageOf(error))
+      deletionFailures.push(errorMessage(error))
       return 1
     }
   }

@@ -1,4 +1,5 @@
 /** Keeping a number of pods alive: the same for replica sets and replication controllers. */
+
 import type { V1ReplicaSetCondition, V1ReplicaSetStatus } from '#api/apps/v1/types.gen.ts'
 import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod, V1PodTemplateSpec } from '#api/core/v1/types.gen.ts'
@@ -9,10 +10,12 @@ import { isConflict } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
+import { defined } from '#base/defined.ts'
+import { errorMessage } from '#base/error-message.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { cheapestToLose } from '#controllers/workload/cheapest-to-lose.ts'
 import { claimChildren } from '#controllers/workload/claim-children.ts'
-import { createPod, deletePod, isNamespaceTerminating, messageOf, podFromTemplate } from '#controllers/workload/pod-writes.ts'
+import { createPod, deletePod, isNamespaceTerminating, podFromTemplate } from '#controllers/workload/pod-writes.ts'
 import { isActive, isAvailable, isDeleting, isReady, isTerminating, nextAvailabilityMs } from '#controllers/workload/pods.ts'
 import { inSlowStartBatches } from '#controllers/workload/slow-start.ts'
 
@@ -99,7 +102,7 @@ function statusOf<T extends KubernetesObject & { metadata: V1ObjectMeta; status?
     ...nonZero('readyReplicas', active.filter(isReady).length),
     ...nonZero('availableReplicas', active.filter((pod) => isAvailable(pod, minReadySeconds, nowMs)).length),
     ...(reportsTerminating ? { terminatingReplicas: pods.filter(isTerminating).length } : {}),
-    ...(object.metadata.generation === undefined ? {} : { observedGeneration: object.metadata.generation }),
+    ...defined({ observedGeneration: object.metadata.generation }),
     ...(conditions.length === 0 ? {} : { conditions }),
   }
 }
@@ -124,7 +127,7 @@ function conditionsOf(
       status: 'True',
       lastTransitionTime: formatTime(nowMs),
       reason: missing > 0 ? 'FailedCreate' : 'FailedDelete',
-      message: messageOf(trouble),
+      message: errorMessage(trouble),
     },
   ]
 }

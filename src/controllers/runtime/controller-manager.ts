@@ -3,6 +3,7 @@
 import { Namespace, ServiceAccount } from '#api/core/v1/kinds.gen.ts'
 import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
 import type { Clock } from '#base/clock.ts'
+import { errorMessage } from '#base/error-message.ts'
 import type { Logger } from '#base/log.ts'
 import { Metrics } from '#base/metrics.ts'
 import type { Random } from '#base/random.ts'
@@ -88,7 +89,7 @@ export class ControllerManager {
         return await step()
       } catch (error) {
         if (this.#stopped.signal.aborted) throw error
-        logger.warn('failed to start controllers, retrying', { error: error instanceof Error ? error.message : String(error) })
+        logger.warn('failed to start controllers, retrying', { error: errorMessage(error) })
         await clock.sleep(retryMs, this.#stopped.signal)
       }
     }

@@ -3,6 +3,8 @@
 import type { Kind } from '#api/kind.ts'
 import { isConflict } from '#api/meta/server-response.ts'
 import type { KubernetesObject } from '#api/resource.ts'
+import { defined } from '#base/defined.ts'
+import { errorMessage } from '#base/error-message.ts'
 import type { Logger } from '#base/log.ts'
 import type { Client } from '#client/client.ts'
 import { EventRecorder } from '#client/events/event-recorder.ts'
@@ -69,7 +71,7 @@ class TerminalError extends Error {
 }
 
 export function terminal(error: unknown): TerminalError {
-  return new TerminalError(error instanceof Error ? error.message : String(error), { cause: error })
+  return new TerminalError(errorMessage(error), { cause: error })
 }
 
 export function defineController<T extends KubernetesObject>(definition: ControllerDefinition<T>): Controller {
@@ -79,7 +81,7 @@ export function defineController<T extends KubernetesObject>(definition: Control
     alias,
     serviceAccount,
     isOffByDefault,
-    ...(isNeeded === undefined ? {} : { isNeeded }),
+    ...defined({ isNeeded }),
     start: (environment) => startController(definition, environment),
   }
 }

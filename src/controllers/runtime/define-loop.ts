@@ -1,5 +1,7 @@
 /** Controllers that look at everything every so often, instead of at one object at a time. */
+
 import type { Kind } from '#api/kind.ts'
+import { defined } from '#base/defined.ts'
 import type { Client } from '#client/client.ts'
 import { EventRecorder } from '#client/events/event-recorder.ts'
 import { Cache } from '#controllers/runtime/cache.ts'
@@ -30,7 +32,7 @@ export function defineLoop(definition: LoopDefinition): Controller {
     alias,
     serviceAccount,
     isOffByDefault,
-    ...(isNeeded === undefined ? {} : { isNeeded }),
+    ...defined({ isNeeded }),
     async start(environment) {
       const { informers, clock, random, settings } = environment
       const logger = environment.logger.with({ controller: name })

@@ -1,4 +1,5 @@
 /** The volume claims of a stateful set's pods. */
+
 import { StatefulSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1StatefulSet } from '#api/apps/v1/types.gen.ts'
 import { PersistentVolumeClaim, Pod } from '#api/core/v1/kinds.gen.ts'
@@ -6,9 +7,9 @@ import type { V1PersistentVolumeClaim, V1Pod } from '#api/core/v1/types.gen.ts'
 import { controllerReference } from '#api/meta/owner-references.ts'
 import { isAlreadyExists } from '#api/meta/server-response.ts'
 import type { V1OwnerReference } from '#api/meta/v1/types.gen.ts'
+import { errorMessage } from '#base/error-message.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { claimsOf } from '#controllers/statefulset/identity.ts'
-import { messageOf } from '#controllers/workload/pod-writes.ts'
 import { isDeleting } from '#controllers/workload/pods.ts'
 
 /** Makes those that are missing. False when one is going away: its pod must wait for the next one of that name. */
@@ -33,7 +34,7 @@ export async function ensureClaims(
       events.normal(StatefulSet, set, 'SuccessfulCreate', `Create Claim ${name} ${whose} success`)
     } catch (error) {
       if (isAlreadyExists(error)) continue
-      events.warning(StatefulSet, set, 'FailedCreate', `Create Claim ${name} for ${whose} failed error: ${messageOf(error)}`)
+      events.warning(StatefulSet, set, 'FailedCreate', `Create Claim ${name} for ${whose} failed error: ${errorMessage(error)}`)
       throw error
     }
   }

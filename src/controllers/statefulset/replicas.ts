@@ -1,10 +1,12 @@
 /** Brings the pods of a stateful set into shape, in order of their ordinals. */
+
 import { StatefulSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1ControllerRevision, V1StatefulSet } from '#api/apps/v1/types.gen.ts'
 import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { scaledValue } from '#api/meta/int-or-string.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '#api/meta/server-response.ts'
+import { errorMessage } from '#base/error-message.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { ensureClaims, retainClaims } from '#controllers/statefulset/claims.ts'
 import {
@@ -16,7 +18,7 @@ import {
   statefulPod,
   withIdentity,
 } from '#controllers/statefulset/identity.ts'
-import { isNamespaceTerminating, messageOf } from '#controllers/workload/pod-writes.ts'
+import { isNamespaceTerminating } from '#controllers/workload/pod-writes.ts'
 import { isAvailable, isDeleting, isFinished, isReady } from '#controllers/workload/pods.ts'
 
 export type SetView = {
@@ -148,7 +150,7 @@ async function createStatefulPod(
     events.normal(StatefulSet, set, 'SuccessfulCreate', `${what} successful`)
   } catch (error) {
     if (isAlreadyExists(error) || isNamespaceTerminating(error)) return
-    events.warning(StatefulSet, set, 'FailedCreate', `${what} failed error: ${messageOf(error)}`)
+    events.warning(StatefulSet, set, 'FailedCreate', `${what} failed error: ${errorMessage(error)}`)
     throw error
   }
 }
@@ -160,7 +162,7 @@ async function restoreIdentity(set: V1StatefulSet, pod: V1Pod, ordinal: number, 
     events.normal(StatefulSet, set, 'SuccessfulUpdate', `${what} successful`)
   } catch (error) {
     // Somebody was faster; the next look sees what they did.
-    if (!isConflict(error)) events.warning(StatefulSet, set, 'FailedUpdate', `${what} failed error: ${messageOf(error)}`)
+    if (!isConflict(error)) events.warning(StatefulSet, set, 'FailedUpdate', `${what} failed error: ${errorMessage(error)}`)
     throw error
   }
 }
@@ -172,7 +174,7 @@ async function deleteStatefulPod(set: V1StatefulSet, { metadata }: V1Pod, { clie
     events.normal(StatefulSet, set, 'SuccessfulDelete', `${what} successful`)
   } catch (error) {
     if (isNotFound(error)) return
-    events.warning(StatefulSet, set, 'FailedDelete', `${what} failed error: ${messageOf(error)}`)
+    events.warning(StatefulSet, set, 'FailedDelete', `${what} failed error: ${errorMessage(error)}`)
     throw error
   }
 }

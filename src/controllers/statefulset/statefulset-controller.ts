@@ -5,6 +5,7 @@ import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { labelSelectorFrom } from '#api/meta/selector.ts'
 import { isConflict } from '#api/meta/server-response.ts'
+import { defined } from '#base/defined.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { on } from '#controllers/runtime/triggers.ts'
 import { ordinalOf, replicasOf, revisionOf } from '#controllers/statefulset/identity.ts'
@@ -66,7 +67,7 @@ function statusOf(
   const ofRevision = (name: string | undefined) => created.filter((pod) => !isDeleting(pod) && revisionOf(pod) === name).length
   const ready = created.filter(isRunningReady)
   const status: V1StatefulSetStatus = {
-    ...(set.metadata.generation === undefined ? {} : { observedGeneration: set.metadata.generation }),
+    ...defined({ observedGeneration: set.metadata.generation }),
     replicas: created.length,
     readyReplicas: ready.length,
     currentReplicas: ofRevision(currentRevision.metadata.name),

@@ -1,5 +1,5 @@
 import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
-import { tolerates } from '#api/core/v1/node/node-fit.ts'
+import { toleratesTaint } from '#api/core/v1/node/tolerations.ts'
 import type { V1Node, V1Pod, V1Taint } from '#api/core/v1/types.gen.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
@@ -70,7 +70,7 @@ const noExecuteTaints = ({ spec }: V1Node): V1Taint[] => (spec?.taints ?? []).fi
 function toleratedSeconds({ spec }: V1Pod, taints: readonly V1Taint[]): number | undefined {
   let shortest: number | undefined
   for (const taint of taints) {
-    const fitting = (spec.tolerations ?? []).filter((toleration) => tolerates(toleration, taint))
+    const fitting = (spec.tolerations ?? []).filter((toleration) => toleratesTaint(toleration, taint))
     if (fitting.length === 0) return 0
     for (const { tolerationSeconds } of fitting) {
       if (tolerationSeconds !== undefined) shortest = Math.min(shortest ?? Number.POSITIVE_INFINITY, Math.max(0, tolerationSeconds))

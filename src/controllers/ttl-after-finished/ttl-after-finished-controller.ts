@@ -2,6 +2,7 @@ import { Job } from '#api/batch/v1/kinds.gen.ts'
 import type { V1Job } from '#api/batch/v1/types.gen.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { parseTime } from '#api/meta/time.ts'
+import { defined } from '#base/defined.ts'
 import { defineController } from '#controllers/runtime/define-controller.ts'
 import { isDeleting } from '#controllers/workload/pods.ts'
 
@@ -28,7 +29,7 @@ export const ttlAfterFinishedController = defineController({
     if (fresh === undefined || freshDueMs === undefined) return
     if (freshDueMs > clock.now()) return requeueAfter(freshDueMs - clock.now())
     const { uid } = fresh.metadata
-    await client.delete(Job, fresh.metadata, { propagationPolicy: 'Foreground', ...(uid === undefined ? {} : { uid }) })
+    await client.delete(Job, fresh.metadata, { propagationPolicy: 'Foreground', ...defined({ uid }) })
   },
 })
 

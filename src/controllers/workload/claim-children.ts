@@ -6,6 +6,7 @@ import { controllerOf } from '#api/meta/owner-references.ts'
 import type { LabelSelector } from '#api/meta/selector.ts'
 import { isInvalid, isNotFound } from '#api/meta/server-response.ts'
 import type { KubernetesObject } from '#api/resource.ts'
+import { defined } from '#base/defined.ts'
 import type { Client } from '#client/client.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'
 import { isDeleting } from '#controllers/workload/pods.ts'
@@ -71,7 +72,7 @@ async function adopt<Owner extends KubernetesObject, Child extends KubernetesObj
     controller: true,
     blockOwnerDeletion: true,
   }
-  const patch = { metadata: { ownerReferences: [reference], uid: metadata?.uid, ...(finalizers === undefined ? {} : { finalizers }) } }
+  const patch = { metadata: { ownerReferences: [reference], uid: metadata?.uid, ...defined({ finalizers }) } }
   return client.patch(childKind, metadata ?? {}, patch).catch((error: unknown) => {
     if (isNotFound(error)) return undefined
     throw error

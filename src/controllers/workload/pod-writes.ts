@@ -1,4 +1,5 @@
 /** Pods that controllers make and end, with the events that tell of it. */
+
 import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod, V1PodTemplateSpec } from '#api/core/v1/types.gen.ts'
 import type { Kind } from '#api/kind.ts'
@@ -7,6 +8,7 @@ import { controllerReference } from '#api/meta/owner-references.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { StatusError } from '#api/meta/status-error.ts'
 import type { KubernetesObject } from '#api/resource.ts'
+import { errorMessage } from '#base/error-message.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
 
 type Owner<T extends KubernetesObject> = { kind: Kind<T>; object: T }
@@ -37,7 +39,7 @@ export async function createPod<T extends KubernetesObject>(
     events.normal(kind, object, 'SuccessfulCreate', `Created pod: ${created.metadata.name}`)
     return created
   } catch (error) {
-    if (!isNamespaceTerminating(error)) events.warning(kind, object, 'FailedCreate', `Error creating: ${messageOf(error)}`)
+    if (!isNamespaceTerminating(error)) events.warning(kind, object, 'FailedCreate', `Error creating: ${errorMessage(error)}`)
     throw error
   }
 }
@@ -53,7 +55,7 @@ export async function deletePod<T extends KubernetesObject>(
     events.normal(kind, object, 'SuccessfulDelete', `Deleted pod: ${metadata.name}`)
   } catch (error) {
     if (isNotFound(error)) return
-    events.warning(kind, object, 'FailedDelete', `Error deleting: ${messageOf(error)}`)
+    events.warning(kind, object, 'FailedDelete', `Error deleting: ${errorMessage(error)}`)
     throw error
   }
 }
@@ -63,5 +65,3 @@ export function isNamespaceTerminating(error: unknown): boolean {
   if (!(error instanceof StatusError)) return false
   return (error.status.details?.causes ?? []).some(({ reason }) => reason === 'NamespaceTerminating')
 }
-
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

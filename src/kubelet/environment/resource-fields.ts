@@ -1,6 +1,8 @@
 /** Requests and limits of containers as the downward API gives them to containers. */
+
 import type { V1Container, V1Pod, V1ResourceFieldSelector } from '#api/core/v1/types.gen.ts'
 import { parseQuantity, type Quantity, quantityOf } from '#api/meta/quantity.ts'
+import { defined } from '#base/defined.ts'
 
 export type Resources = { [resource: string]: string }
 
@@ -28,7 +30,7 @@ export function containerResource(
 /** The pod's own limits, and else all that the node has. */
 export function podDefaultLimits({ spec }: V1Pod, allocatable: Resources): Resources {
   const { cpu, memory } = spec.resources?.limits ?? {}
-  return { ...allocatable, ...(cpu === undefined ? {} : { cpu }), ...(memory === undefined ? {} : { memory }) }
+  return { ...allocatable, ...defined({ cpu, memory }) }
 }
 
 const quantity = (text: string | undefined): Quantity | undefined => (text === undefined ? undefined : parseQuantity(String(text)))

@@ -1,7 +1,9 @@
 /** Runs what a container wants done after its start and before its end. */
+
 import type { V1Container, V1LifecycleHandler, V1Pod } from '#api/core/v1/types.gen.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Dialer } from '#base/dialer.ts'
+import { errorMessage } from '#base/error-message.ts'
 import { containerPort, httpGetOf } from '#kubelet/hooks/http-get.ts'
 import type { Runtime } from '#kubelet/runtimes/runtime.ts'
 
@@ -50,7 +52,7 @@ export function hookRunner({ runtime, clock, dialer }: HookRunnerOptions): HookR
       } else if (handler.httpGet) {
         const { httpGet } = handler
         await ask(httpGet, request).catch((error: unknown) => {
-          throw new Error(`HTTP lifecycle hook (${httpGet.path ?? ''}) ${where} failed - error: ${textOf(error)}`)
+          throw new Error(`HTTP lifecycle hook (${httpGet.path ?? ''}) ${where} failed - error: ${errorMessage(error)}`)
         })
       } else if (handler.sleep) {
         const { seconds } = handler.sleep
@@ -73,5 +75,3 @@ class ExecFailure extends Error {
     this.output = output
   }
 }
-
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,3 +1,5 @@
+import { defined } from '#base/defined.ts'
+import { errorMessage } from '#base/error-message.ts'
 import { GrpcError } from '#base/grpc.ts'
 import type { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
 import type { AuthConfig, CriImage } from '#wire/cri/cri-types.ts'
@@ -17,7 +19,7 @@ export function criImages(client: CriClient): ImageService {
   return {
     find: async (image) => (await client.call('imageStatus', { image: { image } })).image,
     async pull(image, auth) {
-      const request = { image: { image }, ...(auth === undefined ? {} : { auth }) }
+      const request = { image: { image }, ...defined({ auth }) }
       return (await client.call('pullImage', request, { timeoutMs: pullTimeoutMs })).imageRef
     },
   }
@@ -43,7 +45,7 @@ const codeNames: Record<number, string> = {
 
 /** As clients of upstream's agent know it: with the code, where that says anything. */
 export function errorText(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorMessage(error)
   const name = error instanceof GrpcError ? codeNames[error.code] : undefined
   return name === undefined ? message : `rpc error: code = ${name} desc = ${message}`
 }

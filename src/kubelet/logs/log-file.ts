@@ -1,4 +1,5 @@
 /** The output of a container that its runtime writes to a file. */
+import { errorMessage } from '#base/error-message.ts'
 import type { Files, OpenFile } from '#base/files.ts'
 import { parsedEntry } from '#kubelet/logs/log-entry.ts'
 import type { LogOptions } from '#kubelet/logs/log-options.ts'
@@ -63,7 +64,7 @@ async function openLog(files: Files, path: string): Promise<LogFile> {
     const inode = (await files.stat(target))?.inode ?? 0
     return { open: await files.open(target, 'r'), inode }
   } catch (error) {
-    throw new Error(`failed to open log file "${path}": ${error instanceof Error ? error.message : String(error)}`)
+    throw new Error(`failed to open log file "${path}": ${errorMessage(error)}`)
   }
 }
 

@@ -1,5 +1,7 @@
 /** What part of a container's output is asked for, and in what form. */
+
 import { parseTime } from '#api/meta/time.ts'
+import { defined } from '#base/defined.ts'
 
 export type LogOptions = {
   follow: boolean
@@ -45,9 +47,7 @@ export function logOptions(query: URLSearchParams, nowMs: number): LogOptions {
     follow: isTrue(query.get('follow')),
     previous: isTrue(query.get('previous')),
     timestamps: isTrue(query.get('timestamps')),
-    ...(tailLines === undefined ? {} : { tailLines }),
-    ...(limitBytes === undefined ? {} : { limitBytes }),
-    ...(sinceMs === undefined ? {} : { sinceMs }),
+    ...defined({ tailLines, limitBytes, sinceMs }),
     stream,
   }
 }

@@ -2,6 +2,7 @@ import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { podQosClass, podRequests } from '#api/core/v1/resources.ts'
 import type { V1Node, V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
@@ -78,9 +79,7 @@ export class NodeAgent {
     this.#hooks = options.hooks ?? hookRunner({ runtime, clock })
     this.#registration = new NodeRegistration({
       ...{ client, clock, random, logger, events: this.#events, node, runtime },
-      ...(describe === undefined ? {} : { describe }),
-      ...(makesNode === undefined ? {} : { makesNode }),
-      ...(isPatient === undefined ? {} : { isPatient }),
+      ...defined({ describe, makesNode, isPatient }),
     })
     if (staticPods !== undefined) {
       this.#mirrors = new MirrorPods({
@@ -260,7 +259,7 @@ export class NodeAgent {
     const allocated = allocatedBefore(pod)
     const worker = new PodWorker(allocated, {
       ...{ runtime, runtimeHelper, probes, hooks: this.#hooks, clock, logger, events: this.#events, hostIps: node.addresses },
-      ...(rejection === undefined ? {} : { rejection }),
+      ...defined({ rejection }),
       report: (current, status, isOverNow) => this.#hears(current, status, isOverNow),
       onGone: () => this.#forgets(uid),
     })

@@ -1,4 +1,5 @@
 /** What a node says of itself. */
+
 import type {
   V1ContainerImage,
   V1Node,
@@ -9,6 +10,7 @@ import type {
   V1NodeSystemInfo,
   V1Taint,
 } from '#api/core/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 
 export type NodeDescription = {
   name: string
@@ -99,7 +101,7 @@ export function nodeStatus(
       ...(swapBytes ? { swap: { capacity: swapBytes } } : {}),
     },
     ...(images === undefined ? {} : { images: [...images] }),
-    ...(features === undefined ? {} : { features }),
+    ...defined({ features }),
     ...(runtimeHandlers === undefined ? {} : { runtimeHandlers: [...runtimeHandlers] }),
     ...(declaredFeatures === undefined ? {} : { declaredFeatures: [...declaredFeatures] }),
   }

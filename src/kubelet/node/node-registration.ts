@@ -4,6 +4,7 @@ import type { V1Node, V1NodeStatus } from '#api/core/v1/types.gen.ts'
 import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { Clock, Timer } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
@@ -131,8 +132,7 @@ export class NodeRegistration {
     const { features, handlers } = this.#runtime?.latest ?? {}
     const description = {
       ...this.#description,
-      ...(features === undefined ? {} : { features }),
-      ...(handlers === undefined ? {} : { runtimeHandlers: handlers }),
+      ...defined({ features, runtimeHandlers: handlers }),
     }
     return nodeStatus(description, previous, formatTime(this.#options.clock.now()), this.#problems)
   }

@@ -1,5 +1,6 @@
 import type { V1Container, V1Pod, V1ResourceRequirements } from '#api/core/v1/types.gen.ts'
 import type { Clock } from '#base/clock.ts'
+import { errorMessage } from '#base/error-message.ts'
 import type { HookRunner } from '#kubelet/hooks/hook-runner.ts'
 import type { PodStep, Waiting } from '#kubelet/pod-worker/pod-steps.ts'
 import type { BackOff } from '#kubelet/pod-worker/restarts.ts'
@@ -84,10 +85,10 @@ export class ContainerStarter {
       for (const id of replaces) await runtime.stopSandbox(id)
       for (const id of purges) await runtime.removeContainer(id)
       const plan = await runtimeHelper.prepareSandbox(pod, signal).catch((error: unknown) => {
-        throw failureOf(error, 'FailedMount', tellOfPod, messageOf(error), signal)
+        throw failureOf(error, 'FailedMount', tellOfPod, errorMessage(error), signal)
       })
       await runtime.runSandbox(pod, plan, signal).catch((error: unknown) => {
-        throw failureOf(error, 'FailedCreatePodSandBox', tellOfPod, `Failed to create pod sandbox: ${messageOf(error)}`, signal)
+        throw failureOf(error, 'FailedCreatePodSandBox', tellOfPod, `Failed to create pod sandbox: ${errorMessage(error)}`, signal)
       })
     })
   }
@@ -162,7 +163,7 @@ export class ContainerStarter {
       if (signal.aborted || error instanceof StartFailure) throw error
       tell('Warning', 'FailedPostStartHook', 'PostStartHook failed')
       kill(id, container, 'FailedPostStartHook')
-      throw new StartFailure('PostStartHookError', messageOf(error))
+      throw new StartFailure('PostStartHookError', errorMessage(error))
     } finally {
       this.#hooking.delete(id)
     }
@@ -180,7 +181,7 @@ export class ContainerStarter {
         if (abort.signal.aborted) return
         const { reason, retryAfterMs = retryMs } = error instanceof StartFailure ? error : { reason: 'CreateContainerError' }
         this.#failures ??= new Map()
-        this.#failures.set(name, { reason, message: messageOf(error), retryAtMs: this.#options.clock.now() + retryAfterMs })
+        this.#failures.set(name, { reason, message: errorMessage(error), retryAtMs: this.#options.clock.now() + retryAfterMs })
       })
       .finally(() => {
         this.#starting = undefined
@@ -194,14 +195,12 @@ const noIds: ReadonlySet<string> = new Set()
 
 /** Tells of the failure, and says how the status shows it. */
 function failureOf(error: unknown, reason: string, tell: Teller, eventMessage: string, signal: AbortSignal): StartFailure {
-  const failure = error instanceof StartFailure ? error : new StartFailure(reason, messageOf(error))
+  const failure = error instanceof StartFailure ? error : new StartFailure(reason, errorMessage(error))
   if (!signal.aborted) tell('Warning', failure.reason, eventMessage)
   return failure
 }
 
-const eventText = (error: unknown, reason: string): string => (imageReasons.has(reason) ? reason : messageOf(error))
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+const eventText = (error: unknown, reason: string): string => (imageReasons.has(reason) ? reason : errorMessage(error))
 
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {

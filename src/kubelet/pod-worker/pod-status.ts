@@ -1,6 +1,7 @@
 import { podLimits, podQosClass, podRequests, type Quantities } from '#api/core/v1/resources.ts'
 import type { V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
 import { formatTime } from '#api/meta/time.ts'
+import { defined } from '#base/defined.ts'
 import { containerStatuses } from '#kubelet/pod-worker/container-statuses.ts'
 import { podConditions, type ResizeConditions } from '#kubelet/pod-worker/pod-conditions.ts'
 import { type PodPhase, podPhase } from '#kubelet/pod-worker/pod-phase.ts'
@@ -51,7 +52,7 @@ export function podStatus(pod: V1Pod, options: PodStatusOptions): V1PodStatus {
       nowText,
       previous: previous.conditions ?? [],
       isRestartingAll: restartsAll,
-      ...(options.resize === undefined ? {} : { resize: options.resize }),
+      ...defined({ resize: options.resize }),
     }),
     ...(message ? { message } : {}),
     ...(reason ? { reason } : {}),

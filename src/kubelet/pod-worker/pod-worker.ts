@@ -3,6 +3,8 @@ import { podQosClass } from '#api/core/v1/resources.ts'
 import type { V1Container, V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
 import { formatTime, parseTime } from '#api/meta/time.ts'
 import type { Clock, Timer } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
+import { errorMessage } from '#base/error-message.ts'
 import type { Logger } from '#base/log.ts'
 import { type EventRecorder, referenceTo } from '#client/events/event-recorder.ts'
 import type { HookRunner } from '#kubelet/hooks/hook-runner.ts'
@@ -212,7 +214,7 @@ export class PodWorker {
     return {
       ...{ nowMs, isStarting, backOffs, failures, images, actuated, stopping: this.#stopper.stopping },
       ...(this.#endsByMs === undefined ? {} : { endsByMs: this.#endsByMs }),
-      ...(previous === undefined ? {} : { previous }),
+      ...defined({ previous }),
       ...(this.#resize.retryAtMs === undefined ? {} : { resizeRetryAtMs: this.#resize.retryAtMs }),
     }
   }
@@ -296,7 +298,7 @@ export class PodWorker {
       this.#starter.actuated.set(id, container.resources ?? {})
       this.#resize.retryAtMs = undefined
     } catch (error) {
-      this.#resize.fail(this.#pod, error instanceof Error ? error.message : String(error))
+      this.#resize.fail(this.#pod, errorMessage(error))
     }
     this.#mustLookAgain = true
   }

@@ -1,6 +1,8 @@
 /** How the resize of a pod's running containers comes along, as conditions and events tell it. */
+
 import type { V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { ResizeConditions } from '#kubelet/pod-worker/pod-conditions.ts'
 
 export type PendingResize = NonNullable<ResizeConditions['pending']>
@@ -28,7 +30,7 @@ export class ResizeProgress {
 
   get conditions(): ResizeConditions {
     return {
-      ...(this.pending === undefined ? {} : { pending: this.pending }),
+      ...defined({ pending: this.pending }),
       ...(this.#inProgress === undefined ? {} : { inProgress: this.#inProgress }),
     }
   }

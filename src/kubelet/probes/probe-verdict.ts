@@ -1,6 +1,8 @@
 /** One probe, asked once. */
+
 import type { V1Container, V1Probe } from '#api/core/v1/types.gen.ts'
 import { type DialedAnswer, type Dialer, DialTimeout } from '#base/dialer.ts'
+import { errorMessage } from '#base/error-message.ts'
 import { hasCode } from '#base/files.ts'
 import { containerPort, httpGetOf } from '#kubelet/hooks/http-get.ts'
 import type { HealthCheck } from '#kubelet/probes/grpc-health.ts'
@@ -104,7 +106,7 @@ function dialText(error: unknown, host: string, port: number): string {
   for (const [code, text] of Object.entries(systemTexts)) if (hasCode(error, code)) return `dial tcp ${target}: ${text}`
   if (hasCode(error, 'ECONNRESET'))
     return error instanceof Error && error.message.includes('hang up') ? 'EOF' : 'read: connection reset by peer'
-  return error instanceof Error ? error.message : String(error)
+  return errorMessage(error)
 }
 
 /** `$(NAME)` for variables whose values the pod spells out; `$$` is a dollar. */

@@ -1,5 +1,6 @@
 import type { V1Container, V1Pod, V1Probe } from '#api/core/v1/types.gen.ts'
 import type { Clock, Timer } from '#base/clock.ts'
+import { errorMessage } from '#base/error-message.ts'
 import type { Random } from '#base/random.ts'
 import type { ProbeVerdict } from '#kubelet/probes/probe-verdict.ts'
 import type { ObservedContainer } from '#kubelet/runtimes/runtime.ts'
@@ -134,7 +135,7 @@ export class ProbeWorker {
         problem = error
       }
     }
-    const text = problem instanceof Error ? problem.message : String(problem)
+    const text = errorMessage(problem)
     tell(target, 'Unhealthy', `${kindNames[kind]} probe errored and resulted in unknown state: ${text}`)
     return undefined
   }

@@ -6,6 +6,8 @@ import { isNotFound } from '#api/meta/server-response.ts'
 import { notFound } from '#api/meta/status-error.ts'
 import { RuntimeClass } from '#api/node/v1/kinds.gen.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
+import { errorMessage } from '#base/error-message.ts'
 import type { Files } from '#base/files.ts'
 import type { Logger } from '#base/log.ts'
 import type { Mounts } from '#base/mounts.ts'
@@ -98,7 +100,7 @@ export class NodeRuntimeHelper implements RuntimeHelper {
         runtimeHandler: await this.#runtimeHandler(pod),
       }
     } catch (error) {
-      throw new StartFailure('FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(error)}`)
+      throw new StartFailure('FailedCreatePodSandBox', `Failed to create pod sandbox: ${errorMessage(error)}`)
     }
   }
 
@@ -111,7 +113,7 @@ export class NodeRuntimeHelper implements RuntimeHelper {
     try {
       return { imageRef, ...(await this.#planOf(pod, container, context.ips, signal)) }
     } catch (error) {
-      throw new StartFailure('CreateContainerConfigError', messageOf(error))
+      throw new StartFailure('CreateContainerConfigError', errorMessage(error))
     }
   }
 
@@ -169,7 +171,7 @@ export class NodeRuntimeHelper implements RuntimeHelper {
       mounts,
       ...(container.command?.length ? { command: filledIn(container.command) } : {}),
       ...(container.args?.length ? { args: filledIn(container.args) } : {}),
-      ...(terminationMessageFile === undefined ? {} : { terminationMessageFile }),
+      ...defined({ terminationMessageFile }),
     }
   }
 
@@ -249,5 +251,3 @@ const aborted = (signal: AbortSignal): Promise<never> =>
   })
 
 const isFinished = ({ status }: V1Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed'
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

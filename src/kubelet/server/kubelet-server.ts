@@ -1,6 +1,7 @@
 import type { X509Certificate } from 'node:crypto'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import type { Clock } from '#base/clock.ts'
+import { errorMessage } from '#base/error-message.ts'
 import type { Files } from '#base/files.ts'
 import type { HttpExchange } from '#base/http-server.ts'
 import type { Logger } from '#base/log.ts'
@@ -124,7 +125,7 @@ export class KubeletServer {
   #settle(exchange: HttpExchange, answer: () => Promise<void>): void {
     answer()
       .catch((error: unknown) => {
-        const text = error instanceof Error ? error.message : String(error)
+        const text = errorMessage(error)
         if (!(error instanceof Refusal))
           this.#options.logger.warn('request to the kubelet failed', { target: exchange.target, error: text })
         respondText(exchange, error instanceof Refusal ? error.code : 500, text)
@@ -137,7 +138,7 @@ export class KubeletServer {
     const isAllowed = await this.#authorize(caller, attributes).catch((error: unknown): never => {
       if (error instanceof AuthorizationTrouble)
         this.#options.logger.warn('failed to authorize request to the kubelet (SubjectAccessReview)', { error: String(error.cause) })
-      throw new Refusal(500, error instanceof Error ? error.message : String(error))
+      throw new Refusal(500, errorMessage(error))
     })
     if (!isAllowed) throw new Refusal(403, forbiddenText(caller, attributes))
   }

@@ -1,3 +1,4 @@
+import { errorMessage } from '#base/error-message.ts'
 import type { HttpExchange } from '#base/http-server.ts'
 import { Refusal } from '#kubelet/server/refusal.ts'
 
@@ -8,7 +9,7 @@ import { Refusal } from '#kubelet/server/refusal.ts'
 export async function sendPieces(exchange: HttpExchange, pieces: AsyncIterable<Uint8Array>, contentType: string): Promise<void> {
   const iterator = pieces[Symbol.asyncIterator]()
   const first = await iterator.next().catch((error: unknown): never => {
-    throw new Refusal(400, error instanceof Error ? error.message : String(error))
+    throw new Refusal(400, errorMessage(error))
   })
   const stream = exchange.stream(200, { 'content-type': contentType })
   let resume: () => void = () => {}

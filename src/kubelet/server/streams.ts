@@ -1,6 +1,8 @@
 /** Conversations with containers: exec, attach, port-forward. The runtime has them in SPDY; clients in SPDY or over WebSockets. */
+
 import type { Duplex } from 'node:stream'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { errorMessage } from '#base/error-message.ts'
 import { GrpcError, grpcCodes } from '#base/grpc.ts'
 import type { HttpExchange } from '#base/http-server.ts'
 import { type PassedAnswer, splice } from '#base/upgrade-client.ts'
@@ -162,7 +164,7 @@ async function urlFrom(method: string, { runtime }: ServerParts, ask: (streams: 
   try {
     return await ask(runtime.streams)
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error)
+    const text = errorMessage(error)
     throw new Refusal(error instanceof GrpcError && error.code === grpcCodes.notFound ? 404 : 500, text)
   }
 }

@@ -1,9 +1,11 @@
 /** Tells the API how pods stand: the latest of each pod arrives, never an older one after a newer one. */
+
 import { isDeepStrictEqual } from 'node:util'
 import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
 import { isConflict, isNotFound } from '#api/meta/server-response.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Logger } from '#base/log.ts'
 import type { Client } from '#client/client.ts'
 import { isOlderVersion } from '#client/resource-version.ts'
@@ -53,7 +55,7 @@ export class StatusManager {
     const before = this.#statuses.get(uid)
     if (before !== undefined && before.mayGo === mayGo && isDeepStrictEqual(before.status, status)) return
     const { writtenVersion } = before ?? {}
-    this.#statuses.set(uid, { namespace, name, status, mayGo, ...(writtenVersion === undefined ? {} : { writtenVersion }) })
+    this.#statuses.set(uid, { namespace, name, status, mayGo, ...defined({ writtenVersion }) })
     this.#queue.add(uid)
   }
 

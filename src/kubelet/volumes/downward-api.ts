@@ -1,6 +1,7 @@
 import { normalize } from 'node:path'
 import type { V1DownwardAPIVolumeFile, V1Pod, V1Volume } from '#api/core/v1/types.gen.ts'
 import { aggregateMessages } from '#api/meta/aggregate.ts'
+import { errorMessage } from '#base/error-message.ts'
 import { podField } from '#kubelet/environment/pod-fields.ts'
 import { containerResource } from '#kubelet/environment/resource-fields.ts'
 import type { ProjectedFiles } from '#kubelet/volumes/atomic-directory.ts'
@@ -31,7 +32,7 @@ export function downwardApiFiles(
         text = containerResource(resourceFieldRef, pod, resourceFieldRef.containerName, allocatable())
       projected.set(normalize(path), { content: Buffer.from(text), mode })
     } catch (error) {
-      problems.push(error instanceof Error ? error.message : String(error))
+      problems.push(errorMessage(error))
     }
   }
   if (problems.length > 0) throw new Error(aggregateMessages(problems))

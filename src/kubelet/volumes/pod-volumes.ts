@@ -2,6 +2,7 @@ import { ConfigMap, Pod, Secret } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod, V1Volume } from '#api/core/v1/types.gen.ts'
 import { isForbidden } from '#api/meta/server-response.ts'
 import type { Clock, Timer } from '#base/clock.ts'
+import { errorMessage } from '#base/error-message.ts'
 import type { Files } from '#base/files.ts'
 import type { Logger } from '#base/log.ts'
 import type { Mounts } from '#base/mounts.ts'
@@ -249,7 +250,7 @@ export class PodVolumes {
 
   #tellOf(problems: readonly Problem[], pod: V1Pod): void {
     for (const { volume, error } of problems) {
-      const why = error instanceof Error ? error.message : String(error)
+      const why = errorMessage(error)
       this.#warn(pod, `MountVolume.SetUp failed for volume "${volume}" : ${why}`)
     }
   }

@@ -1,5 +1,7 @@
 import type { V1Pod, V1Volume, V1VolumeProjection } from '#api/core/v1/types.gen.ts'
 import { aggregateMessages } from '#api/meta/aggregate.ts'
+import { defined } from '#base/defined.ts'
+import { errorMessage } from '#base/error-message.ts'
 import type { ProjectedFiles } from '#kubelet/volumes/atomic-directory.ts'
 import { configMapFiles } from '#kubelet/volumes/config-map.ts'
 import { downwardApiFiles } from '#kubelet/volumes/downward-api.ts'
@@ -25,8 +27,7 @@ export const projectedVolume = mirroredVolume({
     }
     // One failure is handed on as it is, so that who retries can tell what it was.
     if (failures.length === 1) throw failures[0]
-    if (failures.length > 0)
-      throw new Error(aggregateMessages(failures.map((error) => (error instanceof Error ? error.message : String(error)))))
+    if (failures.length > 0) throw new Error(aggregateMessages(failures.map((error) => errorMessage(error))))
     return all
   },
 })
@@ -51,6 +52,6 @@ async function sourceFiles(source: V1VolumeProjection, pod: V1Pod, defaultMode: 
 function credential(path: string, text: string, pod: V1Pod, defaultMode: number): ProjectedFiles {
   const owner = commonUser(pod)
   const isPrivate = owner !== undefined || pod.spec.securityContext?.fsGroup !== undefined
-  const file = { content: Buffer.from(text), mode: isPrivate ? 0o600 : defaultMode, ...(owner === undefined ? {} : { owner }) }
+  const file = { content: Buffer.from(text), mode: isPrivate ? 0o600 : defaultMode, ...defined({ owner }) }
   return new Map([[path, file]])
 }

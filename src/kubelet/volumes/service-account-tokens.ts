@@ -3,6 +3,8 @@ import { ServiceAccount } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod, V1ServiceAccountTokenProjection } from '#api/core/v1/types.gen.ts'
 import { parseTime } from '#api/meta/time.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
+import { errorMessage } from '#base/error-message.ts'
 import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
@@ -39,7 +41,7 @@ export class ServiceAccountTokens {
       this.#kept.set(uid, ofPod.set(key, fresh))
       return fresh.token
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error)
+      const why = errorMessage(error)
       if (kept === undefined) throw new Error(`failed to fetch token: ${why}`, { cause: error })
       kept.rotateAtMs = clock.now() + retryMs
       if (clock.now() > kept.expiresAtMs) throw new Error(`token ${key} expired and refresh failed: ${why}`, { cause: error })
@@ -66,7 +68,7 @@ export class ServiceAccountTokens {
       kind: 'TokenRequest',
       spec: {
         audiences: audience === '' ? [] : [audience],
-        ...(expirationSeconds === undefined ? {} : { expirationSeconds }),
+        ...defined({ expirationSeconds }),
         boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name, uid },
       },
     }

@@ -1,4 +1,5 @@
 /** The commands that lead from what a kernel holds to what it should hold; none where they are the same. */
+import { defined } from '#base/defined.ts'
 import { familyOf, parseRange, rangeText } from '#base/ip-range.ts'
 import type { Link, Neighbour, Route } from '#network/kernel/ip-tool.ts'
 import { isIpv6, type Plan, routeProtocol, type WantedLink, type WantedRoute } from '#network/pod-network/plan.ts'
@@ -79,9 +80,7 @@ const routeKey = ({ to, via, device, isBlackhole }: WantedRoute): string =>
 
 function presentRoute({ dst, gateway, dev, type }: Route): WantedRoute {
   const to = dst.includes('/') ? dst : `${dst}/${familyOf(dst) === 'IPv4' ? 32 : 128}`
-  return type === 'blackhole'
-    ? { to, isBlackhole: true }
-    : { to, ...(gateway === undefined ? {} : { via: gateway }), ...(dev === undefined ? {} : { device: dev }) }
+  return type === 'blackhole' ? { to, isBlackhole: true } : { to, ...defined({ via: gateway, device: dev }) }
 }
 
 function routeCommands(wanted: readonly WantedRoute[], there: readonly Route[]): string[] {

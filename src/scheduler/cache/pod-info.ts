@@ -1,6 +1,7 @@
+import { type NodeMatcher, requiredNodeMatcher } from '#api/core/v1/node/node-selector.ts'
 import type { V1Container, V1Pod } from '#api/core/v1/types.gen.ts'
+import { errorMessage } from '#base/error-message.ts'
 import { affinityTermsOf, type PodAffinityTerms } from '#scheduler/cache/affinity-terms.ts'
-import { type NodeMatcher, requiredNodeMatcher } from '#scheduler/cache/node-selector.ts'
 import { hasAllNonZero, nonZeroRequestsOf, type Resources, requestsOf } from '#scheduler/cache/resources.ts'
 
 export type HostPort = { readonly ip: string; readonly protocol: string; readonly port: number }
@@ -31,7 +32,7 @@ export function podInfoOf(pod: V1Pod): PodInfo {
   try {
     terms = affinityTermsOf(pod)
   } catch (error) {
-    termsError = error instanceof Error ? error.message : String(error)
+    termsError = errorMessage(error)
   }
   return {
     pod,

@@ -1,5 +1,7 @@
 /** The Policy file of schedulers before v1.23, in terms of plugins. */
+
 import type { V1NodeSelectorRequirement, V1PreferredSchedulingTerm } from '#api/core/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import type { ConfiguredExtender, ConfiguredPlugin, ConfiguredProfile, SchedulerConfiguration } from '#scheduler/config/configuration.ts'
 import { defaultSchedulerName } from '#scheduler/config/configuration.ts'
 
@@ -193,7 +195,7 @@ function profileOf(
 function extenderOf({ enableHttps, httpTimeout, ...extender }: PolicyExtender): ConfiguredExtender {
   return {
     ...extender,
-    ...(enableHttps === undefined ? {} : { enableHTTPS: enableHttps }),
+    ...defined({ enableHTTPS: enableHttps }),
     // Written in nanoseconds, as Go counts.
     ...(httpTimeout === undefined
       ? {}

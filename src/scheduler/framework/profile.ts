@@ -1,3 +1,4 @@
+import { defined } from '#base/defined.ts'
 import type { NodeInfo } from '#scheduler/cache/node-info.ts'
 import type { PodInfo } from '#scheduler/cache/pod-info.ts'
 import type { Cycle } from '#scheduler/framework/cycle.ts'
@@ -92,7 +93,7 @@ export class Profile {
     cycle.filters = this.points.filter.filter((plugin) => !skipped.has(plugin))
     cycle.filterStates = cycle.filters.map((plugin) => cycle.states.get(plugin))
     cycle.filterTallies = cycle.filters.map((plugin) => this.metrics.tally('Filter', plugin))
-    return { narrowedBy, ...(refused === undefined ? {} : { refused }), ...(nodeNames === undefined ? {} : { nodeNames }) }
+    return { narrowedBy, ...defined({ refused, nodeNames }) }
   }
 
   filter(cycle: Cycle, node: NodeInfo): Status | undefined {

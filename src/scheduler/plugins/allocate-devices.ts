@@ -1,4 +1,7 @@
 /** Finds devices for claims on a node. */
+
+import { nodeSelectorMatcher } from '#api/core/v1/node/node-selector.ts'
+import { untolerated } from '#api/core/v1/node/tolerations.ts'
 import type { V1Node, V1NodeSelector } from '#api/core/v1/types.gen.ts'
 import type {
   V1AllocationResult,
@@ -13,10 +16,9 @@ import type {
   V1ResourceClaim,
   V1ResourceSlice,
 } from '#api/resource/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import type { Random } from '#base/random.ts'
-import { nodeSelectorMatcher } from '#scheduler/cache/node-selector.ts'
 import type { ClusterObjects } from '#scheduler/cluster-objects.ts'
-import { untolerated } from '#scheduler/framework/tolerations.ts'
 import { consumedCapacity } from '#scheduler/plugins/consumed-capacity.ts'
 import { matchesAll, type Selectors } from '#scheduler/plugins/device-selectors.ts'
 import type { DeviceUsage, UsableDevice } from '#scheduler/plugins/device-usage.ts'
@@ -242,7 +244,7 @@ function resultOf(claim: V1ResourceClaim, chosen: readonly Choice[], node: V1Nod
   const nodeSelector = selectorFor(chosen, node)
   const config = configOf(claim, chosen)
   const devices = { results, ...(config.length === 0 ? {} : { config }) }
-  return { devices, ...(nodeSelector === undefined ? {} : { nodeSelector }) }
+  return { devices, ...defined({ nodeSelector }) }
 }
 
 /** Where all of the devices can be used; undefined for everywhere. */

@@ -4,6 +4,7 @@ import type { Program } from '#api/cel/environment.ts'
 import { deviceCel } from '#api/cel/load.ts'
 import type { Value } from '#api/cel/values/value.ts'
 import type { V1Device, V1DeviceSelector } from '#api/resource/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 
 /** `where` names the class or claim they stand in, for when one of them fails. */
 export type Selectors = { readonly where: string; readonly selectors: readonly V1DeviceSelector[] }
@@ -30,9 +31,7 @@ function matches(expression: string, driver: string, device: V1Device, place: st
     entry = {
       value: deviceValue({
         driver,
-        ...(attributes === undefined ? {} : { attributes }),
-        ...(capacity === undefined ? {} : { capacity }),
-        ...(allowMultipleAllocations === undefined ? {} : { allowMultipleAllocations }),
+        ...defined({ attributes, capacity, allowMultipleAllocations }),
       }),
       answers: new Map(),
     }

@@ -1,8 +1,9 @@
 /** Which volume a claim gets when it may be chosen together with the node. */
+
+import { nodeSelectorMatcher } from '#api/core/v1/node/node-selector.ts'
 import type { V1Node, V1PersistentVolume, V1PersistentVolumeClaim } from '#api/core/v1/types.gen.ts'
 import { wholeValueOf } from '#api/meta/quantity.ts'
 import { labelSelectorFrom } from '#api/meta/selector.ts'
-import { nodeSelectorMatcher } from '#scheduler/cache/node-selector.ts'
 import { classNameOf } from '#scheduler/plugins/pod-claims.ts'
 
 export function isReachableFrom(volume: V1PersistentVolume, node: V1Node): boolean {

@@ -1,4 +1,3 @@
-import type { V1Node, V1NodeAffinity, V1NodeSelectorTerm, V1Pod } from '#api/core/v1/types.gen.ts'
 import {
   type NodeMatcher,
   nodeSelectorMatcher,
@@ -6,7 +5,8 @@ import {
   preferredNodeTerms,
   requiredNodeMatcher,
   sumOfMatchingWeights,
-} from '#scheduler/cache/node-selector.ts'
+} from '#api/core/v1/node/node-selector.ts'
+import type { V1Node, V1NodeAffinity, V1NodeSelectorTerm, V1Pod } from '#api/core/v1/types.gen.ts'
 import { on, when } from '#scheduler/framework/cluster-event.ts'
 import { scoreHighestBest } from '#scheduler/framework/normalize.ts'
 import { defineSchedulerPlugin } from '#scheduler/framework/plugin.ts'

@@ -1,8 +1,8 @@
+import { tolerates } from '#api/core/v1/node/tolerations.ts'
 import type { V1Node, V1Pod, V1Taint } from '#api/core/v1/types.gen.ts'
 import { on, when } from '#scheduler/framework/cluster-event.ts'
 import { defineSchedulerPlugin } from '#scheduler/framework/plugin.ts'
 import { fits, unresolvable } from '#scheduler/framework/status.ts'
-import { tolerates } from '#scheduler/framework/tolerations.ts'
 
 const cordoned = unresolvable('node(s) were unschedulable')
 const cordon: V1Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }

@@ -1,11 +1,12 @@
 /** Topology spread constraints, made ready to count with. */
+
+import { untolerated } from '#api/core/v1/node/tolerations.ts'
 import type { V1Pod, V1TopologySpreadConstraint } from '#api/core/v1/types.gen.ts'
 import type { LabelRequirement } from '#api/meta/label-requirement.ts'
 import { LabelSelector, labelSelectorFrom, labelSelectorFromMap, nothing } from '#api/meta/selector.ts'
 import type { NodeInfo } from '#scheduler/cache/node-info.ts'
 import type { PodInfo } from '#scheduler/cache/pod-info.ts'
 import type { ClusterObjects } from '#scheduler/cluster-objects.ts'
-import { untolerated } from '#scheduler/framework/tolerations.ts'
 
 export type SpreadConstraint = {
   readonly key: string

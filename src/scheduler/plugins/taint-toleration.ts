@@ -1,9 +1,9 @@
+import { tolerates, untolerated } from '#api/core/v1/node/tolerations.ts'
 import type { V1Node, V1Pod } from '#api/core/v1/types.gen.ts'
 import { on, when } from '#scheduler/framework/cluster-event.ts'
 import { scoreLowestBest } from '#scheduler/framework/normalize.ts'
 import { defineSchedulerPlugin } from '#scheduler/framework/plugin.ts'
 import { fits, unresolvable } from '#scheduler/framework/status.ts'
-import { tolerates, untolerated } from '#scheduler/framework/tolerations.ts'
 
 // Preemption cannot remove a taint, hence unresolvable.
 const tainted = unresolvable('node(s) had untolerated taint(s)')

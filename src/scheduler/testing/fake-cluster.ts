@@ -1,5 +1,7 @@
 /** A scheduler with an API server that is a map: what is written there comes back as the watch would bring it. */
+
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import { silentLogger } from '#base/log.ts'
 import { Metrics } from '#base/metrics.ts'
 import { seededRandom } from '#base/random.ts'
@@ -138,5 +140,5 @@ export class FakeCluster implements AsyncDisposable {
 function patched(pod: V1Pod, { condition, nominatedNodeName }: PodStatusPatch): V1Pod {
   const conditions = (pod.status?.conditions ?? []).filter(({ type }) => type !== condition?.type)
   if (condition !== undefined) conditions.push(condition)
-  return { ...pod, status: { ...pod.status, conditions, ...(nominatedNodeName === undefined ? {} : { nominatedNodeName }) } }
+  return { ...pod, status: { ...pod.status, conditions, ...defined({ nominatedNodeName }) } }
 }

@@ -1,5 +1,7 @@
 /** Nodes and pods for tests, in few words. */
+
 import type { V1Node, V1Pod, V1PodAffinityTerm, V1PodSpec, V1Taint } from '#api/core/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 
 export type NodeWords = {
   cpu?: string
@@ -76,8 +78,7 @@ export function aPod(name: string, words: PodWords = {}): V1Pod {
           ...(hostPort ? { ports: [{ containerPort: hostPort, hostPort }] } : {}),
         },
       ],
-      ...(priority === undefined ? {} : { priority }),
-      ...(on === undefined ? {} : { nodeName: on }),
+      ...defined({ priority, nodeName: on }),
       ...(near || apartFrom
         ? {
             affinity: {

@@ -1,3 +1,4 @@
+import { errorMessage } from '#base/error-message.ts'
 import { GrpcError, grpcCodes } from '#base/grpc.ts'
 import { etcdMessages } from '#store/etcd/etcd-errors.ts'
 import {
@@ -29,7 +30,7 @@ const statuses: [ErrorClass, number, string | undefined][] = [
 
 export function grpcErrorOf(error: unknown): GrpcError {
   if (error instanceof GrpcError) return error
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorMessage(error)
   const [, code = grpcCodes.unknown, words = message] = statuses.find(([type]) => error instanceof type) ?? []
   return new GrpcError(code, words)
 }

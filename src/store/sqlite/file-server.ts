@@ -1,3 +1,4 @@
+import { errorMessage } from '#base/error-message.ts'
 import type { Files } from '#base/files.ts'
 import type { Sqlite } from '#base/sqlite.ts'
 import { openProblemOf } from '#store/sqlite/file-errors.ts'
@@ -24,7 +25,7 @@ export class FileServer {
     try {
       this.#reply({ id, gives: await this.#answer(request) })
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error)
+      const message = errorMessage(error)
       this.#reply({ id, error: { message, problem: openProblemOf(error) } })
     }
   }

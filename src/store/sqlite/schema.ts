@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path'
+import { errorMessage } from '#base/error-message.ts'
 import { type Files, hasCode } from '#base/files.ts'
 import { type Sqlite, type SqliteDatabase, sqliteCodeOf, sqliteCodes } from '#base/sqlite.ts'
 import { damaged, NewerSchemaError, NotAStoreError } from '#store/sqlite/file-errors.ts'
@@ -71,7 +72,7 @@ export function openStoreFile(sqlite: Sqlite, path: string, options: { readOnly?
     database.close()
     const code = sqliteCodeOf(error)
     if (code === sqliteCodes.notADatabase) throw notAStore(path, 'it is not an SQLite file')
-    if (code === sqliteCodes.corrupt) throw damaged(path, error instanceof Error ? error.message : String(error))
+    if (code === sqliteCodes.corrupt) throw damaged(path, errorMessage(error))
     throw error
   }
 }

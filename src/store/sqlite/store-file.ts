@@ -1,3 +1,4 @@
+import { errorMessage } from '#base/error-message.ts'
 import type { Files } from '#base/files.ts'
 import { type Sqlite, type SqliteDatabase, type SqliteStatement, sqliteCodeOf, sqliteCodes } from '#base/sqlite.ts'
 import { lockDirectory } from '#store/sqlite/directory-lock.ts'
@@ -18,7 +19,7 @@ export class CommitError extends Error {
   override name = 'CommitError'
   readonly outcome: Outcome
   constructor(cause: unknown, outcome: Outcome) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause })
+    super(errorMessage(cause), { cause })
     this.outcome = outcome
   }
 }

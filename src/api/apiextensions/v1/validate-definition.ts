@@ -1,4 +1,5 @@
 /** Judges the spec of a definition, version by version and as a whole. */
+
 import { quotedSchema, quotedVersions } from '#api/apiextensions/v1/quote-versions.ts'
 import { followPath } from '#api/apiextensions/v1/schema/field-path.ts'
 import { unsupportedField, validateStructural } from '#api/apiextensions/v1/schema/structural.ts'
@@ -20,6 +21,7 @@ import { schemasOf, type UnversionedSpec } from '#api/apiextensions/v1/unversion
 import { validateConversion } from '#api/apiextensions/v1/validate-conversion.ts'
 import type { Check } from '#api/meta/check.ts'
 import { byteLength, dns1035Label, dns1123Subdomain, type Format } from '#api/meta/names.ts'
+import { errorMessage } from '#base/error-message.ts'
 
 /** All that a format holds against the value, in one error. */
 function mustBeJoined(format: Format, check: Check<string>): void {
@@ -278,7 +280,7 @@ function validateSelectableFields(check: Check<readonly V1SelectableField[]>, ro
       if (seen.has(path)) place.or('').duplicate()
       seen.add(path)
     } catch (error) {
-      place.or('').invalid(`is an invalid path: ${error instanceof Error ? error.message : String(error)}`)
+      place.or('').invalid(`is an invalid path: ${errorMessage(error)}`)
     }
   })
   if (seen.size > maxSelectableFields && !mayBeMany) check.tooMany(seen.size, maxSelectableFields)

@@ -1,8 +1,10 @@
 /** Regular expressions as RE2 has them: no pattern takes more than linear time. */
+
 import { RE2JS } from 're2js'
 import { int, listOf, string } from '#api/cel/types/cel-type.ts'
 import { declare, type FunctionDeclaration, member } from '#api/cel/types/declarations.ts'
 import { ArrayList, CelError } from '#api/cel/values/value.ts'
+import { errorMessage } from '#base/error-message.ts'
 
 const kept = new Map<string, RE2JS>()
 const maxKept = 500
@@ -23,7 +25,7 @@ export function regexOf(pattern: string): RE2JS {
 
 /** Go's words: what is wrong, and with which part of the pattern. */
 function regexComplaint(pattern: string, error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorMessage(error)
   return message.startsWith('error parsing regexp') ? message : `error parsing regexp: ${message || pattern}`
 }
 

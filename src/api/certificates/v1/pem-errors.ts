@@ -1,6 +1,8 @@
 /** What is wrong with the PEM texts that certificate requests carry, in the words clients know. */
+
 import { X509Certificate } from 'node:crypto'
 import { quoted } from '#api/meta/check.ts'
+import { errorMessage } from '#base/error-message.ts'
 import { type CertificateRequest, checkSignature, parseCertificateRequest } from '#wire/certificate-request.ts'
 import { decodePem, decodePemBlocks } from '#wire/pem.ts'
 
@@ -17,7 +19,7 @@ export function signingRequestError(base64: string): string | undefined {
     checkSignature(parseSigningRequest(base64))
     return undefined
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return errorMessage(error)
   }
 }
 

@@ -2,6 +2,7 @@ import { endpointSliceResource as endpointSliceV1 } from '#api/discovery/v1/endp
 import type { V1Endpoint, V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
 import type { V1beta1Endpoint, V1beta1EndpointSlice } from '#api/discovery/v1beta1/types.gen.ts'
 import { legacyVersion } from '#api/meta/legacy-version.ts'
+import { defined } from '#base/defined.ts'
 
 const zoneLabel = 'topology.kubernetes.io/zone'
 const hostnameLabel = 'kubernetes.io/hostname'
@@ -21,7 +22,7 @@ function endpointToV1({ topology, ...endpoint }: V1beta1Endpoint): V1Endpoint {
   if (endpoint.nodeName !== undefined && others[hostnameLabel] === endpoint.nodeName) delete others[hostnameLabel]
   return {
     ...endpoint,
-    ...(zone === undefined ? {} : { zone }),
+    ...defined({ zone }),
     ...(Object.keys(others).length === 0 ? {} : { deprecatedTopology: others }),
   }
 }

@@ -1,8 +1,10 @@
 /** Keeps managedFields: who last set which field of an object, and what an applier may change. */
+
 import { semanticEqual } from '#api/meta/equality.ts'
 import { equalJson, isDeeperThan, isObject, type JsonObject, maxDepth } from '#api/meta/patch/json-value.ts'
 import { PatchError } from '#api/meta/patch/patch-error.ts'
 import type { KubernetesObject } from '#api/resource.ts'
+import { errorMessage } from '#base/error-message.ts'
 import { ApplyConflictError } from './conflict.ts'
 import type { FieldFilter } from './field-filter.ts'
 import { differenceOf, emptySet, isEmptySet, setOfPaths, unionOf } from './field-set.ts'
@@ -198,7 +200,7 @@ export class FieldManager {
       return action()
     } catch (error) {
       if (error instanceof ApplyConflictError || error instanceof PatchError) throw error
-      throw new PatchError('internal', `failed to merge config: ${error instanceof Error ? error.message : String(error)}`)
+      throw new PatchError('internal', `failed to merge config: ${errorMessage(error)}`)
     }
   }
 

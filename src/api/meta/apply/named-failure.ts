@@ -1,5 +1,6 @@
 import { PatchError } from '#api/meta/patch/patch-error.ts'
 import { StatusError } from '#api/meta/status-error.ts'
+import { errorMessage } from '#base/error-message.ts'
 
 /** Says what was tried when it fails. */
 export function named<T>(attempt: string, action: () => T): T {
@@ -7,6 +8,6 @@ export function named<T>(attempt: string, action: () => T): T {
     return action()
   } catch (error) {
     if (error instanceof StatusError) throw error
-    throw new PatchError('internal', `${attempt}: ${error instanceof Error ? error.message : String(error)}`)
+    throw new PatchError('internal', `${attempt}: ${errorMessage(error)}`)
   }
 }

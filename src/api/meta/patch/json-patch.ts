@@ -2,6 +2,7 @@
 
 import { quoted } from '#api/meta/check.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
+import { errorMessage } from '#base/error-message.ts'
 import { equalJson, fieldOf, isDeeperThan, isObject, type JsonObject, type JsonValue, maxDepth, setField } from './json-value.ts'
 import { PatchError } from './patch-error.ts'
 
@@ -228,7 +229,7 @@ function inContext<T>(context: string, action: () => T): T {
     return action()
   } catch (error) {
     if (error instanceof PatchError) throw error
-    throw refused(`${context}: ${error instanceof Error ? error.message : String(error)}`)
+    throw refused(`${context}: ${errorMessage(error)}`)
   }
 }
 

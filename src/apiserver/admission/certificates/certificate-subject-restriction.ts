@@ -3,6 +3,7 @@ import { parseSigningRequest } from '#api/certificates/v1/pem-errors.ts'
 import type { AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
 import { objectOf } from '#apiserver/admission/object-of.ts'
+import { errorMessage } from '#base/error-message.ts'
 
 const clientSigner = 'kubernetes.io/kube-apiserver-client'
 
@@ -19,7 +20,7 @@ export function certificateSubjectRestriction(): AdmissionPlugin {
       try {
         groups = parseSigningRequest(pem).subject.organization
       } catch (error) {
-        throw forbid(request, `failed to parse CSR: ${error instanceof Error ? error.message : String(error)}`)
+        throw forbid(request, `failed to parse CSR: ${errorMessage(error)}`)
       }
       if (groups.includes('system:masters')) throw forbid(request, `use of ${clientSigner} signer with system:masters group is not allowed`)
     },

@@ -4,6 +4,7 @@ import type { AdmissionContext } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
 import type { NodeRules } from '#apiserver/admission/node-restriction/node-restriction.ts'
 import { objectOf } from '#apiserver/admission/object-of.ts'
+import { errorMessage } from '#base/error-message.ts'
 
 const agentSigners = ['kubernetes.io/kubelet-serving', 'kubernetes.io/kube-apiserver-client-kubelet']
 
@@ -19,7 +20,7 @@ export function certificateRules({ isEnabled }: AdmissionContext): NodeRules {
       try {
         commonName = parseSigningRequest(pem).subject.commonName
       } catch (error) {
-        throw forbid(request, `unable to parse csr: ${error instanceof Error ? error.message : String(error)}`)
+        throw forbid(request, `unable to parse csr: ${errorMessage(error)}`)
       }
       const own = `system:node:${nodeName}`
       if (commonName !== own) throw forbid(request, `can only create a node CSR with CN=${own}`)

@@ -11,6 +11,7 @@ import type { NodeRules } from '#apiserver/admission/node-restriction/node-restr
 import { objectOf, oldObjectOf } from '#apiserver/admission/object-of.ts'
 import { referencedObjects } from '#apiserver/admission/referenced-objects.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
+import { errorMessage } from '#base/error-message.ts'
 
 export function podRules({ cluster }: AdmissionContext): NodeRules {
   return {
@@ -65,7 +66,7 @@ function judgeCreate(request: AdmissionRequest, nodeName: string, cluster: Clust
   try {
     referenced = referencedObjects(pod.spec)
   } catch (error) {
-    throw forbid(request, `error checking mirror pod for API references: ${error instanceof Error ? error.message : String(error)}`)
+    throw forbid(request, `error checking mirror pod for API references: ${errorMessage(error)}`)
   }
   if (referenced !== undefined) throw forbid(request, `${self} can not create pods that reference ${referenced}`)
 }

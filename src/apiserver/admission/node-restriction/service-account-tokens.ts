@@ -1,4 +1,5 @@
 /** A node agent gets tokens for the pods on its node, for whom these pods talk to. */
+
 import type { V1TokenRequest } from '#api/authentication/v1/types.gen.ts'
 import { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/kinds.gen.ts'
 import type { V1PersistentVolume, V1Pod, V1Volume } from '#api/core/v1/types.gen.ts'
@@ -12,6 +13,7 @@ import type { NodeRules } from '#apiserver/admission/node-restriction/node-restr
 import { existingPod } from '#apiserver/admission/node-restriction/pods.ts'
 import type { Authorizer } from '#apiserver/authz/authorizer.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
+import { errorMessage } from '#base/error-message.ts'
 
 export function tokenRules({ cluster, authorizer, isEnabled }: AdmissionContext): NodeRules {
   const limitsAudiences = isEnabled('ServiceAccountNodeAudienceRestriction')
@@ -48,7 +50,7 @@ function judgeAudiences(
     try {
       if (driverAudiences(volume, pod, cluster).includes(audience)) return undefined
     } catch (error) {
-      faults.push(error instanceof Error ? error.message : String(error))
+      faults.push(errorMessage(error))
     }
   }
   if (faults.length > 0) throw forbid(request, `error validating audience "${audience}": ${aggregateMessages(faults)}`)

@@ -1,4 +1,5 @@
 /** A mutating policy made ready to change objects. */
+
 import type { V1MutatingAdmissionPolicySpec } from '#api/admissionregistration/v1/types.gen.ts'
 import { type AdmissionInput, Budget } from '#api/cel/admission-input.ts'
 import { misplacedPart } from '#api/cel/library/mutations.ts'
@@ -15,6 +16,7 @@ import { PatchError } from '#api/meta/patch/patch-error.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 import { schemaOf } from '#api/schema/schema.ts'
 import { type CompiledExpression, evaluated, PolicyScope } from '#apiserver/admission/policies/policy-scope.ts'
+import { defined } from '#base/defined.ts'
 
 const mutationBudget = 10_000_000
 
@@ -83,8 +85,7 @@ function applied(object: object, value: Value, { schema, untyped }: ResourceDefi
   const { apiVersion, kind } = live
   const config = {
     ...(jsonOfValue(value) as JsonObject),
-    ...(apiVersion === undefined ? {} : { apiVersion }),
-    ...(kind === undefined ? {} : { kind }),
+    ...defined({ apiVersion, kind }),
   }
   const type = untyped?.schema.mergeType ?? (schema === '' ? deducedType : mergeTypeOf(schemaOf(schema)))
   const wrong = typeErrors(config, type)

@@ -10,6 +10,7 @@ import type { KubernetesObject } from '#api/resource.ts'
 import type { AdmissionRequest } from '#apiserver/admission/admission.ts'
 import type { Attributes, Authorizer, Verdict } from '#apiserver/authz/authorizer.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
+import { defined } from '#base/defined.ts'
 
 export type PolicyInputOptions = {
   request: AdmissionRequest
@@ -69,7 +70,7 @@ export function askingFor({ user }: AdmissionRequest, authorizer: Authorizer): (
 const answerOf = ({ decision, reason, error }: Verdict): AccessAnswer => ({
   isAllowed: decision === 'allow',
   reason,
-  ...(error === undefined ? {} : { error }),
+  ...defined({ error }),
 })
 
 function attributesOf(question: AccessQuestion, asker: AdmissionRequest['user']): Attributes {

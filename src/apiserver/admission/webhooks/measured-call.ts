@@ -1,4 +1,5 @@
 /** What calls to both kinds of webhooks have in common: they are timed and counted, and their failures mean what the webhook's policy says. */
+
 import { internalError, StatusError } from '#api/meta/status-error.ts'
 import type { AdmissionContext, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import type { MatchConditions } from '#apiserver/admission/webhooks/asked-webhook.ts'
@@ -6,6 +7,7 @@ import { WebhookFailure, WebhookRejection } from '#apiserver/admission/webhooks/
 import type { Webhook } from '#apiserver/admission/webhooks/configured-webhooks.ts'
 import type { RejectionCause, WebhookMetrics } from '#apiserver/admission/webhooks/webhook-metrics.ts'
 import type { WebhookCall } from '#apiserver/webhooks/webhook-calls.ts'
+import { errorMessage } from '#base/error-message.ts'
 
 export type WebhookServices = Pick<AdmissionContext, 'cluster' | 'clock' | 'random' | 'logger' | 'webhooks'> & {
   readonly credentialsFor: WebhookCall['credentialsFor']
@@ -41,5 +43,5 @@ export function failsOpen({ failurePolicy }: Webhook, error: unknown): boolean {
 export function refusalOf(error: unknown): unknown {
   if (error instanceof WebhookRejection) return error.status
   if (error instanceof StatusError) return error
-  return internalError(error instanceof Error ? error.message : String(error))
+  return internalError(errorMessage(error))
 }

@@ -1,6 +1,7 @@
 import { Check } from '#api/meta/check.ts'
 import { type IdentityExpressions, readIdentityExpressions, type ValidationRule } from '#apiserver/authn/oidc/identity-expressions.ts'
 import { ConfigDocument } from '#apiserver/config-document.ts'
+import { defined } from '#base/defined.ts'
 
 /** AuthenticationConfiguration of apiserver.config.k8s.io/v1. */
 export type AuthenticationConfiguration = {
@@ -51,7 +52,7 @@ export async function parseAuthenticationConfiguration(
   }
   const anonymous = root['anonymous'] === undefined ? undefined : anonymousConfiguration(document, root['anonymous'], check)
   document.mustBeSound(check.errors)
-  return { jwt, ...(anonymous === undefined ? {} : { anonymous }) }
+  return { jwt, ...defined({ anonymous }) }
 }
 
 function anonymousConfiguration(document: ConfigDocument, value: unknown, check: Check<unknown>): { enabled: boolean; paths: string[] } {
@@ -112,7 +113,7 @@ function jwtConfiguration(
     username: { claim: username.claim, prefix: username.prefix ?? '' },
     ...(groups.claim === '' ? {} : { groups: { claim: groups.claim, prefix: groups.prefix ?? '' } }),
     ...(uid.claim === '' ? {} : { uidClaim: uid.claim }),
-    ...(expressions === undefined ? {} : { expressions }),
+    ...defined({ expressions }),
   }
   validateIssuer(configuration, text(issuer, 'audienceMatchPolicy', 'issuer'), check.dynamic('issuer'), ownIssuers)
   if (username.claim === '') {
@@ -201,7 +202,7 @@ export function jwtConfigurationOfFlags(flags: OidcFlags): JwtConfiguration {
   return {
     issuer,
     audiences: [flags.clientId],
-    ...(flags.certificateAuthority === undefined ? {} : { certificateAuthority: flags.certificateAuthority }),
+    ...defined({ certificateAuthority: flags.certificateAuthority }),
     requiredClaims: flags.requiredClaims ?? {},
     username: { claim, prefix },
     ...(groupsClaim === undefined || groupsClaim === '' ? {} : { groups: { claim: groupsClaim, prefix: groupsPrefix } }),

@@ -1,8 +1,10 @@
 /** Reads and compiles what a configuration says in expressions about the tokens of an issuer. */
+
 import type { Program } from '#api/cel/environment.ts'
 import { identityCel } from '#api/cel/load.ts'
 import type { Check } from '#api/meta/check.ts'
 import { domainPrefixedPath } from '#api/meta/formats.ts'
+import { defined } from '#base/defined.ts'
 
 export type ValidationRule = { claim: string; requiredValue: string; expression: string; message: string }
 export type CompiledRule = { readonly program: Program; readonly message: string }
@@ -39,9 +41,7 @@ export function readIdentityExpressions(written: WrittenExpressions, check: Chec
   if (username !== undefined) mustVerifyMail(username, [...extra, ...claimRules], mappings.at('username').at('expression'))
   if (![username, groups, uid].some(Boolean) && extra.length + claimRules.length + userRules.length === 0) return undefined
   return {
-    ...(username === undefined ? {} : { username }),
-    ...(groups === undefined ? {} : { groups }),
-    ...(uid === undefined ? {} : { uid }),
+    ...defined({ username, groups, uid }),
     extra,
     claimRules,
     userRules,

@@ -1,5 +1,6 @@
 import type { JSONWebKeySet } from 'jose'
 import type { Clock, Timer } from '#base/clock.ts'
+import { errorMessage } from '#base/error-message.ts'
 import type { HttpClient } from '#base/http-client.ts'
 import type { Logger } from '#base/log.ts'
 
@@ -37,7 +38,7 @@ export class IssuerKeys implements Disposable {
       await this.#fetch()
       this.#problem = undefined
     } catch (error) {
-      this.#problem = error instanceof Error ? error.message : String(error)
+      this.#problem = errorMessage(error)
       this.#options.log.warn('failed OIDC discovery of issuer', { issuer: this.#options.issuer, error: this.#problem })
       this.#retry = this.#options.clock.after(retryMs, () => void this.discover())
     }

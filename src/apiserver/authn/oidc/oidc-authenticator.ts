@@ -13,6 +13,7 @@ import { IssuerKeys } from '#apiserver/authn/oidc/issuer-keys.ts'
 import { audiencesOf } from '#apiserver/authn/service-account/claims.ts'
 import { type JwtClaims, parseJwt } from '#apiserver/authn/service-account/jwt.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { HttpClient, HttpClientOptions } from '#base/http-client.ts'
 import type { Logger } from '#base/log.ts'
 
@@ -135,7 +136,7 @@ function userOf(claims: JwtClaims, { username, groups, uidClaim, requiredClaims,
   const user: UserInfo = {
     name: computed?.username ?? username.prefix + text(claims, username.claim, `oidc: parse username claims ${quoted(username.claim)}`),
     groups: groups === undefined ? (computed?.groups ?? []) : groupsOf(claims, groups),
-    ...(uid === undefined ? {} : { uid }),
+    ...defined({ uid }),
     extra: {
       ...(typeof claims['jti'] === 'string' && claims['jti'] !== '' ? { [credentialIdKey]: [`JTI=${claims['jti']}`] } : {}),
       ...computed?.extra,

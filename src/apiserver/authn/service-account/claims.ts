@@ -1,5 +1,6 @@
 import type { JwtClaims } from '#apiserver/authn/service-account/jwt.ts'
 import { serviceAccountUsername } from '#apiserver/authn/service-account/username.ts'
+import { defined } from '#base/defined.ts'
 
 export type ObjectClaim = { readonly name: string; readonly uid: string }
 
@@ -64,9 +65,7 @@ export function kubernetesClaims(claims: JwtClaims): KubernetesClaims | undefine
   return {
     namespace: value['namespace'],
     serviceaccount,
-    ...(pod === undefined ? {} : { pod }),
-    ...(secret === undefined ? {} : { secret }),
-    ...(node === undefined ? {} : { node }),
+    ...defined({ pod, secret, node }),
     ...(typeof warnafter === 'number' ? { warnafter } : {}),
   }
 }

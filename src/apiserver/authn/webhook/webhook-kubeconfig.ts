@@ -1,4 +1,5 @@
 import { dirname, resolve } from 'node:path'
+import { defined } from '#base/defined.ts'
 import type { Files } from '#base/files.ts'
 import type { HttpClientOptions } from '#base/http-client.ts'
 
@@ -32,9 +33,7 @@ export async function readWebhookKubeconfig(files: Files, path: string): Promise
   return {
     url: cluster['server'],
     connection: {
-      ...(ca === undefined ? {} : { ca }),
-      ...(cert === undefined ? {} : { cert }),
-      ...(key === undefined ? {} : { key }),
+      ...defined({ ca, cert, key }),
       ...(typeof serverName === 'string' ? { serverName } : {}),
       ...(cluster['insecure-skip-tls-verify'] === true ? { insecureSkipVerify: true } : {}),
     },

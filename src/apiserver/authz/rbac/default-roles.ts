@@ -1,6 +1,7 @@
 import facts from '#apiserver/authz/rbac/default-roles.gen.json' with { type: 'json' }
 import { type ClusterRole, type RbacKind, type RoleBinding, rbacGroup, type Subject } from '#apiserver/authz/rbac/rbac-objects.ts'
 import { autoUpdateAnnotation } from '#apiserver/authz/rbac/reconcile.ts'
+import { defined } from '#base/defined.ts'
 
 /** A role or a binding that every cluster has. */
 export type DefaultObject =
@@ -32,13 +33,13 @@ function defaultObject({ kind, namespace, name, labels, rules, aggregationRule, 
     kind: kind as RbacKind,
     metadata: {
       name,
-      ...(namespace === undefined ? {} : { namespace }),
+      ...defined({ namespace }),
       labels: { 'kubernetes.io/bootstrapping': 'rbac-defaults', ...labels },
       annotations: { [autoUpdateAnnotation]: 'true' },
     },
   }
   if (role === undefined) {
-    const object = { ...head, rules, ...(aggregationRule === undefined ? {} : { aggregationRule }) }
+    const object = { ...head, rules, ...defined({ aggregationRule }) }
     return { kind: kind as 'Role' | 'ClusterRole', object }
   }
   const slash = role.indexOf('/')

@@ -1,6 +1,7 @@
 import { semanticEqual } from '#api/meta/equality.ts'
 import { uncoveredRules } from '#apiserver/authz/rbac/covers.ts'
 import type { ClusterRole, RoleBinding, Subject } from '#apiserver/authz/rbac/rbac-objects.ts'
+import { defined } from '#base/defined.ts'
 
 /** What has to be done so that what exists gives at least what is expected. */
 export type Reconciliation<T> =
@@ -23,7 +24,7 @@ export function reconciledRole<T extends ClusterRole>(existing: T | undefined, e
   const isSame = semanticEqual(metadata, existing.metadata) && rules === existing.rules && aggregationRule === existing.aggregationRule
   if (isSame) return none
   const { aggregationRule: _, ...rest } = existing
-  const object = { ...rest, metadata, rules, ...(aggregationRule === undefined ? {} : { aggregationRule }) }
+  const object = { ...rest, metadata, rules, ...defined({ aggregationRule }) }
   return { action: 'update', object: object as unknown as T }
 }
 

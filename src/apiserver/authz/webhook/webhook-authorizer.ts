@@ -5,6 +5,7 @@ import { ExpiringCache } from '#apiserver/authn/expiring-cache.ts'
 import type { ReviewWebhook } from '#apiserver/authn/webhook/review-webhook.ts'
 import type { Attributes, Authorizer, Decision, LabelRequirement, Verdict } from '#apiserver/authz/authorizer.ts'
 import type { Clock } from '#base/clock.ts'
+import { errorMessage } from '#base/error-message.ts'
 import type { Logger } from '#base/log.ts'
 
 export type WebhookAuthorizerOptions = {
@@ -48,7 +49,7 @@ export function webhookAuthorizer(options: WebhookAuthorizerOptions): Authorizer
       if (isRemembered) answers.set(key, verdict, status.allowed === true ? options.allowedTtlMs : options.refusedTtlMs)
       return verdict
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error)
+      const message = errorMessage(error)
       log.error('authorization webhook call failed', { error: message })
       return { decision: onError, reason: '', error: message }
     }

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { V1Container, V1EphemeralContainer, V1Pod } from '#api/core/v1/types.gen.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Files } from '#base/files.ts'
 import { GrpcError, grpcCodes } from '#base/grpc.ts'
 import type { Logger } from '#base/log.ts'
@@ -94,7 +95,7 @@ export class CriRuntime implements Runtime {
     const { runtimeName, runtimeVersion } = await options.client.call('version', { version: '0.1.0' }, { timeoutMs: 10_000 })
     await options.cgroups?.takeUp(await cgroupDriver(options.client))
     const swap = await options.cgroups?.swapControl()
-    const capacity = { ...options.capacity, ...(swap === undefined ? {} : { swap }) }
+    const capacity = { ...options.capacity, ...defined({ swap }) }
     const runtime = new CriRuntime({ ...options, capacity }, runtimeName, runtimeVersion)
     runtime.#events.start()
     return runtime

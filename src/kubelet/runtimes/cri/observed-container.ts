@@ -1,6 +1,8 @@
 /** What a runtime tells of containers and sandboxes, in the node agent's words. */
+
 import type { V1ResourceRequirements } from '#api/core/v1/types.gen.ts'
 import { milliQuantityOf, quantityOf } from '#api/meta/quantity.ts'
+import { defined } from '#base/defined.ts'
 import { containerAnnotation, containerNameIn } from '#kubelet/runtimes/cri/labels.ts'
 import type { ObservedContainer, ObservedSandbox } from '#kubelet/runtimes/runtime.ts'
 import { type CriContainerStatus, type CriSandboxStatus, containerStates, type LinuxResources, sandboxStates } from '#wire/cri/cri-types.ts'
@@ -26,13 +28,13 @@ export function observedContainer(status: CriContainerStatus, runtimeName: strin
     state,
     image: status.image?.image ?? '',
     imageId: status.imageId || status.imageRef,
-    ...(specImage === undefined ? {} : { specImage }),
+    ...defined({ specImage }),
     createdMs: millisOf(status.createdAt),
     // One that could not be started was so at the beginning of time, as upstream has it.
     ...(state === 'created' ? {} : { startedMs: millisOf(status.startedAt) }),
     ...(state === 'exited' ? endOf(status) : {}),
     ...(status.logPath === '' ? {} : { logFile: status.logPath }),
-    ...(told === undefined ? {} : { resources: told }),
+    ...defined({ resources: told }),
     ...(user?.linux === undefined ? {} : { user: user.linux }),
   }
 }

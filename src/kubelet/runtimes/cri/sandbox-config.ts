@@ -1,4 +1,5 @@
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import { sandboxAnnotations, sandboxLabels } from '#kubelet/runtimes/cri/labels.ts'
 import { sandboxResources } from '#kubelet/runtimes/cri/linux-resources.ts'
 import { sandboxSecurityContext } from '#kubelet/runtimes/cri/security-context.ts'
@@ -16,7 +17,7 @@ export function sandboxConfig(pod: V1Pod, plan: SandboxPlan, runtimeHelper: Sand
     metadata: { name, namespace, uid, attempt },
     hostname: pod.spec.hostNetwork ? '' : plan.hostname,
     logDirectory: plan.logDirectory,
-    ...(plan.dns === undefined ? {} : { dnsConfig: plan.dns }),
+    ...defined({ dnsConfig: plan.dns }),
     portMappings: portMappings(pod),
     labels: sandboxLabels(pod),
     annotations: sandboxAnnotations(pod, plan),

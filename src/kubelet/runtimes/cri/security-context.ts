@@ -1,6 +1,8 @@
 /** Who a container runs as and what it may do, from the pod's and its own security context. */
+
 import { join } from 'node:path'
 import type { V1Container, V1Pod, V1SeccompProfile, V1SecurityContext } from '#api/core/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import { podText } from '#kubelet/pod-worker/next-steps.ts'
 import { StartFailure } from '#kubelet/pod-worker/runtime-helper.ts'
 import {
@@ -30,7 +32,7 @@ export function namespacesOf({ spec }: V1Pod, userNamespace: UserNamespace | und
     network: spec.hostNetwork ? node : pod,
     ipc: spec.hostIPC ? node : pod,
     pid: spec.hostPID ? node : spec.shareProcessNamespace ? pod : container,
-    ...(userNamespace === undefined ? {} : { usernsOptions: userNamespace }),
+    ...defined({ usernsOptions: userNamespace }),
   }
 }
 
@@ -45,7 +47,7 @@ export function sandboxSecurityContext(pod: V1Pod, userNamespace: UserNamespace 
     supplementalGroups: groupsOf(pod, []),
     ...(runAsUser === undefined ? {} : { runAsUser: { value: runAsUser } }),
     ...(runAsGroup === undefined ? {} : { runAsGroup: { value: runAsGroup } }),
-    ...(seLinuxOptions === undefined ? {} : { selinuxOptions: seLinuxOptions }),
+    ...defined({ selinuxOptions: seLinuxOptions }),
     ...groupsPolicy(supplementalGroupsPolicy),
   }
 }
@@ -72,7 +74,7 @@ export function containerSecurityContext(
     ...(capabilities === undefined
       ? {}
       : { capabilities: { addCapabilities: [...(capabilities.add ?? [])], dropCapabilities: [...(capabilities.drop ?? [])] } }),
-    ...(seLinuxOptions === undefined ? {} : { selinuxOptions: seLinuxOptions }),
+    ...defined({ selinuxOptions: seLinuxOptions }),
     ...appArmorProfile(pod, container),
     ...groupsPolicy(pod.spec.securityContext?.supplementalGroupsPolicy),
   }

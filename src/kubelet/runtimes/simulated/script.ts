@@ -1,6 +1,8 @@
 /** What a simulated container does, as its pod's annotations say. */
+
 import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Container, V1Pod } from '#api/core/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import { type Curve, curveOf } from '#kubelet/runtimes/simulated/curve.ts'
 import { durationMs, scriptDomain } from '#kubelet/runtimes/simulated/script-words.ts'
 
@@ -56,13 +58,13 @@ export function scriptOf(pod: V1Pod, container: V1Container, attempt: number): C
   return {
     startAfterMs: durationSaid('start-after') ?? defaultStartMs,
     readyAfterMs: durationSaid('ready-after') ?? 0,
-    ...(exitAfterMs === undefined ? {} : { exitAfterMs }),
+    ...defined({ exitAfterMs }),
     exitCode: exitCode('exit-code', codes[Math.min(attempt, codes.length - 1)] ?? '0'),
     stopAfterMs: durationSaid('stop-after') ?? 0,
     stopExitCode: exitCode('stop-exit-code', said('stop-exit-code') ?? '0'),
     ...(execCode === undefined ? {} : { execExitCode: exitCode('exec-exit-code', execCode) }),
     ...(probes.length > 0 ? { probes } : {}),
-    ...(log === undefined ? {} : { log }),
+    ...defined({ log }),
     ...(cpu === undefined ? {} : { cpu: curveOf('cpu', cpu) }),
     ...(memory === undefined ? {} : { memory: curveOf('memory', memory) }),
   }

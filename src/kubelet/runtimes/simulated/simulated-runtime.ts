@@ -2,6 +2,7 @@ import type { V1Container, V1ContainerStatus, V1Pod } from '#api/core/v1/types.g
 import { parseQuantity } from '#api/meta/quantity.ts'
 import { parseTime } from '#api/meta/time.ts'
 import type { Clock, Timer } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Random } from '#base/random.ts'
 import type { PodProbes } from '#kubelet/probes/pod-probes.ts'
 import type {
@@ -83,7 +84,7 @@ export class SimulatedRuntime implements Runtime, PodProbes {
     this.#addContainer({
       ...{ id, name, attempt, state: 'created', image, imageId: image, specImage: image, createdMs: this.#options.clock.now() },
       ...{ podUid: pod.metadata.uid ?? '', script, isReady: false, isStarted: false },
-      ...(container.resources === undefined ? {} : { resources: container.resources }),
+      ...defined({ resources: container.resources }),
     })
     return id
   }
@@ -248,7 +249,7 @@ export class SimulatedRuntime implements Runtime, PodProbes {
       ...{ id: last.containerID ?? this.#id(), name: last.name, attempt: last.restartCount, image: last.image, imageId: last.imageID },
       ...{ state: running ? 'running' : 'exited', createdMs: startedMs, startedMs, podUid: pod.metadata.uid ?? '' },
       ...{ script: scriptOf(pod, container, last.restartCount), isReady: last.ready, isStarted: running !== undefined, specImage: image },
-      ...(resources === undefined ? {} : { resources }),
+      ...defined({ resources }),
     }
     this.#addContainer(restored)
     if (running) {

@@ -2,11 +2,13 @@
  * Structural schemas: every value has a type that is known without looking into allOf, anyOf, oneOf and not, which only narrow
  * it down. Pruning and defaulting need no more than that.
  */
+
 import { goPattern } from '#api/apiextensions/v1/schema/go-pattern.ts'
 import { isSchema, itemSchema } from '#api/apiextensions/v1/schema/walk.ts'
 import type { V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
 import type { Check, FieldError } from '#api/meta/check.ts'
 import { Check as Scratch } from '#api/meta/check.ts'
+import { errorMessage } from '#base/error-message.ts'
 
 type Schema = V1JSONSchemaProps
 type Level = 'root' | 'item' | 'field'
@@ -159,7 +161,7 @@ function validatePattern(check: Check<string>): void {
   try {
     goPattern(pattern)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = errorMessage(error)
     check.invalid(`must be a valid regular expression, but isn't: ${reason}`)
   }
 }

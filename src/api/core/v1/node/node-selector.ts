@@ -47,7 +47,7 @@ function requirement({ key, operator, values }: V1NodeSelectorRequirement): Matc
 }
 
 /** What `nodeSelector` and required node affinity demand together; undefined when the pod demands nothing. */
-export function requiredNodeMatcher({ spec }: V1Pod): NodeMatcher | undefined {
+export function requiredNodeMatcher({ spec }: Pick<V1Pod, 'spec'>): NodeMatcher | undefined {
   const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
   const wanted = Object.entries(spec.nodeSelector ?? {})
   if (required === undefined && wanted.length === 0) return undefined
