@@ -11,12 +11,12 @@ export const commands: readonly CommandEntry[] = [
   { name: 'down', summary: 'stop a cluster', load: async () => (await import('#cmd/running/command.ts')).downCommand },
   {
     name: 'status',
-    summary: 'say whether a cluster runs, and where',
+    summary: 'show whether a cluster is running, and its URL',
     load: async () => (await import('#cmd/running/command.ts')).statusCommand,
   },
   {
     name: 'logs',
-    summary: 'print what a cluster in the background has to say',
+    summary: 'print the logs of a cluster in the background',
     load: async () => (await import('#cmd/running/command.ts')).logsCommand,
   },
   {
@@ -36,7 +36,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'images',
-    summary: 'bring in, list or remove images on this node',
+    summary: 'import, list or remove container images on this node',
     load: async () => (await import('#cmd/images/command.ts')).imagesCommand,
   },
   {
@@ -46,22 +46,22 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'controller-manager',
-    summary: 'run the controllers against an API server',
+    summary: 'run the controllers (kube-controller-manager) against an API server',
     load: async () => (await import('#cmd/controller-manager/command.ts')).controllerManagerCommand,
   },
   {
     name: 'scheduler',
-    summary: 'run a scheduler against an API server',
+    summary: 'run the scheduler (kube-scheduler) against an API server',
     load: async () => (await import('#cmd/scheduler/command.ts')).schedulerCommand,
   },
   {
     name: 'kubelet',
-    summary: 'run a node agent against an API server',
+    summary: 'run the kubelet of this node against an API server',
     load: async () => (await import('#cmd/kubelet/command.ts')).kubeletCommand,
   },
   {
     name: 'proxy',
-    summary: 'run a service proxy against an API server',
+    summary: 'run the service proxy (kube-proxy) against an API server',
     load: async () => (await import('#cmd/proxy/command.ts')).proxyCommand,
   },
   {
@@ -71,7 +71,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'schedule',
-    summary: 'explain why a pod goes where it goes, or nowhere',
+    summary: 'explain where a pod would be scheduled, or why it is pending',
     load: async () => (await import('#cmd/scheduler/schedule-command.ts')).scheduleCommand,
   },
   { name: 'version', summary: 'print the version', load: async () => (await import('#cmd/version.ts')).versionCommand },

@@ -22,7 +22,7 @@ export const controllerManagerOptions = defineOptions({
   bindAddress: text('serve health and metrics on this address', { placeholder: 'ADDR', default: '127.0.0.1' }),
   securePort: wholeNumber('serve health and metrics on this port; 0 does not', { default: 10_257 }),
   tlsCertFile: text('the certificate of that port', { placeholder: 'FILE', default: '', defaultText: 'one made for this run' }),
-  tlsPrivateKeyFile: text('the key of that certificate', { placeholder: 'FILE', default: '' }),
+  tlsPrivateKeyFile: text('the private key of that certificate', { placeholder: 'FILE', default: '' }),
 
   leaderElect: onOff('of several controller managers let one do the work', { default: true }),
   leaderElectLeaseDuration: duration('how long others wait before they take over', { default: 15_000, defaultText: '15s' }),
@@ -45,9 +45,15 @@ export const controllerManagerOptions = defineOptions({
   nodeCidrMaskSizeIpv4: wholeNumber('the same of a dual-stack cluster, for IPv4', { default: 0, defaultText: '24' }),
   nodeCidrMaskSizeIpv6: wholeNumber('and for IPv6', { default: 0, defaultText: '64' }),
 
-  nodeMonitorPeriod: duration('how often nodes are looked at', { default: 5000, defaultText: '5s' }),
-  nodeMonitorGracePeriod: duration('how long a node may be silent', { default: 50_000, defaultText: '50s' }),
-  nodeStartupGracePeriod: duration('how long a new node may be silent', { default: 60_000, defaultText: '1m' }),
+  nodeMonitorPeriod: duration('how often the health of nodes is checked', { default: 5000, defaultText: '5s' }),
+  nodeMonitorGracePeriod: duration('how long a node may be unresponsive before it is marked unhealthy', {
+    default: 50_000,
+    defaultText: '50s',
+  }),
+  nodeStartupGracePeriod: duration('how long a starting node may be unresponsive before it is marked unhealthy', {
+    default: 60_000,
+    defaultText: '1m',
+  }),
   nodeEvictionRate: decimal('nodes a second that are cleared of pods when a zone is well', { default: defaultSettings.nodeEvictionRate }),
   secondaryNodeEvictionRate: decimal('the same when a large zone is not well', { default: defaultSettings.secondaryNodeEvictionRate }),
   unhealthyZoneThreshold: decimal('the share of nodes that must be silent for a zone not to be well', {
@@ -64,7 +70,7 @@ export const controllerManagerOptions = defineOptions({
   endpointUpdatesBatchPeriod: duration('gather changes of pods this long before endpoints change', { default: 0, defaultText: '0s' }),
   endpointsliceUpdatesBatchPeriod: duration('the same for slices', { default: 0, defaultText: '0s' }),
   mirroringEndpointsliceUpdatesBatchPeriod: duration('the same for mirrored slices', { default: 0, defaultText: '0s' }),
-  namespaceSyncPeriod: duration('how often every namespace is looked at', { default: 300_000, defaultText: '5m' }),
+  namespaceSyncPeriod: duration('how often every namespace is reconciled', { default: 300_000, defaultText: '5m' }),
   resourceQuotaSyncPeriod: duration('how often all quotas are counted anew', { default: 300_000, defaultText: '5m' }),
 
   ...concurrencyOptions({

@@ -26,7 +26,7 @@ export const kubeletOptions = defineOptions({
   readOnlyPort: wholeNumber('also serve to anybody on this port; 0 does not', { default: 0, ...fromFile }),
   healthzPort: wholeNumber('say on this port of the loopback that all is well; 0 does not', { default: 10_248, ...fromFile }),
   tlsCertFile: text('the certificate to serve with', { placeholder: 'FILE', default: '', ...fromFile }),
-  tlsPrivateKeyFile: text('the key of that certificate', { placeholder: 'FILE', default: '', ...fromFile }),
+  tlsPrivateKeyFile: text('the private key of that certificate', { placeholder: 'FILE', default: '', ...fromFile }),
   clientCaFile: text('believe client certificates of this authority', { placeholder: 'FILE', default: '', ...fromFile }),
   anonymousAuth: onOff('let those in who say nothing of themselves', { default: false, ...fromFile }),
   authenticationTokenWebhook: onOff('ask the API server about tokens', { default: true, ...fromFile }),

@@ -4,7 +4,7 @@ const file = { placeholder: 'FILE', default: '' }
 
 /** Extension API servers, and proxies in front of this one; names are the API server's. */
 export const aggregationOptions = defineOptions({
-  requestheaderClientCaFile: text('the authority of proxies that tell who asks in headers', {
+  requestheaderClientCaFile: text('the certificate authority (CA) of front proxies that authenticate users by request headers', {
     ...file,
     defaultText: 'DATA-DIR/pki/front-proxy-ca.crt',
   }),
@@ -23,6 +23,6 @@ export const aggregationOptions = defineOptions({
     ...file,
     defaultText: 'one of the cluster, for front-proxy-client',
   }),
-  proxyClientKeyFile: text('the key of that certificate', file),
+  proxyClientKeyFile: text('the private key of that certificate', file),
   enableAggregatorRouting: onOff('reach services by their endpoints only, never by the name of another host', { default: false }),
 })

@@ -21,7 +21,7 @@ export const authenticationOptions = defineOptions({
   oidcGroupsClaim: text("the claim that holds the user's groups", claim),
   oidcGroupsPrefix: text("what is put before the groups' names", { default: '' }),
   oidcRequiredClaim: list('claims that tokens must have with these values (a=b,…)', { placeholder: 'LIST', default: [] }),
-  oidcCaFile: text("the authority of the OpenID issuer's certificate, where it is not one of the system's", file),
+  oidcCaFile: text("the certificate authority (CA) of the OpenID issuer, where it is not one of the system's", file),
   oidcSigningAlgs: list('how tokens of the OpenID issuer may be signed', { placeholder: 'LIST', default: ['RS256'] }),
   authenticationTokenWebhookConfigFile: text('ask the service that this kubeconfig describes whose a token is', file),
   authenticationTokenWebhookVersion: text('in which version to ask it', { default: 'v1beta1', choices: ['v1', 'v1beta1'] }),

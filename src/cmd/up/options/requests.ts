@@ -4,14 +4,22 @@ const file = { placeholder: 'FILE', default: '' }
 
 /** What becomes of requests on their way: recorded, made to wait; names are the API server's. */
 export const requestOptions = defineOptions({
-  auditPolicyFile: text('put requests on record as this policy (audit.k8s.io/v1) says', file),
+  auditPolicyFile: text('audit requests by this policy (audit.k8s.io/v1)', file),
   auditLogPath: text('where the audit log is written', file),
-  auditLogMaxsize: wholeNumber('put the audit log aside when it is larger than this many MiB (0: never)', { placeholder: 'N', default: 0 }),
-  auditLogMaxbackup: wholeNumber('keep this many old audit logs (0: all)', { placeholder: 'N', default: 0 }),
-  auditLogMaxage: wholeNumber('keep old audit logs this many days (0: for ever)', { placeholder: 'N', default: 0 }),
-  auditWebhookConfigFile: text('send audit events to the service that this kubeconfig describes', file),
+  auditLogMaxsize: wholeNumber('rotate the audit log when it is larger than this many MiB (0: never)', { placeholder: 'N', default: 0 }),
+  auditLogMaxbackup: wholeNumber('keep this many rotated audit logs (0: all)', { placeholder: 'N', default: 0 }),
+  auditLogMaxage: wholeNumber('keep rotated audit logs this many days (0: for ever)', { placeholder: 'N', default: 0 }),
+  auditWebhookConfigFile: text('send audit events to the webhook of this kubeconfig', file),
   requestTimeout: duration('how long a request may take, watches and their like aside', { default: 60_000, defaultText: '1m' }),
-  enablePriorityAndFairness: onOff('make requests of busy clients wait, so that others get their turn', { default: true }),
-  maxRequestsInflight: wholeNumber('how many requests run at once, together with the next', { placeholder: 'N', default: 400 }),
-  maxMutatingRequestsInflight: wholeNumber('how many requests run at once, together with the last', { placeholder: 'N', default: 200 }),
+  enablePriorityAndFairness: onOff('API priority and fairness: queue requests of busy clients, so that others get their turn', {
+    default: true,
+  }),
+  maxRequestsInflight: wholeNumber('concurrency limit: how many requests run at once, together with the next', {
+    placeholder: 'N',
+    default: 400,
+  }),
+  maxMutatingRequestsInflight: wholeNumber('concurrency limit: how many requests run at once, together with the last', {
+    placeholder: 'N',
+    default: 200,
+  }),
 })
