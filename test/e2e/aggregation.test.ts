@@ -314,6 +314,12 @@ test('a server without the newer forms is described all the same', { timeout: 60
     return (body['items'] as Found[]).find(({ metadata }) => metadata.name === group)?.versions[0]?.resources?.[0]
   })
   assert.deepEqual(resource.responseKind, { group, version: 'v1', kind: 'Widget' })
+  type Document = { paths: Record<string, { serverRelativeURL: string }>; components: { schemas: object } }
+  const made = await until(async () => {
+    const url = ((await asRoot('GET', '/openapi/v3')) as Document).paths[`apis/${group}/v1`]?.serverRelativeURL
+    return url?.endsWith('hash=abc') ? undefined : url
+  })
+  assert.deepEqual(Object.keys(((await asRoot('GET', made)) as Document).components.schemas), ['com.example.v1.Widget'])
   extension.isModern = true
 })
 

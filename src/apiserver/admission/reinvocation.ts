@@ -7,7 +7,8 @@ import type { KubernetesObject } from '#api/resource.ts'
 export class Rounds {
   #isRepeat = false
   #isRepeatWanted = false
-  readonly #invocations = new Map<string, Invocations>()
+  /** Made when needed: nearly no request needs it. */
+  #invocations: Map<string, Invocations> | undefined
 
   get isRepeat(): boolean {
     return this.#isRepeat
@@ -28,6 +29,7 @@ export class Rounds {
 
   /** What a plugin that asks others remembers of the first round. */
   invocationsOf(plugin: string): Invocations {
+    this.#invocations ??= new Map()
     return this.#invocations.getOrInsertComputed(plugin, () => new Invocations())
   }
 }

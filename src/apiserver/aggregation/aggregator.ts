@@ -36,6 +36,7 @@ export class Aggregator implements Disposable {
     const { makeClient, identity, routes, clock, logger } = options
     this.#options = options
     this.#connections = this.#running.use(new RemoteConnections({ makeClient, identity, hostOf: (service) => routes.hostOf(service) }))
+    this.#apis.onChange(() => this.#connections.retain(this.#apis.all()))
     const ask = askingRemotes(this.#connections, clock)
     this.discovery = new RemoteDiscovery(this.#apis, ask, logger)
     this.openApi = new RemoteOpenApi(this.#apis, ask, logger)
@@ -67,6 +68,8 @@ export class Aggregator implements Disposable {
     if (this.#apis.size === 0) return undefined
     const api = this.#apiOf(info)
     if (api === undefined) return undefined
+    const document = info.path.startsWith('/openapi/') ? this.openApi.converted(api) : undefined
+    if (document !== undefined) return ({ exchange }) => exchange.respond(200, documentHeaders(document.hash), document.text())
     return (context) => passedOn(context, api, { ...this.#options, connections: this.#connections })
   }
 
@@ -88,3 +91,5 @@ export class Aggregator implements Disposable {
     return second === 'apis' ? this.#apis.get(third, fourth) : second === 'api' ? this.#apis.get('', third) : undefined
   }
 }
+
+const documentHeaders = (hash: string) => ({ 'content-type': 'application/json', etag: JSON.stringify(hash), vary: 'Accept' })

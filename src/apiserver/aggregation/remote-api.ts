@@ -42,3 +42,6 @@ export function remoteApiOf({ metadata, spec, status }: V1APIService): RemoteApi
 export function discoveryPath({ group, version }: Pick<RemoteApi, 'group' | 'version'>): string {
   return group === '' ? `/api/${version}` : `/apis/${group}/${version}`
 }
+
+/** The server: one often serves several versions. */
+export const serviceOf = ({ service: { namespace, name, port } }: RemoteApi): string => `${namespace}/${name}:${port}`

@@ -33,6 +33,12 @@ export class RemoteConnections implements Disposable {
     this.#clients.clear()
   }
 
+  /** Connections to whom no APIService names any more are not kept. */
+  retain(apis: Iterable<RemoteApi>): void {
+    const used = new Set([...apis].map(({ connection }) => JSON.stringify(connection)))
+    for (const key of this.#clients.keys()) if (!used.has(key)) this.#clients.delete(key)
+  }
+
   [Symbol.dispose](): void {
     for (const client of this.#clients.values()) client[Symbol.dispose]()
     this.#clients.clear()

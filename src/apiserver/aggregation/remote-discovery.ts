@@ -1,7 +1,7 @@
 /** What the servers behind APIServices serve, as they last said. */
 import type { AskRemote } from '#apiserver/aggregation/ask-remote.ts'
 import { legacyResources } from '#apiserver/aggregation/legacy-resources.ts'
-import { discoveryPath, type RemoteApi } from '#apiserver/aggregation/remote-api.ts'
+import { discoveryPath, type RemoteApi, serviceOf } from '#apiserver/aggregation/remote-api.ts'
 import type { RemoteApis } from '#apiserver/aggregation/remote-apis.ts'
 import type { RemoteVersion, RemoteVersions } from '#apiserver/discovery/discovered-groups.ts'
 import type { Logger } from '#base/log.ts'
@@ -27,6 +27,8 @@ export class RemoteDiscovery implements RemoteVersions {
     this.#logger = logger
     apis.onChange((name, api) => {
       if (api === undefined) this.#heard.delete(name)
+      const used = new Set([...apis.all()].map(serviceOf))
+      for (const key of this.#documents.keys()) if (!used.has(key)) this.#documents.delete(key)
     })
   }
 
@@ -64,8 +66,7 @@ export class RemoteDiscovery implements RemoteVersions {
   }
 
   async #resourcesOf(api: RemoteApi): Promise<readonly object[]> {
-    const { namespace, name, port } = api.service
-    const key = `${namespace}/${name}:${port}`
+    const key = serviceOf(api)
     const known = this.#documents.get(key)
     const answer = await this.#ask(api, { target: '/apis', accept, ...(known === undefined ? {} : { etag: known.etag }) })
     if (answer.status === 304 && known !== undefined) return known.versions.get(`${api.group}/${api.version}`) ?? []

@@ -1,8 +1,9 @@
 /** The OpenAPI documents of the servers behind APIServices. */
 import { createHash } from 'node:crypto'
 import type { AskRemote } from '#apiserver/aggregation/ask-remote.ts'
-import type { RemoteApi } from '#apiserver/aggregation/remote-api.ts'
+import { type RemoteApi, serviceOf } from '#apiserver/aggregation/remote-api.ts'
 import type { RemoteApis } from '#apiserver/aggregation/remote-apis.ts'
+import { swaggerToV3 } from '#apiserver/aggregation/swagger-to-v3.ts'
 import type { RemoteDocuments, SwaggerParts } from '#apiserver/openapi/remote-documents.ts'
 import type { Logger } from '#base/log.ts'
 
@@ -21,9 +22,13 @@ export class RemoteOpenApi implements RemoteDocuments {
     this.#apis = apis
     this.#ask = ask
     this.#logger = logger
+    apis.onChange(() => {
+      const used = new Set([...apis.all()].map(serviceOf))
+      for (const known of [this.#indexes, this.#swaggers]) for (const key of known.keys()) if (!used.has(key)) known.delete(key)
+    })
   }
 
-  /** Looks for documents of version 3; those of version 2 are asked for when somebody needs them. */
+  /** Looks for documents of version 3; those of version 2 are asked for when somebody needs them, or when there are no others. */
   async refresh(api: RemoteApi, isAvailable: boolean): Promise<void> {
     const key = serviceOf(api)
     const swagger = this.#swaggers.get(key)
@@ -33,11 +38,24 @@ export class RemoteOpenApi implements RemoteDocuments {
     try {
       const answer = await this.#ask(api, { target: '/openapi/v3', accept: 'application/json', etag: known?.etag ?? '' })
       if (answer.status === 200) this.#indexes.set(key, { etag: answer.etag, urls: urlsIn(JSON.parse(answer.text)) })
-      else if (answer.status !== 304) this.#indexes.delete(key)
+      else if (answer.status !== 304) {
+        this.#indexes.delete(key)
+        await this.#swaggerOf(key, [api])
+      }
     } catch (error) {
       this.#logger.debug('failed to download OpenAPI documents of APIService', { apiService: api.name, error: (error as Error).message })
       this.#indexes.delete(key)
     }
+  }
+
+  /** The document of version 3 made of that of version 2, where the server has no other. */
+  converted(api: RemoteApi): { readonly hash: string; text(): string } | undefined {
+    const key = serviceOf(api)
+    const swagger = this.#indexes.has(key) || !api.isAvailable ? undefined : this.#swaggers.get(key)
+    if (swagger === undefined) return undefined
+    const { hash, parts } = ownParts(swagger, [api])
+    const short = createHash('sha512').update(hash).digest('hex').toUpperCase()
+    return { hash: short, text: () => JSON.stringify(swaggerToV3(parts, api.name)) }
   }
 
   index(): ReadonlyMap<string, string> {
@@ -45,7 +63,9 @@ export class RemoteOpenApi implements RemoteDocuments {
     for (const api of this.#apis.all()) {
       const name = documentOf(api)
       const url = api.isAvailable ? this.#indexes.get(serviceOf(api))?.urls.get(name) : undefined
+      const made = url === undefined ? this.converted(api) : undefined
       if (url !== undefined) found.set(name, url)
+      else if (made !== undefined) found.set(name, `/openapi/v3/${name}?hash=${made.hash}`)
     }
     return found
   }
@@ -83,7 +103,6 @@ export class RemoteOpenApi implements RemoteDocuments {
   }
 }
 
-const serviceOf = ({ service: { namespace, name, port } }: RemoteApi): string => `${namespace}/${name}:${port}`
 const documentOf = ({ group, version }: RemoteApi): string => (group === '' ? `api/${version}` : `apis/${group}/${version}`)
 
 function urlsIn(index: unknown): Map<string, string> {
