@@ -32,7 +32,7 @@ const layers: Layer[] = [
   },
   { name: 'unit', run: () => nodeTest('unit', globSync(['src/**/*.test.ts', 'scripts/**/*.test.ts'])) },
   { name: 'tools', run: () => !existsSync('scripts/ensure-tools.ts') || command(process.execPath, ['scripts/ensure-tools.ts']) },
-  { name: 'contracts', run: () => nodeTest('contracts', globSync('test/{contracts,golden,crds}/**/*.test.ts')) },
+  { name: 'contracts', run: () => nodeTest('contracts', globSync('test/{contracts,golden,crds,docs}/**/*.test.ts')) },
   { name: 'scenarios', run: () => nodeTest('scenarios', globSync('test/scenarios/**/*.test.ts')) },
   { name: 'e2e', run: () => nodeTest('e2e', globSync(['test/e2e/**/*.test.ts', 'examples/**/*.test.ts']), 1) },
 ]

@@ -112,6 +112,10 @@ const headersMaxBytes = 1 << 20
 /** Upstream has no limit on their number. */
 const headersMaxCount = 10_000
 
+/** A client that ends all its watches at once stays below. */
+const resetsAtOnce = 500
+const resetsPerSecond = 33
+
 export async function listenHttp(options: HttpListenerOptions): Promise<HttpListener> {
   const sockets = new Set<Socket>()
   const sessions = new Set<http2.ServerHttp2Session>()
@@ -193,6 +197,8 @@ function secureServer(
     minVersion: 'TLSv1.2',
     maxSessionMemory: 64,
     maxHeaderListPairs: headersMaxCount,
+    // Streams that are begun and reset at once cost the server more than the client (CVE-2023-44487): past this the connection ends.
+    ...({ streamResetBurst: resetsAtOnce, streamResetRate: resetsPerSecond } as object),
     settings: {
       maxConcurrentStreams: options.maxStreamsPerConnection ?? 1000,
       initialWindowSize: 1 << 20,

@@ -96,9 +96,9 @@ export class ApiHandler {
       const waiting = record?.admit(context)
       if (waiting !== undefined) await waiting
       const attributes = attributesOf(context.user, info, query)
-      const judged = authorizer.authorize(attributes)
-      const verdict = judged instanceof Promise ? await judged : judged
-      record?.judged(context, verdict)
+      const decided = authorizer.authorize(attributes)
+      const verdict = decided instanceof Promise ? await decided : decided
+      record?.authorized(context, verdict)
       ensureAllowed(attributes, verdict)
       const endpoint = route(info, exchange.method)
       if (endpoint === undefined) throw serverCouldNotFind()

@@ -113,7 +113,7 @@ export class RequestRecord implements ExchangeWatcher {
     this.#flow = schema
   }
 
-  judged(context: RequestContext, { decision, reason }: Verdict): void {
+  authorized(context: RequestContext, { decision, reason }: Verdict): void {
     this.#services.access.authorized(decision, this.#lap())
     if (this.#audited === undefined) return
     context.annotateAudit('authorization.k8s.io/decision', decision === 'allow' ? 'allow' : 'forbid')

@@ -11,7 +11,7 @@ import type { EndpointServices } from '#apiserver/http/resource-endpoints.ts'
 import { bodyOptions } from '#apiserver/http/write-verbs.ts'
 import type { Registries } from '#apiserver/registry/registries.ts'
 import { serverContext } from '#apiserver/registry/registries.ts'
-import { type Admission, judged } from '#apiserver/subresources/judged.ts'
+import { type Admission, admit } from '#apiserver/subresources/admit.ts'
 import { respondSuccess, valueFormOf } from '#apiserver/subresources/respond-value.ts'
 
 const bindingDefinition: ResourceDefinition = {
@@ -37,7 +37,7 @@ export async function bind(context: RequestContext, { registries, services, admi
   const pods = registries.of('', 'pods')
   const isDryRun = options.dryRun.includes('All')
   const definition = context.info.resource === 'bindings' ? bindingDefinition : pods.definition
-  await judged(admission, context, {
+  await admit(admission, context, {
     operation: 'CREATE',
     definition,
     kind: bindingDefinition,

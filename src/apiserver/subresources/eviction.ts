@@ -15,8 +15,8 @@ import type { EndpointServices } from '#apiserver/http/resource-endpoints.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
 import { deleteContext } from '#apiserver/http/write-verbs.ts'
 import { type Registries, serverContext } from '#apiserver/registry/registries.ts'
+import { admit } from '#apiserver/subresources/admit.ts'
 import type { BindingParts } from '#apiserver/subresources/binding.ts'
-import { judged } from '#apiserver/subresources/judged.ts'
 import { respondSuccess, valueFormOf } from '#apiserver/subresources/respond-value.ts'
 import { defined } from '#base/defined.ts'
 
@@ -40,7 +40,7 @@ export async function evict(
   if (dryRun.length > 0) options.dryRun = dryRun
   const isDryRun = (options.dryRun ?? []).includes('All')
   const { definition } = resource.registry
-  await judged(admission, context, {
+  await admit(admission, context, {
     operation: 'CREATE',
     definition,
     kind: evictionType,

@@ -15,7 +15,7 @@ import { forward } from '#apiserver/node-connections/forward.ts'
 import type { NodeConnections } from '#apiserver/node-connections/node-connections.ts'
 import { sendPieces } from '#apiserver/node-connections/send-answer.ts'
 import { translated } from '#apiserver/node-connections/translate-streams.ts'
-import { type Admission, judged } from '#apiserver/subresources/judged.ts'
+import { type Admission, admit } from '#apiserver/subresources/admit.ts'
 
 /** A pod that is not bound has no logs, which is no error. */
 export async function podLog(
@@ -91,7 +91,7 @@ export async function podStream(
   const kind = optionKinds[subresource] ?? ''
   const asked = { kind, apiVersion: 'v1', metadata: {}, ...connectOptions(subresource, context.query) } as KubernetesObject
   const { definition } = resource.registry
-  await judged(admission, context, {
+  await admit(admission, context, {
     operation: 'CONNECT',
     definition,
     kind: { group: '', version: 'v1', kind },

@@ -5,7 +5,7 @@ import type { SpecialSubresource } from '#apiserver/http/resource-endpoints.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
 import { forward } from '#apiserver/node-connections/forward.ts'
 import { isUpgradeRequest } from '#apiserver/node-connections/proxied-headers.ts'
-import { type Admission, judged } from '#apiserver/subresources/judged.ts'
+import { type Admission, admit } from '#apiserver/subresources/admit.ts'
 import { nodeBackend, type ProxyServices, podBackend, serviceBackend } from '#apiserver/subresources/proxy-backends.ts'
 
 const backends = { pods: podBackend, services: serviceBackend, nodes: nodeBackend } as const
@@ -42,7 +42,7 @@ async function admitted(
 ): Promise<void> {
   const object = { kind, apiVersion: 'v1', metadata: {}, path } as KubernetesObject
   const { name } = context.info
-  await judged(admission, context, {
+  await admit(admission, context, {
     operation: 'CONNECT',
     definition,
     kind: { group: '', version: 'v1', kind },

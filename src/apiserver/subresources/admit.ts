@@ -5,7 +5,7 @@ import type { RequestContext } from '#apiserver/http/context.ts'
 
 export type Admission = Pick<AdmissionChain, 'mutate' | 'validate'>
 
-export type Judged = {
+export type AdmittedObject = {
   operation: AdmissionOperation
   /** Of the resource the subresource belongs to. */
   definition: ResourceDefinition
@@ -17,16 +17,16 @@ export type Judged = {
 }
 
 /** Throws what a plugin has against it. */
-export async function judged(admission: Admission, context: RequestContext, { definition, ...judgedObject }: Judged): Promise<void> {
+export async function admit(admission: Admission, context: RequestContext, { definition, ...admitted }: AdmittedObject): Promise<void> {
   const { group, version, plural } = definition
   const request = {
-    ...judgedObject,
+    ...admitted,
     definition,
     resource: { group, version, resource: plural },
     subresource: context.info.subresource,
     namespace: context.info.namespace,
     oldObject: undefined,
-    options: judgedObject.operation === 'CONNECT' ? {} : optionsOf(context, judgedObject.isDryRun),
+    options: admitted.operation === 'CONNECT' ? {} : optionsOf(context, admitted.isDryRun),
     user: context.user,
     deadlineMs: context.deadlineMs,
     warn: context.warn,
