@@ -15,86 +15,90 @@ const whyNot = whyNoContainers() || whyNoNetworkWorld('nft') || (newest === unde
 const manifest = (name: string) => readFileSync(join(import.meta.dirname, 'real-node', name), 'utf8')
 const tables = () => spawnSync('nft', ['list', 'tables'], { encoding: 'utf8' }).stdout
 
-describe('services of a cluster with a real node', { skip: whyNot, timeout: 300_000 }, () => {
-  let cluster: RealCluster
-  let kubectl: Kubectl
-  let service: V1Service
-  const before_ = whyNot ? '' : tables()
+for (const nodes of [1, 2])
+  describe(`services of a cluster with ${nodes} real node(s)`, { skip: whyNot, timeout: 300_000 }, () => {
+    let cluster: RealCluster
+    let kubectl: Kubectl
+    let service: V1Service
+    const before_ = whyNot ? '' : tables()
 
-  before(async () => {
-    // Two clusters on one machine may not have the same addresses.
-    cluster = await startRealCluster({ flags: ['--service-cluster-ip-range', `10.${190 + (process.pid % 50)}.0.0/16`] })
-    kubectl = cluster.kubectlAt(newest?.path ?? '')
-    ok(['wait', '--for=condition=Ready', 'node', '--all', '--timeout=60s'])
-    ok(['create', '-f', '-'], manifest('services.yaml'))
-    ok(['rollout', 'status', 'deployment/web', '--timeout=90s'])
-    ok(['wait', '--for=condition=Ready', 'pod/client', 'pod/stranger', '--timeout=60s'])
-    service = JSON.parse(ok(['get', 'service', 'web', '-o', 'json'])) as V1Service
-  })
-  after(async () => {
-    await cluster?.[Symbol.asyncDispose]()
-    assert.equal(tables(), before_, 'no rule is left behind')
-  })
+    before(async () => {
+      // Two clusters on one machine may not have the same addresses.
+      cluster = await startRealCluster({
+        flags: ['--nodes', String(nodes), '--service-cluster-ip-range', `10.${190 + (process.pid % 50)}.0.0/16`],
+      })
+      kubectl = cluster.kubectlAt(newest?.path ?? '')
+      ok(['wait', '--for=condition=Ready', 'node', '--all', '--timeout=60s'])
+      ok(['create', '-f', '-'], manifest('services.yaml'))
+      ok(['rollout', 'status', 'deployment/web', '--timeout=90s'])
+      ok(['wait', '--for=condition=Ready', 'pod/client', 'pod/stranger', '--timeout=60s'])
+      service = JSON.parse(ok(['get', 'service', 'web', '-o', 'json'])) as V1Service
+    })
+    after(async () => {
+      await cluster?.[Symbol.asyncDispose]()
+      assert.equal(tables(), before_, 'no rule is left behind')
+    })
 
-  const ok = (args: readonly string[], input?: string): string => {
-    const { exitCode, stdout, stderr } = kubectl.run(args, input === undefined ? {} : { input })
-    assert.equal(exitCode, 0, `kubectl ${args.join(' ')}: ${stderr}\n${cluster.process.output()}`)
-    return stdout
-  }
-  const inPod = (pod: string, script: string) => ok(['exec', pod, '--', 'sh', '-c', script])
-  const url = () => `http://${service.spec?.clusterIP}/`
-  /** The name of the pod that answers; fails where none does. (The wget of a static busybox crashes without a resolver.) */
-  const askScript = (seconds: number) =>
-    `printf 'GET / HTTP/1.0\\r\\n\\r\\n' | nc -w ${seconds} ${service.spec?.clusterIP} 80 | tail -n 1 | grep web`
-
-  test('pods reach the service, both endpoints in turn, and so do its own pods and the machine', async () => {
-    const names = new Set(
-      inPod('client', `for i in $(seq 40); do ${askScript(20)}; done`)
-        .trim()
-        .split('\n'),
-    )
-    const pods = new Set(ok(['get', 'pods', '-l', 'app=web', '-o', 'name']).trim().replaceAll('pod/', '').split('\n'))
-    assert.deepEqual(names, pods)
-    const [own = ''] = pods
-    assert.equal(
-      inPod(own, `for i in $(seq 10); do ${askScript(20)}; done`)
-        .trim()
-        .split('\n').length,
-      10,
-    )
-    assert.ok(pods.has((await (await fetch(url())).text()).trim()))
-    const address = ok(['get', 'nodes', '-o', 'jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}'])
-    const answer = await fetch(`http://${address}:${service.spec?.ports?.[0]?.nodePort}/`)
-    assert.ok(pods.has((await answer.text()).trim()), 'by the node port')
-  })
-
-  test('rolling the deployment under load fails no request', () => {
-    const load = `rm -f /tmp/failed /tmp/end; n=0; while [ ! -e /tmp/end ]; do ${askScript(20)} || echo $? >> /tmp/failed; n=$((n+1)); done; echo $n > /tmp/count`
-    inPod('client', `(${load}) > /dev/null 2>&1 &`)
-    ok(['rollout', 'restart', 'deployment/web'])
-    ok(['rollout', 'status', 'deployment/web', '--timeout=120s'])
-    const count = inPod('client', 'touch /tmp/end; while [ ! -s /tmp/count ]; do sleep 0.1; done; cat /tmp/count')
-    assert.ok(Number(count) > 10, count)
-    assert.equal(inPod('client', 'cat /tmp/failed 2>/dev/null | wc -l').trim(), '0', `of ${count} requests`)
-  })
-
-  test('a policy lets in those it names and nobody else, and what explains connections agrees', () => {
-    ok(['create', '-f', '-'], manifest('policy.yaml'))
-    const ask = (pod: string, seconds: number) => kubectl.run(['exec', pod, '--', 'sh', '-c', askScript(seconds)]).exitCode
-    // The agent hears of the policy a moment after it was made.
-    while (ask('stranger', 2) === 0);
-    assert.equal(ask('client', 20), 0)
-    const explain = (pod: string) => {
-      const main = join(import.meta.dirname, '..', '..', 'src/cmd/main.ts')
-      const args = [main, 'explain', 'connection', pod, '→', 'web:80', '--data-dir', cluster.dataDir]
-      return spawnSync(process.execPath, args, { encoding: 'utf8' }).stdout.split('\n')[0] ?? ''
+    const ok = (args: readonly string[], input?: string): string => {
+      const { exitCode, stdout, stderr } = kubectl.run(args, input === undefined ? {} : { input })
+      assert.equal(exitCode, 0, `kubectl ${args.join(' ')}: ${stderr}\n${cluster.process.output()}`)
+      return stdout
     }
-    assert.match(explain('client'), /^It works: /)
-    assert.match(
-      explain('stranger'),
-      /^It does not work: pod default\/web-\S+ is isolated for ingress by NetworkPolicy default\/only-clients/,
-    )
-    ok(['delete', 'networkpolicy', 'only-clients'])
-    while (ask('stranger', 5) !== 0);
+    const inPod = (pod: string, script: string) => ok(['exec', pod, '--', 'sh', '-c', script])
+    const url = () => `http://${service.spec?.clusterIP}/`
+    /** The name of the pod that answers; fails where none does. (The wget of a static busybox crashes without a resolver.) */
+    const askScript = (seconds: number) =>
+      `printf 'GET / HTTP/1.0\\r\\n\\r\\n' | nc -w ${seconds} ${service.spec?.clusterIP} 80 | tail -n 1 | grep web`
+
+    test('pods reach the service, both endpoints in turn, and so do its own pods and the machine', async () => {
+      const names = new Set(
+        inPod('client', `for i in $(seq 40); do ${askScript(20)}; done`)
+          .trim()
+          .split('\n'),
+      )
+      const pods = new Set(ok(['get', 'pods', '-l', 'app=web', '-o', 'name']).trim().replaceAll('pod/', '').split('\n'))
+      assert.deepEqual(names, pods)
+      const [own = ''] = pods
+      assert.equal(
+        inPod(own, `for i in $(seq 10); do ${askScript(20)}; done`)
+          .trim()
+          .split('\n').length,
+        10,
+      )
+      // With several nodes the machine is none of them: it knows no services.
+      if (nodes === 1) assert.ok(pods.has((await (await fetch(url())).text()).trim()))
+      const address = ok(['get', 'nodes', '-o', 'jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}'])
+      const answer = await fetch(`http://${address}:${service.spec?.ports?.[0]?.nodePort}/`)
+      assert.ok(pods.has((await answer.text()).trim()), 'by the node port')
+    })
+
+    test('rolling the deployment under load fails no request', () => {
+      const load = `rm -f /tmp/failed /tmp/end; n=0; while [ ! -e /tmp/end ]; do ${askScript(20)} || echo $? >> /tmp/failed; n=$((n+1)); done; echo $n > /tmp/count`
+      inPod('client', `(${load}) > /dev/null 2>&1 &`)
+      ok(['rollout', 'restart', 'deployment/web'])
+      ok(['rollout', 'status', 'deployment/web', '--timeout=120s'])
+      const count = inPod('client', 'touch /tmp/end; while [ ! -s /tmp/count ]; do sleep 0.1; done; cat /tmp/count')
+      assert.ok(Number(count) > 10, count)
+      assert.equal(inPod('client', 'cat /tmp/failed 2>/dev/null | wc -l').trim(), '0', `of ${count} requests`)
+    })
+
+    test('a policy lets in those it names and nobody else, and what explains connections agrees', () => {
+      ok(['create', '-f', '-'], manifest('policy.yaml'))
+      const ask = (pod: string, seconds: number) => kubectl.run(['exec', pod, '--', 'sh', '-c', askScript(seconds)]).exitCode
+      // The agent hears of the policy a moment after it was made.
+      while (ask('stranger', 2) === 0);
+      assert.equal(ask('client', 20), 0)
+      const explain = (pod: string) => {
+        const main = join(import.meta.dirname, '..', '..', 'src/cmd/main.ts')
+        const args = [main, 'explain', 'connection', pod, '→', 'web:80', '--data-dir', cluster.dataDir]
+        return spawnSync(process.execPath, args, { encoding: 'utf8' }).stdout.split('\n')[0] ?? ''
+      }
+      assert.match(explain('client'), /^It works: /)
+      assert.match(
+        explain('stranger'),
+        /^It does not work: pod default\/web-\S+ is isolated for ingress by NetworkPolicy default\/only-clients/,
+      )
+      ok(['delete', 'networkpolicy', 'only-clients'])
+      while (ask('stranger', 5) !== 0);
+    })
   })
-})

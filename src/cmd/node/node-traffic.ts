@@ -49,6 +49,8 @@ export async function startNodeTraffic(
       clusterCIDR: clusterCidrs.join(','),
       // The process does more than this: nothing but a proxy alone asked to be spared.
       oomScoreAdj: 0,
+      // How many connections a machine keeps track of is left to its owner.
+      conntrack: { ...defaults.conntrack, maxPerCore: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
       // A difference takes milliseconds; whoever waits for a service should not wait for a second.
       nftables: { ...defaults.nftables, minSyncPeriod: '50ms' },
     }

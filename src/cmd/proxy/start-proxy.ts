@@ -3,7 +3,7 @@ import type { Clock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
 import type { Files } from '#base/files.ts'
 import { listenHttp } from '#base/http-server.ts'
-import type { Logger } from '#base/log.ts'
+import { type Logger, silentLogger } from '#base/log.ts'
 import { thisMachine } from '#base/machine.ts'
 import type { Metrics } from '#base/metrics.ts'
 import { nodeProcesses, type Processes } from '#base/processes.ts'
@@ -58,8 +58,8 @@ export async function startProxy(options: StartProxyOptions, seams: ProxySeams):
 /** Removes what any mode has left. */
 export async function cleanUpProxy(configuration: ProxyConfiguration, clusterId: string, seams: ProxySeams): Promise<void> {
   for (const mode of ['nftables', 'iptables', 'ipvs'] as const) {
-    const { backend } = await chosenBackend({ ...configuration, mode }, clusterId, seams)
-    // One that cannot be used has left nothing.
+    // One that cannot be used has left nothing, and nobody needs to hear of it.
+    const { backend } = await chosenBackend({ ...configuration, mode }, clusterId, { ...seams, logger: silentLogger })
     if (backend.mode === mode)
       await backend
         .cleanUp()

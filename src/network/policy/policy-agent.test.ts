@@ -5,12 +5,13 @@ import { NetworkPolicy } from '#api/networking/v1/kinds.gen.ts'
 import { silentLogger } from '#base/log.ts'
 import { runPolicyAgent } from '#network/policy/policy-agent.ts'
 import { FakeCluster } from '#testing/fake-cluster.ts'
-import type { PresentNames } from '#wire/nftables/nft-table.ts'
 
 /** Keeps the texts in place of applying them. */
 class RecordingNft {
   readonly texts: string[] = []
-  present: () => Promise<PresentNames | undefined> = async () => ({ chains: ['forward'], sets: [] })
+  isThere = true
+  readonly hasChain = async () => this.isThere
+  readonly present = async () => undefined
   failures = 0
   readonly apply = async (text: string) => {
     if (this.failures-- > 0) throw new Error('no')
@@ -70,7 +71,7 @@ test('what failed is written anew, and so is what somebody removed', async () =>
   const count = nft.texts.length
   await clock.advance(60_000)
   assert.equal(nft.texts.length, count, 'nothing to do')
-  nft.present = async () => undefined
+  nft.isThere = false
   await clock.advance(31_000)
   assert.match(nft.texts.at(-1) ?? '', /^add table inet kube-network-policy\n/)
 })

@@ -49,7 +49,7 @@ export function runPolicyAgent(options: PolicyAgentOptions): RunningPolicyAgent 
   const loop = new SyncLoop({
     ...{ clock, minMs: options.minSyncMs ?? 0, maxMs: options.syncMs ?? 30_000 },
     async run(isDue) {
-      const isGone = isDue && !needsFull && (await nft.present('inet', tableName))?.chains.includes('forward') !== true
+      const isGone = isDue && !needsFull && !(await nft.hasChain('inet', tableName, 'forward'))
       try {
         await bringAbout(table.updated(), nft, { isFull: needsFull || isGone, keeps: () => false })
         needsFull = false

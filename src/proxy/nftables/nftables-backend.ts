@@ -49,8 +49,7 @@ export class NftablesBackend implements ProxyBackend {
 
   async isIntact(): Promise<boolean> {
     for (const { table } of this.#halves) {
-      const present = await this.#nft.present(table.family, table.name)
-      if (present?.chains.includes('services') !== true) return false
+      if (!(await this.#nft.hasChain(table.family, table.name, 'services'))) return false
     }
     return true
   }

@@ -12,7 +12,12 @@ const settings = { ...defaultRuleSettings, podTraffic: { kind: 'cidr' as const, 
 /** Keeps the texts in place of applying them. */
 function aBackend() {
   const texts: string[] = []
-  const nft = { apply: async (text: string) => void texts.push(text), present: async () => undefined, deleteTable: async () => {} }
+  const nft = {
+    apply: async (text: string) => void texts.push(text),
+    present: async () => undefined,
+    hasChain: async () => true,
+    deleteTable: async () => {},
+  }
   return { texts, backend: new NftablesBackend({ nft, settings, families: ['IPv4'] }) }
 }
 

@@ -11,6 +11,7 @@ export type NftProgram = {
   apply(text: string): Promise<void>
   /** The names in a table; undefined where there is no such table. */
   present(family: NftFamily, table: string): Promise<PresentNames | undefined>
+  hasChain(family: NftFamily, table: string, chain: string): Promise<boolean>
   deleteTable(family: NftFamily, table: string): Promise<void>
 }
 
@@ -34,6 +35,9 @@ export function nftProgram(processes: Processes, command: readonly [string, ...s
       const sets = (await listed('sets', family, table)).map((name) => ({ name, isMap: false }))
       const maps = (await listed('maps', family, table)).map((name) => ({ name, isMap: true }))
       return { chains, sets: [...sets, ...maps] }
+    },
+    async hasChain(family, table, chain) {
+      return (await run(['list', 'chain', family, table, chain])).exitCode === 0
     },
     async deleteTable(family, table) {
       await run(['-f', '-'], `add table ${family} ${table}\ndelete table ${family} ${table}\n`)
