@@ -39,8 +39,9 @@ export async function startNodeTraffic(
   { nodeName, clusterCidrs, proxyMode, enforcesPolicies, clusterId, others }: NodeTraffic,
   { proxy: client, policyReader }: { proxy: Client; policyReader: Client },
   seams: Seams,
-): Promise<ProxyMode | 'none'> {
+): Promise<{ mode: ProxyMode | 'none'; synced: Promise<void> }> {
   let mode: ProxyMode | 'none' = 'none'
+  let synced = Promise.resolve()
   if (proxyMode !== 'none') {
     const defaults = defaultProxyConfiguration()
     const configuration: ProxyConfiguration = {
@@ -60,6 +61,7 @@ export async function startNodeTraffic(
     )
     stage.defer(() => running.stop())
     mode = running.mode
+    synced = running.synced
   }
   if (enforcesPolicies) {
     const agent = runPolicyAgent({
@@ -70,5 +72,5 @@ export async function startNodeTraffic(
     })
     stage.defer(() => agent.stop())
   }
-  return mode
+  return { mode, synced }
 }

@@ -58,7 +58,11 @@ export async function runProxyCommand(options: Options, configPath: string | und
       }
     })
     thisProcess.print(`The proxy is running on node ${nodeName}, by ${mode}`)
-    void synced.then(() => logger.info('services are reachable', { mode }))
+    void synced.then(async () => {
+      logger.info('services are reachable', { mode })
+      // Another mode may have been used before: its rules are not needed now that ours are there.
+      await cleanUpProxy(configuration, options.clusterId, seams, mode)
+    })
   })
 }
 

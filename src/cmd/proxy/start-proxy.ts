@@ -55,15 +55,23 @@ export async function startProxy(options: StartProxyOptions, seams: ProxySeams):
   return { ...running, mode: backend.mode }
 }
 
-/** Removes what any mode has left. */
-export async function cleanUpProxy(configuration: ProxyConfiguration, clusterId: string, seams: ProxySeams): Promise<void> {
-  for (const mode of ['nftables', 'iptables', 'ipvs'] as const) {
+const kernelModes: readonly ProxyMode[] = ['nftables', 'iptables', 'ipvs']
+
+/** Removes what any mode has left, but the one that is `kept`. */
+export async function cleanUpProxy(
+  configuration: ProxyConfiguration,
+  clusterId: string,
+  seams: ProxySeams,
+  kept?: ProxyMode,
+): Promise<void> {
+  for (const mode of kernelModes) {
+    if (mode === kept) continue
     // One that cannot be used has left nothing, and nobody needs to hear of it.
     const { backend } = await chosenBackend({ ...configuration, mode }, clusterId, { ...seams, logger: silentLogger })
-    if (backend.mode === mode)
-      await backend
-        .cleanUp()
-        .catch((error: unknown) => seams.logger.warn(`what the proxy mode ${mode} left could not be removed`, { error: String(error) }))
+    if (backend.mode !== mode) continue
+    await backend
+      .cleanUp()
+      .catch((error: unknown) => seams.logger.warn(`what the proxy mode ${mode} left could not be removed`, { error: String(error) }))
   }
 }
 

@@ -35,8 +35,13 @@ export async function startMachineTraffic(
   }
   // It sees the pods of all nodes, which a node may not.
   const policyReader = clientInProcess(running, 'typernetes:network-policy', ['system:masters'])
-  const mode = await startNodeTraffic(stage, traffic, { proxy: clientInProcess(running, 'system:kube-proxy', []), policyReader }, seams)
+  const note = await seams.files.readTextIfPresent(notePath(options.dataDir))
+  const clients = { proxy: clientInProcess(running, 'system:kube-proxy', []), policyReader }
+  const { mode, synced } = await startNodeTraffic(stage, traffic, clients, seams)
   await seams.files.write(notePath(options.dataDir), JSON.stringify({ mode }))
+  if (note === undefined || (JSON.parse(note) as { mode: string }).mode === mode) return
+  // What the last start laid is not needed once this one's rules are there.
+  void synced.then(() => cleanUpProxy(defaultProxyConfiguration(), traffic.clusterId, seams, mode === 'none' ? undefined : mode))
 }
 
 const policyReaderRole = 'typernetes:network-policy'
