@@ -288,6 +288,12 @@ test('while it is down its requests get 503, discovery calls it stale, and every
   assert.equal((await asRoot('POST', '/api/v1/namespaces/default/configmaps', { metadata: { name: 'meanwhile' } }))['kind'], 'ConfigMap')
   const { body: metrics } = await ask(root, 'GET', '/metrics')
   assert.match(String(metrics['answer']), new RegExp(`aggregator_unavailable_apiservice\\{name="v1.${group}"\\} 1`))
+  const configMaps = '/api/v1/namespaces/default/configmaps'
+  const owner = (await asRoot('POST', configMaps, { metadata: { name: 'owner' } })) as { metadata: { uid: string } }
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: owner.metadata.uid }]
+  await asRoot('POST', configMaps, { metadata: { name: 'owned', ownerReferences } })
+  await asRoot('DELETE', `${configMaps}/owner`)
+  await until(async () => ((await ask(root, 'GET', `${configMaps}/owned`)).status === 404 ? true : undefined))
   // Nobody can say what is left in a namespace while one who may keep something there is silent.
   await asRoot('DELETE', '/api/v1/namespaces/goes')
   await until(async () => {

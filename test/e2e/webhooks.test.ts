@@ -3,6 +3,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { ValidatingWebhookConfiguration } from '#api/admissionregistration/v1/kinds.gen.ts'
+import { ConfigMap, Pod, Service } from '#api/core/v1/kinds.gen.ts'
+import { startCluster as startClusterHere } from '#cmd/all-in-one/start-cluster.ts'
 import { type Ask, asker, bearer, type Reply } from '../support/ask.ts'
 import { installedKubectls, kubectlBeside } from '../support/kubectl.ts'
 import { type RunningCluster, startCluster } from '../support/running-cluster.ts'
@@ -365,6 +368,32 @@ test('definitions of custom resources can be refused', async () => {
   })
   assert.equal(body['message'], 'admission webhook "definitions.example.com" denied the request: no such thing')
   await asRoot('DELETE', `${registration}/validatingwebhookconfigurations/definitions`)
+})
+
+test('a webhook on a simulated node is refused with a word about why', { timeout: 120_000 }, async () => {
+  await using simulated = await startClusterHere({ simNodes: 1 })
+  const { client } = simulated
+  const labels = { app: 'hook' }
+  const spec = { containers: [{ name: 'c', image: 'hook' }] }
+  await client.create(Pod, { metadata: { namespace: 'default', name: 'hook', labels }, spec })
+  await client.create(Service, { metadata: { namespace: 'default', name: 'hook' }, spec: { selector: labels, ports: [{ port: 443 }] } })
+  await client.create(ValidatingWebhookConfiguration, {
+    metadata: { name: 'simulated' },
+    webhooks: [
+      {
+        name: 'simulated.example.com',
+        clientConfig: { service: { namespace: 'default', name: 'hook' } },
+        rules: [configMapRule],
+        namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'default' } },
+        sideEffects: 'None',
+        admissionReviewVersions: ['v1'],
+      },
+    ],
+  })
+  const refusal = () => client.create(ConfigMap, { metadata: { namespace: 'default', name: 'one' } }).then(() => '', String)
+  let refused = await refusal()
+  while (refused.endsWith('no endpoints available for service "hook"')) refused = await refusal()
+  assert.match(refused, /pod "hook" is on the simulated node "[^"]+", and simulated pods have no network$/)
 })
 
 test('kubectl shows warnings and refusals of webhooks', async (t) => {

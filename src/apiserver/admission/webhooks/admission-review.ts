@@ -31,10 +31,10 @@ export async function reviewText(version: ReviewVersion, uid: string, request: A
     apiVersion: `admission.k8s.io/${version}`,
     request: {
       uid,
-      kind: shown.kind,
+      kind: plainKind(shown.kind),
       resource: shown.resource,
       ...(subresource === '' ? {} : { subResource: subresource }),
-      requestKind: request.kind,
+      requestKind: plainKind(request.kind),
       requestResource: request.resource,
       ...(subresource === '' ? {} : { requestSubResource: subresource }),
       ...(name === '' ? {} : { name }),
@@ -53,6 +53,9 @@ export async function reviewText(version: ReviewVersion, uid: string, request: A
     },
   })
 }
+
+/** Who asks may know more of the kind. */
+const plainKind = ({ group, version, kind }: AdmissionRequest['kind']) => ({ group, version, kind })
 
 type Review = {
   kind?: string

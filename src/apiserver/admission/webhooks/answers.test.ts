@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { admit, aPod, requestFor, verdict } from '#apiserver/admission/testing/admission.ts'
-import { type Answering, aConfiguration, aWebhook, patching, webhookBench } from '#apiserver/admission/webhooks/testing/webhooks.ts'
+import {
+  type Answering,
+  aConfiguration,
+  aWebhook,
+  patching,
+  podRule,
+  webhookBench,
+} from '#apiserver/admission/webhooks/testing/webhooks.ts'
 import { WebhookCallFailed } from '#apiserver/webhooks/webhook-calls.ts'
 
 const podRequest = (options: object = {}) => requestFor('pods', { object: aPod(), ...options })
@@ -33,6 +40,14 @@ test('the question holds who wants to do what to which object', async () => {
   assert.deepEqual((object as { kind: string }).kind, 'Pod')
   assert.deepEqual(oldObject, object)
   assert.deepEqual([call.timeoutMs, call.query], [10_000, 'timeout=10s'])
+})
+
+test('of kinds below another resource no more is told than their name', async () => {
+  const { validating, asked } = judging(() => ({ allowed: true }), { rules: [{ ...podRule, resources: ['pods/eviction'] }] })
+  const kind = { group: 'policy', version: 'v1', kind: 'Eviction', schema: 'io.k8s.api.policy.v1.Eviction' }
+  await admit(validating, { ...podRequest({ subresource: 'eviction' }), kind })
+  const name = { group: 'policy', version: 'v1', kind: 'Eviction' }
+  assert.deepEqual([asked[0]?.kind, asked[0]?.requestKind, asked[0]?.subResource], [name, name, 'eviction'])
 })
 
 test('of several versions of the review the first that is known is sent', async () => {

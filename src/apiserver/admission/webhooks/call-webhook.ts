@@ -39,8 +39,8 @@ export class WebhookRejection extends Error {
   }
 }
 
-/** As large an object as is ever stored, twice over for its patch and a third more for the encoding. */
-const answerLimitBytes = 8 << 20
+/** As large an object as is ever stored, a third more for the encoding, and a bit for the rest. */
+const answerLimitBytes = 4.5 * (1 << 20)
 const withoutSideEffects = ['None', 'NoneOnDryRun']
 
 export type CallOptions = { isMutating: boolean; timeoutMs: number } & Pick<AdmissionContext, 'webhooks' | 'random'> &
