@@ -17,6 +17,7 @@ import {
   type StartedCluster,
   StatusError,
   startCluster,
+  ValidatingWebhookConfiguration,
 } from '#index.ts'
 import { Fischer } from './fischer.ts'
 import { publishService } from './publish-service.ts'
@@ -147,6 +148,28 @@ test('whoever comes past the cluster is who the cluster says, not who the header
 test('there are no flunders in namespaces that are not there', { skip }, async () => {
   const lost = { metadata: { namespace: 'nowhere', name: 'lost' } }
   assert.equal(await message(client.create(Flunder, lost)), '404 namespaces "nowhere" not found')
+})
+
+test('webhooks of the cluster are asked about flunders as well', { skip, timeout: 60_000 }, async () => {
+  await client.create(ValidatingWebhookConfiguration, {
+    metadata: { name: 'nobody' },
+    webhooks: [
+      {
+        name: 'nobody.example.com',
+        clientConfig: { service: { namespace: 'wardle', name: 'nobody' } },
+        rules: [{ operations: ['CREATE'], apiGroups: [group], apiVersions: ['v1alpha1'], resources: ['flunders'] }],
+        sideEffects: 'None',
+        admissionReviewVersions: ['v1'],
+      },
+    ],
+  })
+  const refusal = () =>
+    client.create(Flunder, named('asked')).then(() => client.delete(Flunder, { namespace: 'default', name: 'asked' }), String)
+  let refused: unknown = await refusal()
+  while (typeof refused !== 'string') refused = await refusal()
+  assert.match(refused, /failed calling webhook "nobody.example.com": .*service "nobody" not found/)
+  await client.delete(ValidatingWebhookConfiguration, { name: 'nobody' })
+  await until(async () => (await client.create(Flunder, named('asked'))) !== undefined)
 })
 
 test('flunders are watched, patched and deleted like anything else', { skip, timeout: 60_000 }, async () => {

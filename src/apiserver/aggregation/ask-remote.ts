@@ -8,7 +8,7 @@ export type RemoteAnswer = { status: number; contentType: string; etag: string; 
 export type AskRemote = (api: RemoteApi, question: { target: string; accept: string; etag?: string }) => Promise<RemoteAnswer>
 
 const answerLimitMs = 5000
-const answerLimitBytes = 32 << 20
+const answerLimitBytes = 8 << 20
 
 /** Rejects where there is no answer, or one that takes too long or is too large. */
 export function askingRemotes(connections: RemoteConnections, clock: Clock): AskRemote {

@@ -23,7 +23,7 @@ import { Metrics } from '#base/metrics.ts'
 import { type Random, systemRandom } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
 import type { ServedKind } from '#cmd/extension-server/define-served-kind.ts'
-import { existingNamespaces } from '#cmd/extension-server/existing-namespaces.ts'
+import { ExtensionAdmission } from '#cmd/extension-server/extension-admission.ts'
 import { kubernetesVersionInfo } from '#cmd/version.ts'
 import type { Store } from '#store/store.ts'
 
@@ -69,22 +69,25 @@ export async function startExtensionServer(options: ExtensionServerOptions): Pro
   const store = await openStore(options.dataDir, clock, logger)
   opened.defer(() => store.close())
   const identity = options.certificate ?? ownCertificate(options.service, clock, random)
+  const metrics = new Metrics()
+  const admission = opened.use(new ExtensionAdmission(seams, metrics))
   const server: ApiServer = new ApiServer({
     store,
     clock,
     random,
     logger,
-    metrics: new Metrics(),
+    metrics,
     scheme: new Scheme(kinds.flatMap(({ definitions }) => definitions)),
     isEnabled: () => false,
     authenticator: () => users.authenticator,
     authorizer: () => delegatedAuthorizer(seams),
-    admissionPlugins: (objects) => [existingNamespaces(client), ...(options.admission?.({ objects, client, clock }) ?? [])],
+    admissionPlugins: (objects, authorizer) =>
+      admission.plugins(objects, authorizer, options.admission?.({ objects, client, clock }) ?? []),
     version: kubernetesVersionInfo(),
     serverAddress: () => '',
   })
   opened.defer(() => server.stop())
-  await server.start()
+  await Promise.all([server.start(), admission.start()])
   for (const stage of ['namespaces', 'objects', 'service', 'identity'] as const) server.boot.done(stage)
   const tls = () => ({ cert: identity.certificate, key: identity.key, clientCa: [...users.authorities()] })
   const listener = await listenHttp({
