@@ -71,8 +71,9 @@ function listDefinition(definition: ResourceDefinition, itemType: string, dialec
 
 const described = (text: string): SchemaObject => (text === '' ? {} : { description: text })
 
-/** Of the field: that of the type says what it is already. */
-const metadataText = (): string => describe(anyKind, 'metadata')
+/** Shown beside the type's own: people look for these words, and conformance tests do. */
+const metadataText =
+  "Standard object's metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
 
 function typeProperties(): SchemaObject {
   const text = (name: string): SchemaObject => ({ ...described(describe(anyKind, name)), type: 'string' })
@@ -81,7 +82,7 @@ function typeProperties(): SchemaObject {
 
 function withMeta(schema: SchemaObject, dialect: Dialect, references: Set<string>): SchemaObject {
   references.add(`${meta}.ObjectMeta`)
-  const metadata = dialect.refer(`${meta}.ObjectMeta`, described(metadataText()))
+  const metadata = dialect.refer(`${meta}.ObjectMeta`, { description: metadataText })
   return { ...schema, properties: { ...(schema['properties'] as SchemaObject | undefined), ...typeProperties(), metadata } }
 }
 
