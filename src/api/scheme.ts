@@ -1,7 +1,9 @@
 /** The registry of groups, versions, kinds and resources: everything that asks "what is this?" asks here. */
+
 import { compareGroups, compareGroupVersions } from '#api/meta/group-priorities.ts'
 import { apiVersionOf, type GroupKind, parseApiVersion } from '#api/meta/gvk.ts'
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import { append } from '#base/append.ts'
 
 export type VersionEntry<Definition = ResourceDefinition> = { version: string; definitions: readonly Definition[] }
 
@@ -61,8 +63,8 @@ export class Scheme<Definition extends ResourceDefinition = ResourceDefinition> 
   /** All at once: nobody sees a state in between. */
   update({ add = [], remove = [] }: { add?: readonly Definition[]; remove?: readonly Place[] }): void {
     const removed: Definition[] = []
-    for (const place of remove) removed.push(...this.#take(place))
-    for (const definition of add) removed.push(...this.#put(definition))
+    for (const place of remove) append(removed, this.#take(place))
+    for (const definition of add) append(removed, this.#put(definition))
     if (add.length === 0 && removed.length === 0) return
     this.#revision++
     this.#ordered = undefined

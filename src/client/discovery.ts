@@ -2,6 +2,7 @@
 
 import type { Kind, Verb } from '#api/kind.ts'
 import { apiVersionOf, parseApiVersion } from '#api/meta/gvk.ts'
+import { append } from '#base/append.ts'
 import type { Client } from '#client/client.ts'
 
 /** A resource as the server tells of it: enough to read, write and watch it. */
@@ -95,7 +96,7 @@ async function addOneByOne({ resources, failures }: Discovery, client: Client, p
     for (const [index, groupVersion] of ofGroup.entries()) {
       try {
         const list = JSON.parse(await client.raw(`${path}/${groupVersion}`)) as ResourceList
-        resources.push(...listedResources(groupVersion, list, index === 0))
+        append(resources, listedResources(groupVersion, list, index === 0))
       } catch (error) {
         failures.push({ groupVersion, error })
       }

@@ -1,5 +1,7 @@
 /** PKCS #10: who asks for a certificate, under which names, and the proof that the key is theirs. */
+
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { append } from '#base/append.ts'
 import {
   childrenOf,
   DerError,
@@ -171,7 +173,7 @@ function requestedExtensions(attributes: DerValue): X509Extension[] {
   for (const attribute of childrenOf(attributes)) {
     const reader = new DerReader(attribute.content)
     if (readObjectIdentifier(reader.read(tags.objectIdentifier)) !== oids.extensionRequest) continue
-    for (const list of childrenOf(reader.read(tags.set))) extensions.push(...childrenOf(list).map(readExtension))
+    for (const list of childrenOf(reader.read(tags.set))) append(extensions, childrenOf(list).map(readExtension))
   }
   return extensions
 }

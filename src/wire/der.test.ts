@@ -24,7 +24,7 @@ test('values are written in their one shortest form', () => {
     ['key usage digitalSignature and keyCertSign', der.namedBits([0, 5]), '03020284'],
     ['no named bits', der.namedBits([]), '030100'],
     ['a bit past the first octet', der.namedBits([8]), '0303070080'],
-    ['a set in byte order', der.setOf(der.integer(2), der.integer(1)), '3106020101020102'],
+    ['a set in byte order', der.setOf([der.integer(2), der.integer(1)]), '3106020101020102'],
     ['explicit', der.explicit(0, der.integer(2)), 'a003020102'],
     ['implicit', der.implicit(2, Buffer.from('a')), '820161'],
     ['a printable name', der.directoryString('kube-ca'), '13076b7562652d6361'],

@@ -193,7 +193,9 @@ export function readTime({ tag, content }: DerValue): number {
 }
 
 /** Any value: the identifier octet and what goes inside. */
-export function encode(tag: number, ...parts: readonly Uint8Array[]): Uint8Array {
+export const encode = (tag: number, ...parts: readonly Uint8Array[]): Uint8Array => encodeAll(tag, parts)
+
+function encodeAll(tag: number, parts: readonly Uint8Array[]): Uint8Array {
   let length = 0
   for (const part of parts) length += part.length
   const header = [tag, ...lengthOctets(length)]
@@ -207,15 +209,18 @@ export function encode(tag: number, ...parts: readonly Uint8Array[]): Uint8Array
   return bytes
 }
 
-export const sequence = (...parts: readonly Uint8Array[]): Uint8Array => encode(tags.sequence, ...parts)
+export const sequence = (...parts: readonly Uint8Array[]): Uint8Array => encodeAll(tags.sequence, parts)
+
+/** Of as many as a request asks for. */
+export const sequenceOf = (parts: readonly Uint8Array[]): Uint8Array => encodeAll(tags.sequence, parts)
 
 /** A SET OF: DER wants its members in the order of their bytes. */
-export function setOf(...parts: readonly Uint8Array[]): Uint8Array {
-  return encode(tags.set, ...[...parts].sort(Buffer.compare))
+export function setOf(parts: readonly Uint8Array[]): Uint8Array {
+  return encodeAll(tags.set, parts.toSorted(Buffer.compare))
 }
 
 /** `[n]` around whole values. */
-export const explicit = (n: number, ...parts: readonly Uint8Array[]): Uint8Array => encode(contextSpecific | constructed | n, ...parts)
+export const explicit = (n: number, ...parts: readonly Uint8Array[]): Uint8Array => encodeAll(contextSpecific | constructed | n, parts)
 
 /** `[n]` in place of the value's own tag, around bare content. */
 export const implicit = (n: number, content: Uint8Array): Uint8Array => encode(contextSpecific | n, content)

@@ -1,4 +1,5 @@
 /** Judges an object of a custom kind by its schema, in upstream's order. */
+
 import { validateValue } from '#api/apiextensions/v1/schema/validate-value.ts'
 import type { V1CustomResourceSubresourceScale } from '#api/apiextensions/v1/types.gen.ts'
 import { integerAt, textAt } from '#api/custom-kinds/field-access.ts'
@@ -8,6 +9,7 @@ import type { KubernetesObject, RuleContext } from '#api/resource.ts'
 import { validateEmbedded } from '#api/structural/embedded-objects.ts'
 import { validateUniqueItems } from '#api/structural/list-types.ts'
 import type { Fields } from '#api/structural/shape.ts'
+import { append } from '#base/append.ts'
 
 export type ObjectRules = { readonly schema: VersionSchema; readonly scale: V1CustomResourceSubresourceScale | undefined }
 
@@ -63,7 +65,7 @@ function validateChangedItems(next: KubernetesObject, prev: KubernetesObject, { 
   if (!found.failed) return
   const before: DynamicCheck = new Check<unknown>()
   validateUniqueItems(prev, shape, before)
-  if (!before.failed) check.errors.push(...found.errors)
+  if (!before.failed) append(check.errors, found.errors)
 }
 
 const blocking: ReadonlySet<FieldErrorType> = new Set<FieldErrorType>([

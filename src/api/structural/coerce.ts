@@ -1,4 +1,5 @@
 /** Brings an object without a type into the shape a type would give it: metadata as every object has it, and nothing unknown. */
+
 import { DecodeError } from '#api/codec/decode-error.ts'
 import { decodeValue } from '#api/codec/json.ts'
 import { fieldErrorText } from '#api/meta/aggregate.ts'
@@ -7,6 +8,7 @@ import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
 import { dropNulls } from '#api/structural/defaults.ts'
 import { type Dropped, pruneObject } from '#api/structural/prune.ts'
 import { type Fields, fieldShape, isFields, type Shape } from '#api/structural/shape.ts'
+import { append } from '#base/append.ts'
 
 export type CoerceOptions = {
   /** Metadata of the wrong type is dropped: it may have been stored before anybody looked at it. Otherwise it is an error. */
@@ -26,7 +28,7 @@ export function coerceObject(object: Fields, shape: Shape, { dropsMalformed, pru
   if (shape.hasEmbedded) {
     const found: Dropped | undefined = dropped && []
     coerceEmbedded(object, { ...shape, isEmbedded: false }, { dropsMalformed, dropped: found, check: new Check() })
-    if (dropped && found) dropped.push(...found.sort())
+    if (dropped && found) append(dropped, found.sort())
   }
   if (read !== undefined) object['metadata'] = read
 }

@@ -1,5 +1,7 @@
 /** Drops the fields of an object that its schema does not know. */
+
 import { emptyShape, type Fields, fieldShape, isFields, type Shape } from '#api/structural/shape.ts'
+import { append } from '#base/append.ts'
 
 const metaFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata'])
 
@@ -10,7 +12,7 @@ export type Dropped = string[]
 export function pruneObject(object: Fields, shape: Shape, dropped?: Dropped): void {
   const found: Dropped | undefined = dropped && []
   pruneFields(object, shape, true, '', found)
-  if (dropped && found) dropped.push(...found.sort())
+  if (dropped && found) append(dropped, found.sort())
 }
 
 /** As `pruneObject`, of any value of the schema. */

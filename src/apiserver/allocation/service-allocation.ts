@@ -10,6 +10,7 @@ import type { NodePorts } from '#apiserver/allocation/node-ports.ts'
 import type { RegistryHooks } from '#apiserver/registry/registry-hooks.ts'
 import { sameJson } from '#apiserver/registry/same-json.ts'
 import type { Finish } from '#apiserver/registry/write-context.ts'
+import { append } from '#base/append.ts'
 import type { IpFamily } from '#base/ip-range.ts'
 
 type Claims = {
@@ -58,7 +59,7 @@ class ServiceAllocation {
     return this.#transaction(isDryRun, async (claims) => {
       initIpFamilies(service, old, this.#ips)
       await this.#updateAddresses(service, old, claims)
-      if (takesNodePorts(old) && !takesNodePorts(service)) claims.freedPorts.push(...nodePortsOf(old))
+      if (takesNodePorts(old) && !takesNodePorts(service)) append(claims.freedPorts, nodePortsOf(old))
       if (takesNodePorts(service)) await this.#updateNodePorts(service, old, claims)
       if (!needsHealthPort(old) && needsHealthPort(service)) await this.#allocateHealthPort(service, claims)
       else if (needsHealthPort(old) && !needsHealthPort(service)) claims.freedPorts.push(old.spec.healthCheckNodePort ?? 0)
@@ -128,7 +129,7 @@ class ServiceAllocation {
     if (wasExternal && !isExternal) return this.#allocateAddresses(service, claims)
     if (old.spec.clusterIPs?.[0] === 'None') return
     if (!wasExternal && isExternal) {
-      claims.freedAddresses.push(...(old.spec.clusterIPs ?? []))
+      append(claims.freedAddresses, old.spec.clusterIPs ?? [])
       return
     }
     const [before, after] = [old.spec.ipFamilies?.length ?? 0, service.spec.ipFamilies?.length ?? 0]
@@ -173,7 +174,10 @@ class ServiceAllocation {
       seen.push(port)
     }
     const after = nodePortsOf(service)
-    claims.freedPorts.push(...before.filter((port) => !after.includes(port)))
+    append(
+      claims.freedPorts,
+      before.filter((port) => !after.includes(port)),
+    )
   }
 
   async #nextPort(claims: Claims): Promise<number> {

@@ -128,7 +128,7 @@ for (const [what, certificate, message] of refused) {
 }
 
 function subjectWithUids(...uids: string[]): Uint8Array {
-  const attribute = (type: string, value: string) => setOf(sequence(objectIdentifier(type), utf8String(value)))
+  const attribute = (type: string, value: string) => setOf([sequence(objectIdentifier(type), utf8String(value))])
   return encode(tags.sequence, attribute('2.5.4.3', 'jane'), ...uids.map((uid) => attribute('1.3.6.1.4.1.57683.2', uid)))
 }
 

@@ -9,6 +9,7 @@ import {
   type UserRules,
   type Verdict,
 } from '#apiserver/authz/authorizer.ts'
+import { append } from '#base/append.ts'
 
 /** Asks one after the other until one decides; reasons of those without an opinion are kept for the client. */
 export function authorizerChain(members: readonly Authorizer[]): Authorizer {
@@ -77,8 +78,8 @@ function allRules(members: readonly Authorizer[], user: UserInfo, namespace: str
   for (const member of members) {
     const rules = member.rulesFor?.(user, namespace)
     if (rules === undefined) continue
-    resourceRules.push(...rules.resourceRules)
-    nonResourceRules.push(...rules.nonResourceRules)
+    append(resourceRules, rules.resourceRules)
+    append(nonResourceRules, rules.nonResourceRules)
     incomplete ||= rules.incomplete
     if (rules.evaluationError !== undefined) errors.push(rules.evaluationError)
   }

@@ -13,6 +13,7 @@ export class RequestContext {
   /** By the clock's `monotonic`; undefined for requests without an end, and for those that only read. */
   deadlineMs: number | undefined
   #warnings: Set<string> | undefined
+  #warningChars = 0
   #annotations: Record<string, string> | undefined
   #bodyAnnotations: Record<string, string> | undefined
 
@@ -29,8 +30,12 @@ export class RequestContext {
 
   /** A text for the Warning header; the same text is sent once. */
   warn = (text: string): void => {
+    // Past the limit none would be sent, and a large object can be warned of a hundred thousand times.
+    if (this.#warningChars > totalLimit) return
     this.#warnings ??= new Set()
+    if (this.#warnings.has(text)) return
     this.#warnings.add(text)
+    this.#warningChars += shortened(text).length
   }
 
   /** With the level `Request`, for records of bodies only. */
@@ -70,13 +75,15 @@ function warningHeaders(warnings: readonly string[]): string[] {
   const headers: string[] = []
   let total = 0
   for (const text of warnings) {
-    const value = warningValue(text.length > eachLimit ? text.slice(0, eachLimit) : text)
+    const value = warningValue(shortened(text))
     total += value.length
     if (total > totalLimit) break
     headers.push(value)
   }
   return headers
 }
+
+const shortened = (text: string): string => (text.length > eachLimit ? text.slice(0, eachLimit) : text)
 
 function warningValue(text: string): string {
   return `299 - "${text.replace(/[\r\n]/g, ' ').replace(/["\\]/g, (char) => `\\${char}`)}"`

@@ -1,7 +1,9 @@
 /** A type of the API as a JSON schema. */
+
 import { describe } from '#api/schema/describe.ts'
 import { findSchema } from '#api/schema/schema.ts'
 import type { FieldSchema, LeafKind, TypeSchema, ValueSchema } from '#api/schema/type-schema.ts'
+import { append } from '#base/append.ts'
 import type { CustomTypes } from './custom-definition.ts'
 import type { Dialect, SchemaObject } from './dialect.ts'
 import { namedLeaves, schemaOrNames, specialTypes } from './special-types.ts'
@@ -159,6 +161,6 @@ export function* eachDefinition(typeNames: Iterable<string>, options: Definition
     const definition = definitionOf(name, options)
     if (definition === undefined) continue
     yield [name, definition.schema]
-    waiting.push(...definition.references)
+    append(waiting, definition.references)
   }
 }

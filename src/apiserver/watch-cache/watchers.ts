@@ -1,6 +1,7 @@
 import type { KubernetesObject } from '#api/resource.ts'
 import type { Change } from '#apiserver/watch-cache/change-window.ts'
 import type { CacheWatcher } from '#apiserver/watch-cache/watch-cache.ts'
+import { append } from '#base/append.ts'
 
 /** What a watcher wants to hear of, so that it costs nothing while other objects change. It may hear of more. */
 export type Interest = {
@@ -55,7 +56,7 @@ export class Watchers {
   /** Tells everybody that it is over, and forgets them. */
   end(): void {
     const everybody = [...this.#all, ...inBucket(this.#byNamespace), ...inBucket(this.#byName)]
-    for (const { byValue } of this.#byField.values()) everybody.push(...inBucket(byValue))
+    for (const { byValue } of this.#byField.values()) append(everybody, inBucket(byValue))
     this.#all.clear()
     for (const bucket of [this.#byNamespace, this.#byName, this.#byField]) bucket.clear()
     this.#size = 0

@@ -1,7 +1,9 @@
 /** Which pods a daemon set makes and ends: a function of what there is. */
+
 import type { V1DaemonSet } from '#api/apps/v1/types.gen.ts'
 import type { V1Node, V1Pod } from '#api/core/v1/types.gen.ts'
 import { scaledValue } from '#api/meta/int-or-string.ts'
+import { append } from '#base/append.ts'
 import { isUpdated, placeOn } from '#controllers/daemonset/daemon-pods.ts'
 import { byAge, createdMs, finishedSinceMs, isAvailable, isDeleting, isReady } from '#controllers/workload/pods.ts'
 
@@ -36,13 +38,20 @@ export function planPlacement({ daemonSet, nodes, podsByNode, hash, nowMs }: Dae
   const surges = maxSurge(daemonSet, nodes.length) > 0
   const known = new Set(nodes.map(({ metadata }) => metadata.name ?? ''))
   for (const [name, pods] of podsByNode)
-    if (!known.has(name)) plan.remove.push(...pods.filter((pod) => !isDeleting(pod) && !pod.spec.nodeName))
+    if (!known.has(name))
+      append(
+        plan.remove,
+        pods.filter((pod) => !isDeleting(pod) && !pod.spec.nodeName),
+      )
   for (const node of nodes) {
     const name = node.metadata.name ?? ''
     const pods = podsByNode.get(name) ?? []
     const { shouldRun, mayStay } = placeOn(daemonSet, node)
     if (!mayStay) {
-      plan.remove.push(...pods.filter((pod) => !isDeleting(pod)))
+      append(
+        plan.remove,
+        pods.filter((pod) => !isDeleting(pod)),
+      )
       continue
     }
     if (pods.length === 0) {
@@ -62,9 +71,9 @@ export function planPlacement({ daemonSet, nodes, podsByNode, hash, nowMs }: Dae
       }
     }
     running.sort(byAge)
-    if (!surges) plan.remove.push(...running.slice(1))
+    if (!surges) append(plan.remove, running.slice(1))
     else if (running.length === 0 && shouldRun && !pods.some(({ status }) => status?.phase === 'Failed')) plan.createOn.push(name)
-    else plan.remove.push(...surplusWhileSurging(running, { daemonSet, hash, nowMs }))
+    else append(plan.remove, surplusWhileSurging(running, { daemonSet, hash, nowMs }))
   }
   return plan
 }

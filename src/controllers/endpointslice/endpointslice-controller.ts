@@ -3,6 +3,7 @@ import type { V1Node, V1Pod, V1Service } from '#api/core/v1/types.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import type { V1Endpoint, V1EndpointPort, V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
 import { controllerReference, isOwnedBy } from '#api/meta/owner-references.ts'
+import { append } from '#base/append.ts'
 import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 import { keyOf } from '#client/informer/object-store.ts'
@@ -60,15 +61,18 @@ export const endpointSliceController = defineController({
       .byIndex(EndpointSlice, 'service', `${service.metadata.namespace}/${service.metadata.name}`)
       .filter((slice) => slice.metadata.labels?.[managedByLabel] === controllerName && !isDeleting(slice))
     const plan: SlicePlan = { create: [], update: [], remove: [] }
-    plan.remove.push(...existing.filter((slice) => !isOwnedBy(slice, service) || !families.includes(slice.addressType as 'IPv4')))
+    append(
+      plan.remove,
+      existing.filter((slice) => !isOwnedBy(slice, service) || !families.includes(slice.addressType as 'IPv4')),
+    )
     for (const family of families) {
       const ofFamily = existing.filter((slice) => isOwnedBy(slice, service) && slice.addressType === family)
       const groups = groupsOf(service, pods, family, cache)
       hintAtZones(service, groups, ofFamily, family, context)
       const part = planSlices(ofFamily, groups, draftOf(service, family, annotations), settings.maxEndpointsPerSlice, { keepsEmpty: true })
-      plan.create.push(...part.create)
-      plan.update.push(...part.update)
-      plan.remove.push(...part.remove)
+      append(plan.create, part.create)
+      append(plan.update, part.update)
+      append(plan.remove, part.remove)
     }
     try {
       await carryOut(client, plan)

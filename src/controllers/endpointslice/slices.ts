@@ -5,6 +5,7 @@ import type { V1Endpoint, V1EndpointPort, V1EndpointSlice } from '#api/discovery
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
+import { append } from '#base/append.ts'
 import { defined } from '#base/defined.ts'
 import type { Client } from '#client/client.ts'
 import { triggerTimeAnnotation } from '#controllers/endpointslice/trigger-times.ts'
@@ -43,7 +44,7 @@ export function planSlices(
     planGroup(plan, left.get(key) ?? [], group, draft, limit)
     left.delete(key)
   }
-  for (const slices of left.values()) plan.remove.push(...slices)
+  for (const slices of left.values()) append(plan.remove, slices)
   if (options.keepsEmpty && existing.length === plan.remove.length && plan.create.length === 0) keepOneEmpty(plan, draft)
   reuseRemoved(plan)
   return plan
@@ -77,12 +78,12 @@ function planGroup(
   }
   const rest = [...missing.values()]
   // Slices that are written anyway are filled first; then, if what is left fits into one more, the fullest that has room.
-  for (const entry of kept.filter(({ isChanged }) => isChanged)) entry.endpoints.push(...rest.splice(0, limit - entry.endpoints.length))
+  for (const entry of kept.filter(({ isChanged }) => isChanged)) append(entry.endpoints, rest.splice(0, limit - entry.endpoints.length))
   const roomy = kept
     .filter(({ isChanged, endpoints: held }) => !isChanged && rest.length > 0 && held.length + rest.length <= limit)
     .sort((left, right) => right.endpoints.length - left.endpoints.length)[0]
   if (roomy !== undefined && rest.length > 0) {
-    roomy.endpoints.push(...rest.splice(0))
+    append(roomy.endpoints, rest.splice(0))
     roomy.isChanged = true
   }
   while (rest.length > 0) plan.create.push({ ...deepCopy(draft), ports, endpoints: rest.splice(0, limit) })

@@ -1,6 +1,8 @@
 /** What a job reads from its pods. */
+
 import type { V1Job } from '#api/batch/v1/types.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { largest } from '#base/append.ts'
 import { matchedRule } from '#controllers/job/failure-policy.ts'
 import { finishedSinceMs, isDeleting } from '#controllers/workload/pods.ts'
 
@@ -39,9 +41,9 @@ export const countsAsFailure = (pod: V1Pod, { spec }: V1Job): boolean => matched
 
 /** How long the job has to wait before it makes another pod: 10 s after the first failure, twice that after the next, … */
 export function backoffLeftMs(job: V1Job, pods: readonly V1Pod[], nowMs: number): number {
-  const lastSuccessMs = Math.max(0, ...pods.filter(({ status }) => status?.phase === 'Succeeded').map(finishedSinceMs))
+  const lastSuccessMs = largest(0, pods.filter(({ status }) => status?.phase === 'Succeeded').map(finishedSinceMs))
   const failures = pods.filter((pod) => isFailed(pod, job) && finishedSinceMs(pod) > lastSuccessMs)
-  return leftAfterFailures(failures.length, Math.max(0, ...failures.map(finishedSinceMs)), nowMs)
+  return leftAfterFailures(failures.length, largest(0, failures.map(finishedSinceMs)), nowMs)
 }
 
 /** The same for one index, whose last failed pod knows how often it has failed. */

@@ -5,6 +5,7 @@ import type { V1Job } from '#api/batch/v1/types.gen.ts'
 import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
+import { append, smallest } from '#base/append.ts'
 import { defined } from '#base/defined.ts'
 import {
   backoffLeftForIndexMs,
@@ -72,7 +73,7 @@ function surplusPods({ job, active }: JobState, atLeast: number, nowMs: number):
       }
     }
   }
-  if (surplus.length < atLeast) surplus.push(...cheapestToLose(left, [], atLeast - surplus.length, nowMs))
+  if (surplus.length < atLeast) append(surplus, cheapestToLose(left, [], atLeast - surplus.length, nowMs))
   return surplus
 }
 
@@ -109,7 +110,7 @@ async function make(look: JobState, missing: number, context: ReconcileContext):
     const pending = pendingIndexes(look, missing)
     const waits = pending.map((index) => backoffLeftForIndexMs(look.awaitingReplacement.get(index), nowMs))
     indexes = pending.filter((_, position) => !hasLimitPerIndex(job) || waits[position] === 0)
-    if (indexes.length === 0 && pending.length > 0) context.requeueAfter(Math.min(...waits))
+    if (indexes.length === 0 && pending.length > 0) context.requeueAfter(smallest(Number.POSITIVE_INFINITY, waits))
   }
   const owner = { kind: Job, object: job }
   let created = 0

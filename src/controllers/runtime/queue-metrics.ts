@@ -1,4 +1,5 @@
 /** Metrics of work queues, under upstream's names. */
+import { largest } from '#base/append.ts'
 import { exponentialBuckets, type Metrics } from '#base/metrics.ts'
 import type { WorkQueue, WorkQueueObserver } from '#client/work-queue/work-queue.ts'
 
@@ -22,7 +23,13 @@ export class QueueMetrics {
       this.#each(({ queue, nowMs }) => [...queue.working.values()].reduce((sum, startedMs) => sum + nowMs() - startedMs, 0) / 1000),
     )
     metrics.measured('workqueue_longest_running_processor_seconds', 'How long the slowest worker has been at its key', () =>
-      this.#each(({ queue, nowMs }) => Math.max(0, ...[...queue.working.values()].map((startedMs) => nowMs() - startedMs)) / 1000),
+      this.#each(
+        ({ queue, nowMs }) =>
+          largest(
+            0,
+            [...queue.working.values()].map((startedMs) => nowMs() - startedMs),
+          ) / 1000,
+      ),
     )
   }
 

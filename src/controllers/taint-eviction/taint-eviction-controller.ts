@@ -4,6 +4,7 @@ import type { V1Node, V1Pod, V1Taint } from '#api/core/v1/types.gen.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { formatTime, parseTime } from '#api/meta/time.ts'
+import { smallest } from '#base/append.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { on } from '#controllers/runtime/triggers.ts'
@@ -47,7 +48,12 @@ export const taintEvictionController = defineController({
       return
     }
     if (patienceSeconds <= 0) return evict(pod, context)
-    const startMs = since.get(uid) ?? Math.min(clock.now(), ...taints.flatMap(({ timeAdded }) => (timeAdded ? [parseTime(timeAdded)] : [])))
+    const startMs =
+      since.get(uid) ??
+      smallest(
+        clock.now(),
+        taints.flatMap(({ timeAdded }) => (timeAdded ? [parseTime(timeAdded)] : [])),
+      )
     since.set(uid, startMs)
     const leftMs = startMs + patienceSeconds * 1000 - clock.now()
     if (leftMs > 0) requeueAfter(leftMs)

@@ -1,7 +1,9 @@
 /** What controllers ask of pods. */
+
 import type { V1Pod, V1PodCondition } from '#api/core/v1/types.gen.ts'
 import { parseTime } from '#api/meta/time.ts'
 import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
+import { largest } from '#base/append.ts'
 
 export const isDeleting = ({ metadata }: { metadata?: V1ObjectMeta }): boolean => metadata?.deletionTimestamp !== undefined
 
@@ -46,7 +48,10 @@ export function nextAvailabilityMs(pods: readonly V1Pod[], minReadySeconds: numb
 }
 
 export function restartCount({ status }: V1Pod): number {
-  return Math.max(0, ...(status?.containerStatuses ?? []).map((container) => container.restartCount))
+  return largest(
+    0,
+    (status?.containerStatuses ?? []).map((container) => container.restartCount),
+  )
 }
 
 export const createdMs = ({ metadata }: { metadata: V1ObjectMeta }): number =>
@@ -60,7 +65,11 @@ export function byAge(left: { metadata: V1ObjectMeta }, right: { metadata: V1Obj
 /** When a finished pod finished: when its last container did, or else when it stopped being ready. */
 export function finishedSinceMs(pod: V1Pod): number {
   const ends = (pod.status?.containerStatuses ?? []).map(({ state }) => state?.terminated?.finishedAt)
-  if (ends.length > 0 && ends.every((end) => end)) return Math.max(...ends.map((end) => parseTime(end ?? '')))
+  if (ends.length > 0 && ends.every((end) => end))
+    return largest(
+      Number.NEGATIVE_INFINITY,
+      ends.map((end) => parseTime(end ?? '')),
+    )
   const ready = podCondition(pod, 'Ready')
   if (ready?.status === 'False' && ready.lastTransitionTime) return parseTime(ready.lastTransitionTime)
   const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = pod.metadata

@@ -1,6 +1,7 @@
 import { defaultPullPolicy, parseImageReference } from '#api/core/v1/pod-spec/image-reference.ts'
 import type { V1Container, V1Pod, V1Secret } from '#api/core/v1/types.gen.ts'
 import { formatDurationMs } from '#api/meta/duration.ts'
+import { append } from '#base/append.ts'
 import type { Clock } from '#base/clock.ts'
 import { errorText, type ImageService } from '#kubelet/images/image-service.ts'
 import { PullBackOff } from '#kubelet/images/pull-back-off.ts'
@@ -146,7 +147,7 @@ export class ImageManager {
     for (const { name = '' } of pod.spec.imagePullSecrets ?? []) {
       if (name === '') continue
       try {
-        ofPod.push(...entriesOfSecret(await secrets.secret(pod.metadata.namespace ?? '', name)))
+        append(ofPod, entriesOfSecret(await secrets.secret(pod.metadata.namespace ?? '', name)))
       } catch {
         missing.push(name)
       }

@@ -1,6 +1,8 @@
 /** Which containers of a pod should be started now, and which ones must be ended so that they can be. */
+
 import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Container, V1Pod } from '#api/core/v1/types.gen.ts'
+import { append } from '#base/append.ts'
 import type { WorkerMemory } from '#kubelet/pod-worker/pod-steps.ts'
 import { needsRestartToResize } from '#kubelet/pod-worker/resizes.ts'
 import { restartsWhenKilled, shouldRestart } from '#kubelet/pod-worker/restarts.ts'
@@ -42,7 +44,7 @@ export function containersDue(sight: Sight): ContainersDue {
   if (due.hasRunItsCourse) return due
   const inits = due.toStart
   due.toStart = (spec.ephemeralContainers ?? []).filter(({ name }) => (sight.latest.get(name)?.state ?? 'created') === 'created')
-  due.toStart.push(...inits)
+  append(due.toStart, inits)
   if (!isInitialized) return due
   for (const container of spec.containers) {
     const last = sight.latest.get(container.name)

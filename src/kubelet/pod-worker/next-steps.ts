@@ -1,5 +1,7 @@
 /** What is to be done for a pod now: a pure function of what is wanted and what is there. */
+
 import type { V1Container, V1Pod } from '#api/core/v1/types.gen.ts'
+import { append } from '#base/append.ts'
 import { containersDue } from '#kubelet/pod-worker/containers-due.ts'
 import { addStop, addStops, nothingToDo, stepsToEnd } from '#kubelet/pod-worker/ending-steps.ts'
 import { latestByName, type NextSteps, type PodStep, type WorkerMemory, wakeBy } from '#kubelet/pod-worker/pod-steps.ts'
@@ -18,7 +20,7 @@ export function nextSteps(pod: V1Pod, observed: ObservedPod, memory: WorkerMemor
   const due = containersDue({ pod, latest, memory, probes })
   if (due.hasRunItsCourse) return stepsToEnd(pod, observed, memory, graceEndMs)
   const next = nothingToDo()
-  next.steps.push(...forgettable(observed, sandbox))
+  append(next.steps, forgettable(observed, sandbox))
   for (const { container, running, message, graceSeconds, comesBack } of due.toKill) {
     const { id, name } = running
     addStop({ id, name, message, untilMs: memory.nowMs + graceSeconds * 1000, comesBack }, container, true, memory, next)

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { formatTime } from '#api/meta/time.ts'
+import { append } from '#base/append.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import type { Files } from '#base/files.ts'
 import type { Logger } from '#base/log.ts'
@@ -74,7 +75,7 @@ export class PodDirectory implements StaticPodSource {
     const isDirectory = stat.kind === 'directory'
     const names = isDirectory ? (await files.list(path)).filter((name) => !name.startsWith('.') && !name.endsWith('.draft')) : ['']
     const found: V1Pod[] = []
-    for (const name of names) found.push(...(await this.#podsOf(isDirectory ? join(path, name) : path)))
+    for (const name of names) append(found, await this.#podsOf(isDirectory ? join(path, name) : path))
     this.#pods.replace(found)
   }
 

@@ -1,5 +1,7 @@
 /** Files that change all at once: what readers see is links into a directory that is swapped as a whole. */
+
 import { join, normalize } from 'node:path'
+import { append } from '#base/append.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Files } from '#base/files.ts'
 import type { Random } from '#base/random.ts'
@@ -126,7 +128,7 @@ async function pathsBelow(files: Files, directory: string, prefix = ''): Promise
   for (const name of await files.list(join(directory, prefix))) {
     const path = join(prefix, name)
     paths.push(path)
-    if ((await files.stat(join(directory, path)))?.kind === 'directory') paths.push(...(await pathsBelow(files, directory, path)))
+    if ((await files.stat(join(directory, path)))?.kind === 'directory') append(paths, await pathsBelow(files, directory, path))
   }
   return paths
 }

@@ -1,6 +1,7 @@
 import { podLimits } from '#api/core/v1/resources.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { parseQuantity } from '#api/meta/quantity.ts'
+import { smallest } from '#base/append.ts'
 
 /** How much of the node's memory may go into a volume: what it asks for, or what the pod or the node has where that is less. */
 export function memorySizeBytes(
@@ -10,7 +11,7 @@ export function memorySizeBytes(
 ): number | undefined {
   const limits = [sizeLimit, allocatable['memory']].map((text) => (text === undefined ? 0 : parseQuantity(String(text)).value()))
   const sizes = [...limits, podMemoryBytes(pod)].filter((bytes) => bytes > 0)
-  return sizes.length === 0 ? undefined : Math.min(...sizes)
+  return sizes.length === 0 ? undefined : smallest(Number.POSITIVE_INFINITY, sizes)
 }
 
 /** Nothing where a container may take as much as it likes. */

@@ -2,6 +2,7 @@ import type { V1TokenRequest } from '#api/authentication/v1/types.gen.ts'
 import { ServiceAccount } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod, V1ServiceAccountTokenProjection } from '#api/core/v1/types.gen.ts'
 import { parseTime } from '#api/meta/time.ts'
+import { smallest } from '#base/append.ts'
 import type { Clock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
@@ -53,7 +54,7 @@ export class ServiceAccountTokens {
   /** When the first of the pod's tokens is to be renewed. */
   nextRotationMs(podUid: string): number | undefined {
     const times = [...(this.#kept.get(podUid)?.values() ?? [])].map(({ rotateAtMs }) => rotateAtMs)
-    return times.length === 0 ? undefined : Math.min(...times)
+    return times.length === 0 ? undefined : smallest(Number.POSITIVE_INFINITY, times)
   }
 
   forget(podUid: string): void {

@@ -1,4 +1,5 @@
 /** Frames wrapped in UDP by the kernel, as Flannel lays them: one device a family, and static entries for every other node. */
+import { append } from '#base/append.ts'
 import { addressAt, parseRange } from '#base/ip-range.ts'
 import { hostGatewayPlan, isNeighbour } from '#network/pod-network/host-gw.ts'
 import { emptyPlan, isIpv6, ofFamily, type Peer, type Plan, type Uplink, type WantedLink } from '#network/pod-network/plan.ts'
@@ -27,7 +28,7 @@ export function vxlanPlan(uplink: Uplink, own: Pick<Peer, 'podCidrs'>, others: r
       const device = vxlanDevice(settings.vni, family)
       const address = ofFamily(other.addresses, cidr)
       if (settings.directRouting && address !== undefined && isNeighbour(uplink, address)) {
-        plan.routes.push(...hostGatewayPlan(uplink, [{ ...other, podCidrs: [cidr] }]).routes)
+        append(plan.routes, hostGatewayPlan(uplink, [{ ...other, podCidrs: [cidr] }]).routes)
         continue
       }
       const data = family === 'ipv4' ? other.backend?.data : other.backend?.dataV6

@@ -1,3 +1,4 @@
+import { append } from '#base/append.ts'
 import type { Processes } from '#base/processes.ts'
 import type { ProxyBackend } from '#proxy/backend.ts'
 import { type ChainNames, chainNames } from '#proxy/iptables/chain-names.ts'
@@ -80,7 +81,7 @@ class FamilyLines {
       const lines = plans.map((plan) => portLines(plan, settings, this.#names))
       if (lines.length === 0) this.#lines.delete(key)
       else this.#lines.set(key, lines)
-      written.push(...lines)
+      append(written, lines)
     }
     const present = changed === 'all' ? await this.program.chains('nat') : [...before]
     const active = new Set(written.flatMap(({ chains }) => [...chains.keys()]))

@@ -1,6 +1,7 @@
 /** The Policy file of schedulers before v1.23, in terms of plugins. */
 
 import type { V1NodeSelectorRequirement, V1PreferredSchedulingTerm } from '#api/core/v1/types.gen.ts'
+import { append } from '#base/append.ts'
 import { defined } from '#base/defined.ts'
 import type { ConfiguredExtender, ConfiguredPlugin, ConfiguredProfile, SchedulerConfiguration } from '#scheduler/config/configuration.ts'
 import { defaultSchedulerName } from '#scheduler/config/configuration.ts'
@@ -132,7 +133,7 @@ function addPredicate(
     return
   }
   if (serviceAffinity !== undefined) {
-    together.push(...(serviceAffinity.labels ?? []))
+    append(together, serviceAffinity.labels ?? [])
     return
   }
   const plugins = predicates[name]

@@ -1,5 +1,7 @@
 /** A scheduler's configuration file: KubeSchedulerConfiguration, or the Policy it once was. */
+
 import { parseDurationMs } from '#api/meta/duration.ts'
+import { append } from '#base/append.ts'
 import {
   type ConfiguredExtender,
   type ConfiguredProfile,
@@ -77,9 +79,9 @@ function checked(configuration: SchedulerConfiguration, path: string): Scheduler
     if (!(parseDurationMs(leaderElection[field]) > 0)) problems.push(`leaderElection.${field}: must be greater than zero`)
   }
   const names = new Set<string>()
-  for (const [index, profile] of profiles.entries()) problems.push(...profileProblems(profile, `profiles[${index}]`, names, path))
+  for (const [index, profile] of profiles.entries()) append(problems, profileProblems(profile, `profiles[${index}]`, names, path))
   if (extenders.filter(({ bindVerb }) => bindVerb).length > 1) problems.push('extenders: found multiple extenders implementing bind')
-  for (const [index, extender] of extenders.entries()) problems.push(...extenderProblems(extender, `extenders[${index}]`))
+  for (const [index, extender] of extenders.entries()) append(problems, extenderProblems(extender, `extenders[${index}]`))
   if (problems.length > 0) throw new Error(`${path}: ${problems.join('; ')}`)
   return configuration
 }

@@ -1,3 +1,4 @@
+import { append } from '#base/append.ts'
 import { defined } from '#base/defined.ts'
 import type { NodeInfo } from '#scheduler/cache/node-info.ts'
 import type { PodInfo } from '#scheduler/cache/pod-info.ts'
@@ -155,7 +156,7 @@ export class Profile {
       const { status, ...settled } = answer instanceof Promise ? await answer : answer
       if (status === undefined || status.code !== 'Unschedulable') return { ...settled, status }
       nominatedNode = settled.nominatedNode ?? nominatedNode
-      reasons.push(...status.reasons)
+      append(reasons, status.reasons)
     }
     return { nominatedNode, status: reasons.length === 0 ? undefined : unschedulable(...reasons) }
   }

@@ -4,7 +4,7 @@ import { type PodInfo, podInfoOf } from '#scheduler/cache/pod-info.ts'
 import { type Resources, requestsOf } from '#scheduler/cache/resources.ts'
 import { on, when } from '#scheduler/framework/cluster-event.ts'
 import { defineSchedulerPlugin } from '#scheduler/framework/plugin.ts'
-import { fits, type Status, unresolvable, unschedulable } from '#scheduler/framework/status.ts'
+import { fits, type Status } from '#scheduler/framework/status.ts'
 import { fillScoreOf, type ScoringStrategy, scoredCapacity, scoredRequest, scoredUse } from '#scheduler/plugins/resource-scoring.ts'
 
 export type NodeResourcesFitArgs = {
@@ -91,7 +91,7 @@ function lacking(
     if (!isIgnored(name)) need(name, wanted, allocatable.scalars?.get(name) ?? 0, requested.scalars?.get(name) ?? 0)
   }
   if (reasons.length === 0) return fits
-  return isHopeless ? unresolvable(...reasons) : unschedulable(...reasons)
+  return { code: isHopeless ? 'UnschedulableAndUnresolvable' : 'Unschedulable', reasons, plugin: '' }
 }
 
 const fitsEmpty = (pod: V1Pod, node: V1Node): boolean => lacking(podInfoOf(pod), new NodeInfo(node), () => false) === undefined

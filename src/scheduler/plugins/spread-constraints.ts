@@ -4,6 +4,7 @@ import { untolerated } from '#api/core/v1/node/tolerations.ts'
 import type { V1Pod, V1TopologySpreadConstraint } from '#api/core/v1/types.gen.ts'
 import type { LabelRequirement } from '#api/meta/label-requirement.ts'
 import { LabelSelector, labelSelectorFrom, labelSelectorFromMap, nothing } from '#api/meta/selector.ts'
+import { append } from '#base/append.ts'
 import type { NodeInfo } from '#scheduler/cache/node-info.ts'
 import type { PodInfo } from '#scheduler/cache/pod-info.ts'
 import type { ClusterObjects } from '#scheduler/cluster-objects.ts'
@@ -77,9 +78,9 @@ export function selectorOfOwners({ metadata }: V1Pod, objects: ClusterObjects): 
       owner.kind === 'ReplicaSet'
         ? objects.of('ReplicaSet').get(namespace, owner.name)
         : objects.of('StatefulSet').get(namespace, owner.name)
-    if (set?.spec?.selector) requirements.push(...labelSelectorFrom(set.spec.selector).requirements)
+    if (set?.spec?.selector) append(requirements, labelSelectorFrom(set.spec.selector).requirements)
   }
-  requirements.push(...labelSelectorFromMap(merged).requirements)
+  append(requirements, labelSelectorFromMap(merged).requirements)
   return requirements.length === 0 ? undefined : new LabelSelector(requirements)
 }
 

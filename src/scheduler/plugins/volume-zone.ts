@@ -1,4 +1,5 @@
 import type { V1PersistentVolume } from '#api/core/v1/types.gen.ts'
+import { append } from '#base/append.ts'
 import type { ClusterObjects } from '#scheduler/cluster-objects.ts'
 import { on } from '#scheduler/framework/cluster-event.ts'
 import { defineSchedulerPlugin } from '#scheduler/framework/plugin.ts'
@@ -48,7 +49,7 @@ export function volumeZone({ objects }: { objects: ClusterObjects }) {
         }
         const volume = objects.of('PersistentVolume').get('', volumeName)
         if (volume === undefined) return { refused: unresolvable(`persistentvolume "${volumeName}" not found`) }
-        demands.push(...demandsOf(volume))
+        append(demands, demandsOf(volume))
       }
       return demands.length === 0 ? 'skip' : { state: demands }
     },

@@ -1,3 +1,4 @@
+import { smallest } from '#base/append.ts'
 import { GrpcError, type GrpcPeer, grpcCodes } from '#base/grpc.ts'
 import { grpcErrorOf } from '#store/etcd-server/server-errors.ts'
 import { pbKeyValueOf, rangeOf } from '#store/etcd-server/server-keys.ts'
@@ -75,7 +76,7 @@ export class ServerWatchStream {
 
   async #tellProgress(): Promise<void> {
     const reached = await Promise.all([...this.#watches.values()].map((watch) => watch.progress()))
-    this.#send(Math.min(this.#store.revision, ...reached), { watchId: noWatch })
+    this.#send(smallest(this.#store.revision, reached), { watchId: noWatch })
   }
 
   #endWatch(watchId: number, error: unknown): void {

@@ -1,3 +1,4 @@
+import { append } from '#base/append.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import type { GrpcStream } from '#base/grpc.ts'
 import type { Logger } from '#base/log.ts'
@@ -137,7 +138,10 @@ export function readPast(connection: EtcdConnection, from: number, to: number, l
     onMessage(bytes) {
       const { canceled, compactRevision, cancelReason, events } = etcdMethods.watch.decodeResponse(bytes)
       if (canceled) reject(compactRevision > 0 ? new CompactedError(from, compactRevision) : new Error(cancelReason))
-      changes.push(...changesOf(events).filter(({ revision }) => revision <= to))
+      append(
+        changes,
+        changesOf(events).filter(({ revision }) => revision <= to),
+      )
       if (canceled || changes.length >= limit || (changes.at(-1)?.revision ?? 0) >= to) {
         opening.then((stream) => stream.cancel())
         resolve(changes.slice(0, limit))

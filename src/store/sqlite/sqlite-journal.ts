@@ -1,3 +1,4 @@
+import { append } from '#base/append.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import type { Commit, Journal, JournalListener } from '#store/embedded/journal.ts'
@@ -197,7 +198,7 @@ export class SqliteJournal implements Journal {
     this.#options.logger.error('failed to write to the store', { directory: this.#options.place.directory, error: error.message, outcome })
     this.#setTrouble(error)
     // Deleting a row twice does no harm.
-    this.#forgotten.push(...batch.forgotten)
+    append(this.#forgotten, batch.forgotten)
     if (outcome === 'written') this.#listener?.onSettled(batch.count)
     if (outcome === 'unknown') {
       this.#uncertain = batch

@@ -12,6 +12,7 @@ import {
   octetString,
   readBitString,
   sequence,
+  sequenceOf,
   time,
 } from '#wire/der.ts'
 import { encodeName, type SubjectName } from '#wire/x509/distinguished-name.ts'
@@ -104,7 +105,7 @@ export function issueCertificate(content: CertificateContent, signer: Certificat
     sequence(time(content.notBeforeMs), time(content.notAfterMs)),
     encodedSubject(content.subject),
     content.publicKey.export({ format: 'der', type: 'spki' }),
-    explicit(3, sequence(...extensions(content, signer))),
+    explicit(3, sequenceOf(extensions(content, signer))),
   )
   return sequence(toBeSigned, algorithm.identifier, bitString(sign(algorithm.hash, toBeSigned, signer.privateKey)))
 }
@@ -126,13 +127,13 @@ function extensions(content: CertificateContent, signer: CertificateSigner): Uin
   const list: Uint8Array[] = []
   if (keyUsages.length > 0) list.push(extension('keyUsage', namedBits(keyUsages.map((usage) => keyUsageBits.indexOf(usage))), true))
   if (extendedKeyUsages.length > 0) {
-    list.push(extension('extendedKeyUsage', sequence(...extendedKeyUsages.map((usage) => objectIdentifier(extendedKeyUsageIds[usage])))))
+    list.push(extension('extendedKeyUsage', sequenceOf(extendedKeyUsages.map((usage) => objectIdentifier(extendedKeyUsageIds[usage])))))
   }
   list.push(extension('basicConstraints', content.isCa ? sequence(boolean(true)) : sequence(), true))
   if (content.isCa) list.push(extension('subjectKeyIdentifier', octetString(content.subjectKeyId ?? keyIdentifier(content.publicKey))))
   list.push(extension('authorityKeyIdentifier', sequence(implicit(0, signer.keyId))))
   const names = generalNames(subjectAltNames)
-  if (names.length > 0) list.push(extension('subjectAltName', sequence(...names)))
+  if (names.length > 0) list.push(extension('subjectAltName', sequenceOf(names)))
   return list
 }
 

@@ -1,4 +1,4 @@
-import { directoryString, objectIdentifier, sequence, setOf } from '#wire/der.ts'
+import { directoryString, objectIdentifier, sequence, sequenceOf, setOf } from '#wire/der.ts'
 
 export const attributeTypes = {
   commonName: '2.5.4.3',
@@ -20,11 +20,11 @@ export type SubjectName = {
 export function encodeName(name: SubjectName): Uint8Array {
   const sets: Uint8Array[] = []
   const add = (type: string, values: readonly string[]) => {
-    if (values.length > 0) sets.push(setOf(...values.map((value) => sequence(objectIdentifier(type), directoryString(value)))))
+    if (values.length > 0) sets.push(setOf(values.map((value) => sequence(objectIdentifier(type), directoryString(value)))))
   }
   add(attributeTypes.organization, name.organizations ?? [])
   add(attributeTypes.organizationalUnit, name.organizationalUnits ?? [])
   if (name.commonName !== undefined) add(attributeTypes.commonName, [name.commonName])
   if (name.uid !== undefined) add(attributeTypes.kubernetesUid, [name.uid])
-  return sequence(...sets)
+  return sequenceOf(sets)
 }

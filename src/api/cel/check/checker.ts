@@ -1,4 +1,5 @@
 /** Finds the types of an expression's parts, and what does not fit. */
+
 import type { CallReference, Checked } from '#api/cel/check/checked.ts'
 import {
   type Call,
@@ -32,6 +33,7 @@ import {
   typeText,
 } from '#api/cel/types/cel-type.ts'
 import type { FunctionDeclaration, Overload, TypeProvider } from '#api/cel/types/declarations.ts'
+import { append } from '#base/append.ts'
 
 export type CheckOptions = {
   readonly variables: ReadonlyMap<string, CelType>
@@ -80,7 +82,7 @@ class Checker {
     // A macro may put one part at two places; looking at it twice, and at what is in it twice each time, would take forever.
     const known = this.#types.get(expression)
     if (known !== undefined) {
-      if (this.issues.length < maxIssues) this.issues.push(...(this.#found.get(expression) ?? []))
+      if (this.issues.length < maxIssues) append(this.issues, this.#found.get(expression) ?? [])
       return known
     }
     const before = this.issues.length

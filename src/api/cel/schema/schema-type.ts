@@ -1,9 +1,11 @@
 /** What expressions know of a structural schema: its types, and how large values of them can be at most. */
+
 import { isSchema, itemSchema } from '#api/apiextensions/v1/schema/walk.ts'
 import type { V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
 import { bool, bytes, type CelType, double, duration, dyn, int, listOf, mapOf, string, struct, timestamp } from '#api/cel/types/cel-type.ts'
 import type { StructType } from '#api/cel/types/declarations.ts'
 import { escapedName } from '#api/cel/values/escaped-names.ts'
+import { append } from '#base/append.ts'
 
 export type SchemaType = {
   readonly type: CelType
@@ -97,7 +99,7 @@ function objectType({ properties = {}, required = [] }: V1JSONSchemaProps, name:
     if (type === undefined) continue
     if (escaped !== undefined) {
       fields.set(escaped, type)
-      structs.push(...type.structs)
+      append(structs, type.structs)
     }
     if (required.includes(property) && schema.default === undefined) minSize += Buffer.byteLength(property) + type.minSize + 4
   }

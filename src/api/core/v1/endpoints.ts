@@ -9,6 +9,7 @@ import { ipForLegacyField, warningsForIp } from '#api/meta/ip.ts'
 import { dns1123Label, dns1123Subdomain, mustBe, nameIsDns1123Subdomain, qualifiedName } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { defineResource } from '#api/resource.ts'
+import { append } from '#base/append.ts'
 
 export const endpointsResource = defineResource(Endpoints, {
   storagePath: 'services/endpoints',
@@ -80,8 +81,12 @@ function addressesCell(subsets: readonly V1EndpointSubset[]): string {
   const all: string[] = []
   for (const { addresses = [], ports = [] } of subsets) {
     const ips = addresses.map(({ ip = '' }) => ip)
-    if (ports.length === 0) all.push(...ips)
-    for (const { port = 0 } of ports) all.push(...ips.map((ip) => (ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`)))
+    if (ports.length === 0) append(all, ips)
+    for (const { port = 0 } of ports)
+      append(
+        all,
+        ips.map((ip) => (ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`)),
+      )
   }
   const shown = all.slice(0, shownAddresses).join(',')
   return all.length > shownAddresses ? `${shown} + ${all.length - shownAddresses} more...` : shown

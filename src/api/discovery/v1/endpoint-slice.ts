@@ -9,6 +9,7 @@ import { warningsForIp } from '#api/meta/ip.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
+import { append } from '#base/append.ts'
 
 const addressTypes = ['FQDN', 'IPv4', 'IPv6']
 const hostnameLabel = 'kubernetes.io/hostname'
@@ -93,7 +94,7 @@ function validateSlice(check: Check<V1EndpointSlice>, prev: V1EndpointSlice | un
   const found = new Check(slice.endpoints, 'endpoints')
   validateEndpoints(slice.endpoints ?? [], addressType, found, context)
   // Endpoints that are wrong by newer rules may stay as they are.
-  if (found.failed && !(prev && semanticEqual(prev.endpoints, slice.endpoints))) check.errors.push(...found.errors)
+  if (found.failed && !(prev && semanticEqual(prev.endpoints, slice.endpoints))) append(check.errors, found.errors)
 }
 
 function addressWarnings({ metadata, endpoints }: V1EndpointSlice): string[] {

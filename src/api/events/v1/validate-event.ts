@@ -1,10 +1,12 @@
 /** Rules for events. Upstream judges the stored form, so that messages name the fields of the core group. */
+
 import type { V1Event as CoreEvent } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { byteLength, dns1123Subdomain, mustBe, nameIsDns1123Subdomain, qualifiedName } from '#api/meta/names.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
+import { append } from '#base/append.ts'
 
 const maxShortBytes = 128
 const maxMessageBytes = 1024
@@ -71,7 +73,8 @@ function validateModernEvent(check: Check<CoreEvent>): void {
 /** Events of the core group may have any name; what was said about their metadata gives way to the stricter judgement. */
 function validateNewMetadata(check: Check<CoreEvent>): void {
   const others = check.errors.filter(({ field }) => !field.startsWith('metadata.'))
-  check.errors.splice(0, check.errors.length, ...others)
+  check.errors.length = 0
+  append(check.errors, others)
   validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })
 }
 

@@ -8,6 +8,7 @@ import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { dns1035Label, dns1123Subdomain, emptyError, mustBe, qualifiedName, regexError } from '#api/meta/names.ts'
 import { defineResource } from '#api/resource.ts'
+import { append } from '#base/append.ts'
 
 export const storageVersionResource = defineResource(StorageVersion, {
   featureGate: 'StorageVersionAPI',
@@ -113,10 +114,18 @@ function apiVersionProblems(text: string): string[] {
   if (parts.length === 2) {
     const [group = ''] = parts
     if (group === '') problems.push(`group part: ${emptyError}`)
-    else problems.push(...dns1123Subdomain(group).map((problem) => `group part: ${problem}`))
+    else
+      append(
+        problems,
+        dns1123Subdomain(group).map((problem) => `group part: ${problem}`),
+      )
   }
   if (version === '') problems.push(`version part: ${emptyError}`)
-  else problems.push(...dns1035Label(version).map((problem) => `version part: ${problem}`))
+  else
+    append(
+      problems,
+      dns1035Label(version).map((problem) => `version part: ${problem}`),
+    )
   return problems
 }
 

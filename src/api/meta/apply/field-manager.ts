@@ -3,6 +3,7 @@
 import { semanticEqual } from '#api/meta/equality.ts'
 import { equalJson, isDeeperThan, isObject, type JsonObject, maxDepth } from '#api/meta/patch/json-value.ts'
 import { PatchError } from '#api/meta/patch/patch-error.ts'
+import type { V1ManagedFieldsEntry } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import { errorMessage } from '#base/error-message.ts'
 import { ApplyConflictError } from './conflict.ts'
@@ -267,7 +268,8 @@ function withoutManagedFields(object: KubernetesObject): JsonObject {
 
 /**
  * Gives `next` back the times of `live` where nothing but times differs, so that a write that changes nothing stays
- * without effect. Changes `next`. To be called on the object as it would be stored.
+ * without effect. Changes `next`. To be called on the object as it would be stored. Owners are in the order of their
+ * times, so a new time may also have moved one: they are compared by who they are.
  */
 export function keepTimesOfNoop(live: KubernetesObject, next: KubernetesObject): void {
   const before = live.metadata?.managedFields
@@ -275,6 +277,14 @@ export function keepTimesOfNoop(live: KubernetesObject, next: KubernetesObject):
   if (before === undefined || after === undefined || before === after || before.length !== after.length || next.metadata === undefined)
     return
   if (after.every((entry, index) => entry.time === before[index]?.time)) return
-  const sameOwners = after.every((entry, index) => equalJson({ ...entry, time: '' }, { ...before[index], time: '' }))
+  const known = new Map(before.map((entry) => [ownerKey(entry), entry]))
+  const sameOwners = after.every((entry) => {
+    const key = ownerKey(entry)
+    const other = known.get(key)
+    return other !== undefined && known.delete(key) && equalJson({ ...entry, time: '' }, { ...other, time: '' })
+  })
   if (sameOwners && semanticEqual(withoutManagedFields(live), withoutManagedFields(next))) next.metadata.managedFields = before
 }
+
+const ownerKey = ({ operation, manager, apiVersion, subresource }: V1ManagedFieldsEntry): string =>
+  JSON.stringify([operation, manager, apiVersion, subresource])

@@ -164,6 +164,15 @@ test('[SA4] a write that changes nothing but times gets the old times back', () 
   assert.equal(other.metadata?.managedFields?.[0]?.time, later)
 })
 
+test('[SA4] owners that a new time would put in another order are the same owners', () => {
+  const first = stored(configMaps.applied(undefined, configMap({ a: '1' }), { manager: 'one', time: noon }))
+  const live = stored(configMaps.applied(first, configMap({ b: '2' }), { manager: 'two', time: noon }))
+  const [one, two] = live.metadata?.managedFields ?? []
+  const swapped = { ...live, metadata: { ...live.metadata, managedFields: [two, { ...one, time: later }] } } as KubernetesObject
+  keepTimesOfNoop(live, swapped)
+  assert.deepEqual(swapped, live)
+})
+
 test('[SA7] items that cannot be told apart leave the object without owners rather than with wrong ones', () => {
   const type = mergeTypeOf(schemaOf('io.k8s.api.core.v1.Pod'))
   const manager = new FieldManager({ apiVersion: 'v1', kind: 'Pod', type })

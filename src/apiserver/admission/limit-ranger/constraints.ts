@@ -1,16 +1,18 @@
 /** The bounds of a limit range, and the sentences about what is outside of them. */
+
 import { type Quantities, sumOverContainers } from '#api/core/v1/resources.ts'
 import type { V1LimitRangeItem, V1PersistentVolumeClaim, V1Pod, V1PodSpec } from '#api/core/v1/types.gen.ts'
 import { parseQuantity, type Quantity, zeroQuantity } from '#api/meta/quantity.ts'
+import { append } from '#base/append.ts'
 
 export function podFaults(limits: readonly V1LimitRangeItem[], { spec }: V1Pod): string[] {
   const faults: string[] = []
   for (const limit of limits) {
     if (limit.type === 'Container') {
       for (const { resources } of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
-        faults.push(...faultsWithin(limit, parsed(resources?.requests), parsed(resources?.limits)))
+        append(faults, faultsWithin(limit, parsed(resources?.requests), parsed(resources?.limits)))
       }
-    } else if (limit.type === 'Pod') faults.push(...faultsWithin(limit, podTotal(spec, 'requests'), podTotal(spec, 'limits')))
+    } else if (limit.type === 'Pod') append(faults, faultsWithin(limit, podTotal(spec, 'requests'), podTotal(spec, 'limits')))
   }
   return faults
 }

@@ -13,6 +13,7 @@ import { policyFaults } from '#apiserver/admission/pod-security-policy/faults.ts
 import { fillIn } from '#apiserver/admission/pod-security-policy/fill-in.ts'
 import type { UserInfo } from '#apiserver/authn/authenticator.ts'
 import type { Authorizer } from '#apiserver/authz/authorizer.ts'
+import { append } from '#base/append.ts'
 
 const annotation = 'kubernetes.io/psp'
 const auditPrefix = 'podsecuritypolicy.policy.k8s.io/'
@@ -35,7 +36,7 @@ export function podSecurityPolicy({ cluster, authorizer }: AdmissionContext): Ad
       const isChanged = !semanticEqual(filled, pod)
       if (found.length === 0 && isChanged && (!mayChange || changed !== undefined)) continue
       if (!(await mayUse(authorizer, request, pod, name))) continue
-      if (found.length > 0) faults.push(...found.map(fieldErrorText))
+      if (found.length > 0) append(faults, found.map(fieldErrorText))
       else if (!isChanged) return { pod: filled, policy: name }
       else changed = { pod: filled, policy: name }
     }

@@ -12,6 +12,7 @@ import {
   rbacGroup,
   type Subject,
 } from '#apiserver/authz/rbac/rbac-objects.ts'
+import { append } from '#base/append.ts'
 
 /** Where bindings point to; the role itself may be missing, and may come and go. */
 type RoleSlot = { readonly ref: RoleRef; role: CompiledRole | undefined; bindings: number }
@@ -68,7 +69,7 @@ export class RbacAuthorizer implements Authorizer, RbacObjects {
     const errors: string[] = []
     for (const { slot } of this.#bindingsOf(user, namespace)) {
       if (slot.role === undefined) errors.push(missingRole(slot.ref))
-      else rules.push(...slot.role.rules)
+      else append(rules, slot.role.rules)
     }
     return { rules, errors }
   }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { V1Container, V1EphemeralContainer, V1Pod } from '#api/core/v1/types.gen.ts'
+import { largest } from '#base/append.ts'
 import type { Clock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
 import type { Files } from '#base/files.ts'
@@ -110,7 +111,11 @@ export class CriRuntime implements Runtime {
   async runSandbox(pod: V1Pod, plan: SandboxPlan, signal: AbortSignal): Promise<ObservedSandbox> {
     const { client, cgroups } = this.#options
     const { items } = await client.call('listPodSandbox', { filter: { labelSelector: { [podLabel.uid]: pod.metadata.uid ?? '' } } })
-    const attempt = Math.max(-1, ...items.map(({ metadata }) => metadata?.attempt ?? 0)) + 1
+    const attempt =
+      largest(
+        -1,
+        items.map(({ metadata }) => metadata?.attempt ?? 0),
+      ) + 1
     await cgroups?.ensure(pod)
     const users = await this.#claimUsers(pod, plan)
     try {

@@ -1,8 +1,10 @@
 /** What the kernel is told of a container's share of the node. */
+
 import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
 import { podLimits, podQosClass, podRequests, sumOverContainers } from '#api/core/v1/resources.ts'
 import type { V1Container, V1Pod, V1PodSpec } from '#api/core/v1/types.gen.ts'
 import { milliValueOf, wholeValueOf } from '#api/meta/quantity.ts'
+import { smallest } from '#base/append.ts'
 import type { LinuxResources } from '#wire/cri/cri-types.ts'
 
 export type NodeCapacity = {
@@ -127,7 +129,7 @@ export function oomScoreAdjustment(pod: V1Pod, container: V1Container, memoryByt
   let score = scoreOf(requestOf(container) + unclaimed)
   if (isSidecar(container) && spec.initContainers?.some(({ name }) => name === container.name)) {
     // A sidecar shall not be killed before those it serves.
-    score = Math.min(score, scoreOf(Math.min(...spec.containers.map(requestOf)) + unclaimed))
+    score = Math.min(score, scoreOf(smallest(Number.POSITIVE_INFINITY, spec.containers.map(requestOf)) + unclaimed))
   }
   if (score < 1000 + guaranteedScore) return 1000 + guaranteedScore
   return score === bestEffortScore ? score - 1 : score

@@ -1,6 +1,8 @@
 /** What is wrong with a number: the range of its type, and the bounds its schema sets. */
+
 import { type Fault, invalidFault, unplacedFault } from '#api/apiextensions/v1/schema/fault.ts'
 import type { V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
+import { append } from '#base/append.ts'
 
 type Schema = V1JSONSchemaProps
 
@@ -11,7 +13,7 @@ export function numberFaults(given: number | bigint, schema: Schema, path: strin
   const faults = typeof given === 'bigint' ? largeFaults(schema, path) : rangeFaults(value, 'Checked', schema, path)
   if (multipleOf != null) {
     const range = rangeFaults(multipleOf, 'MultipleOf', schema, path)
-    faults.push(...range)
+    append(faults, range)
     const factor = range.length === 0 && Number.isInteger(value) ? Math.trunc(multipleOf) : multipleOf
     if (factor <= 0) {
       faults.push(invalidFault(path, factor, `factor MultipleOf declared for ${path} must be positive: ${factor}`))
@@ -19,8 +21,8 @@ export function numberFaults(given: number | bigint, schema: Schema, path: strin
       faults.push(invalidFault(path, value, `${path} in body should be a multiple of ${factor}`))
     }
   }
-  if (minimum != null) faults.push(...boundFaults(value, minimum, 'Minimum', schema, path))
-  if (maximum != null) faults.push(...boundFaults(value, maximum, 'Maximum', schema, path))
+  if (minimum != null) append(faults, boundFaults(value, minimum, 'Minimum', schema, path))
+  if (maximum != null) append(faults, boundFaults(value, maximum, 'Maximum', schema, path))
   return faults
 }
 

@@ -8,6 +8,7 @@ import { isSchema, itemSchema } from '#api/apiextensions/v1/schema/walk.ts'
 import type { V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
 import type { Check, FieldError } from '#api/meta/check.ts'
 import { Check as Scratch } from '#api/meta/check.ts'
+import { append } from '#base/append.ts'
 import { errorMessage } from '#base/error-message.ts'
 
 type Schema = V1JSONSchemaProps
@@ -19,7 +20,10 @@ export function validateStructural(check: Check<Schema>): void {
   const found = new Scratch(schema, check.path)
   validateInvariants(found, 'root')
   validateCompleteness(schema, schema, found, found)
-  check.errors.push(...found.errors.sort((one, other) => (text(one) < text(other) ? -1 : 1)))
+  append(
+    check.errors,
+    found.errors.sort((one, other) => (text(one) < text(other) ? -1 : 1)),
+  )
 }
 
 const text = ({ field, body }: FieldError): string => `${field}: ${body}`

@@ -1,4 +1,5 @@
 /** Judges a value by a schema, in the words of upstream's OpenAPI validation. */
+
 import { type Fault, invalidFault, unplacedFault } from '#api/apiextensions/v1/schema/fault.ts'
 import { isKnownFormat, stringFormat } from '#api/apiextensions/v1/schema/formats.ts'
 import { goPattern } from '#api/apiextensions/v1/schema/go-pattern.ts'
@@ -8,6 +9,7 @@ import type { V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
 import { type Check, quoted } from '#api/meta/check.ts'
 import { equalJson } from '#api/meta/patch/json-value.ts'
 import { sortedJson } from '#api/structural/sorted-json.ts'
+import { append } from '#base/append.ts'
 
 type Schema = V1JSONSchemaProps
 
@@ -187,11 +189,11 @@ function objectFaults(object: Fields, schema: Schema, path: string, old: unknown
     if (Object.hasOwn(properties, name)) continue
     if (additionalProperties === false) faults.push(invalidFault(path, name, `${path}.${name} in body is a forbidden property`))
     else if (isSchema(additionalProperties))
-      faults.push(...judgePart(object[name], additionalProperties, `${path}.${name}`, oldField(old, name, path)).faults)
+      append(faults, judgePart(object[name], additionalProperties, `${path}.${name}`, oldField(old, name, path)).faults)
   }
   for (const [name, property] of Object.entries(properties)) {
     if (!Object.hasOwn(object, name)) continue
-    faults.push(...judgePart(object[name], property, path === '' ? name : `${path}.${name}`, oldField(old, name, path)).faults)
+    append(faults, judgePart(object[name], property, path === '' ? name : `${path}.${name}`, oldField(old, name, path)).faults)
   }
   for (const name of required ?? []) {
     if (Object.hasOwn(object, name)) continue
@@ -207,7 +209,7 @@ function judgeJunctors(value: unknown, schema: Schema, path: string, old: unknow
   const verdicts = (schemas: readonly Schema[] | undefined) => (schemas ?? []).map((each) => judge(value, each, path, old))
   const closest = (all: readonly Verdict[]) => all.reduce((best, each) => (each.matches > best.matches ? each : best))
   const take = (verdict: Verdict | undefined) => {
-    faults.push(...(verdict?.faults ?? []))
+    append(faults, verdict?.faults ?? [])
     matches += verdict?.matches ?? 0
   }
   const isValid = (verdict: Verdict) => verdict.faults.length === 0

@@ -7,6 +7,7 @@ import { warningsForCidr } from '#api/meta/ip.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
+import { append } from '#base/append.ts'
 
 export const nodeResource = defineResource(Node, {
   storagePath: 'minions',
@@ -74,6 +75,6 @@ function nodeWarnings({ spec }: V1Node): string[] {
   const warnings: string[] = []
   if (spec.configSource) warnings.push('spec.configSource: the feature is removed')
   if (spec.externalID) warnings.push('spec.externalID: this field is deprecated, and is unused by Kubernetes')
-  for (const [index, cidr] of (spec.podCIDRs ?? []).entries()) warnings.push(...warningsForCidr(`spec.podCIDRs[${index}]`, cidr))
+  for (const [index, cidr] of (spec.podCIDRs ?? []).entries()) append(warnings, warningsForCidr(`spec.podCIDRs[${index}]`, cidr))
   return warnings
 }

@@ -16,6 +16,7 @@ import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { type ObjectMetaRules, validateObjectMeta } from '#api/meta/object-meta.ts'
 import { canonicalQuantity } from '#api/meta/quantity.ts'
 import { defineResource } from '#api/resource.ts'
+import { append } from '#base/append.ts'
 
 export const persistentVolumeResource = defineResource(PersistentVolume, {
   allowUnconditionalUpdate: true,
@@ -166,7 +167,7 @@ function volumeWarnings({ metadata, spec }: V1PersistentVolume): string[] {
     warnings.push(`spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. ${advice}`)
   }
   for (const [index, term] of (spec.nodeAffinity?.required?.nodeSelectorTerms ?? []).entries()) {
-    warnings.push(...nodeSelectorTermWarnings(term, false, `spec.nodeAffinity.required.nodeSelectorTerms[${index}]`))
+    append(warnings, nodeSelectorTermWarnings(term, false, `spec.nodeAffinity.required.nodeSelectorTerms[${index}]`))
   }
   for (const [field, shown, message] of deprecatedSources) if (spec[field] !== undefined) warnings.push(`spec.${shown}: ${message}`)
   return warnings

@@ -19,6 +19,7 @@ import { warningsForIp } from '#api/meta/ip.ts'
 import { labelValue } from '#api/meta/names.ts'
 import { parseQuantity } from '#api/meta/quantity.ts'
 import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
+import { append } from '#base/append.ts'
 
 /** `path` is where the template sits: `spec.template`. */
 export function podTemplateWarnings(template: V1PodTemplateSpec | undefined, _prev?: V1PodTemplateSpec, path = 'template'): string[] {
@@ -79,9 +80,9 @@ function specWarnings(spec: V1PodSpec, metadata: V1ObjectMeta | undefined, templ
   warnOfNullSelectors(spec.affinity?.podAffinity, `${path}.affinity.podAffinity`, warnings)
   warnOfNullSelectors(spec.affinity?.podAntiAffinity, `${path}.affinity.podAntiAffinity`, warnings)
   for (const [index, server] of (spec.dnsConfig?.nameservers ?? []).entries()) {
-    warnings.push(...warningsForIp(`${path}.dnsConfig.nameservers[${index}]`, server))
+    append(warnings, warningsForIp(`${path}.dnsConfig.nameservers[${index}]`, server))
   }
-  for (const [index, { ip }] of (spec.hostAliases ?? []).entries()) warnings.push(...warningsForIp(`${path}.hostAliases[${index}].ip`, ip))
+  for (const [index, { ip }] of (spec.hostAliases ?? []).entries()) append(warnings, warningsForIp(`${path}.hostAliases[${index}].ip`, ip))
   return warnings
 }
 
@@ -99,11 +100,11 @@ function warnOfNodeLabels(spec: V1PodSpec, path: string, warnings: string[]): vo
   const { requiredDuringSchedulingIgnoredDuringExecution: must, preferredDuringSchedulingIgnoredDuringExecution: wish } = affinity
   for (const [index, term] of (must?.nodeSelectorTerms ?? []).entries()) {
     const termPath = `${at}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[${index}]`
-    warnings.push(...nodeSelectorTermWarnings(term, false, termPath))
+    append(warnings, nodeSelectorTermWarnings(term, false, termPath))
   }
   for (const [index, { preference }] of (wish ?? []).entries()) {
     const termPath = `${at}.preferredDuringSchedulingIgnoredDuringExecution[${index}].preference`
-    warnings.push(...nodeSelectorTermWarnings(preference, true, termPath))
+    append(warnings, nodeSelectorTermWarnings(preference, true, termPath))
   }
 }
 
@@ -128,7 +129,7 @@ function warnOfVolume(volume: V1Volume, path: string, warnings: string[]): void 
     warnings.push(`${path}.${shown}: ${message}`)
   }
   const template = volume.ephemeral?.volumeClaimTemplate
-  if (template) warnings.push(...claimSpecWarnings(template.spec, `${path}.ephemeral.volumeClaimTemplate.spec`))
+  if (template) append(warnings, claimSpecWarnings(template.spec, `${path}.ephemeral.volumeClaimTemplate.spec`))
 }
 
 const deprecatedVolumes: readonly (readonly [keyof V1Volume, string, string])[] = [

@@ -15,6 +15,7 @@ import type { V1PodStatus } from '#api/core/v1/types.gen.ts'
 import { semanticEqual } from '#api/meta/equality.ts'
 import { dns1123Label } from '#api/meta/names.ts'
 import { defineResource } from '#api/resource.ts'
+import { append } from '#base/append.ts'
 
 export const podResource = defineResource(Pod, {
   allowUnconditionalUpdate: true,
@@ -36,7 +37,7 @@ export const podResource = defineResource(Pod, {
     const warnings = [...appArmorWarnings(pod)]
     const messages = dns1123Label(metadata.name ?? '')
     if (messages.length > 0) warnings.push(`${hostnameWarning}: [${messages.join(' ')}]`)
-    if (spec) warnings.push(...podSpecWarnings(spec, metadata))
+    if (spec) append(warnings, podSpecWarnings(spec, metadata))
     return warnings
   },
 

@@ -1,7 +1,9 @@
 /** Writes to a pod's status, mostly a node's. */
+
 import type { V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
 import { warningsForIp } from '#api/meta/ip.ts'
 import type { RuleContext } from '#api/resource.ts'
+import { append } from '#base/append.ts'
 
 export function preparePodStatus(next: V1Pod, prev: V1Pod, context: RuleContext): void {
   next.status ??= {}
@@ -59,7 +61,7 @@ function dropDisabledStatusFields(next: V1PodStatus, prev: V1PodStatus, { isEnab
 
 export function podStatusWarnings({ status }: V1Pod): string[] {
   const warnings: string[] = []
-  for (const [index, { ip = '' }] of (status?.podIPs ?? []).entries()) warnings.push(...warningsForIp(`status.podIPs[${index}].ip`, ip))
-  for (const [index, { ip = '' }] of (status?.hostIPs ?? []).entries()) warnings.push(...warningsForIp(`status.hostIPs[${index}].ip`, ip))
+  for (const [index, { ip = '' }] of (status?.podIPs ?? []).entries()) append(warnings, warningsForIp(`status.podIPs[${index}].ip`, ip))
+  for (const [index, { ip = '' }] of (status?.hostIPs ?? []).entries()) append(warnings, warningsForIp(`status.hostIPs[${index}].ip`, ip))
   return warnings
 }
