@@ -77,6 +77,8 @@ for (const nodes of [1, 2])
       inPod('client', `(${load}) > /dev/null 2>&1 &`)
       ok(['rollout', 'restart', 'deployment/web'])
       ok(['rollout', 'status', 'deployment/web', '--timeout=120s'])
+      // Until the last of the old pods is gone.
+      while (ok(['get', 'pods', '-l', 'app=web', '-o', 'name']).trim().split('\n').length > 2);
       const count = inPod('client', 'touch /tmp/end; while [ ! -s /tmp/count ]; do sleep 0.1; done; cat /tmp/count')
       assert.ok(Number(count) > 10, count)
       assert.equal(inPod('client', 'cat /tmp/failed 2>/dev/null | wc -l').trim(), '0', `of ${count} requests`)
