@@ -42,6 +42,7 @@ export default async function run(bench: Bench): Promise<void> {
     })
     if (count === 1000) await connections(bench, world)
     await backend.cleanUp()
+    await backend.stop()
   }
   for (const variant of ['-nft', '-legacy'] as const) {
     const backend = iptables(variant)

@@ -33,7 +33,11 @@ export type RunningProcess = {
   readonly stderr: Readable | null
   readonly exited: Promise<{ exitCode: number | null; signal: NodeJS.Signals | null }>
   kill(signal?: NodeJS.Signals): void
+  /** Whether our own process goes on while this one does; it does unless told otherwise. */
+  hold?(isHeld: boolean): void
 }
+
+type Held = { ref(): void; unref(): void }
 
 export const nodeProcesses: Processes = {
   run(command, args, options = {}) {
@@ -75,6 +79,12 @@ export const nodeProcesses: Processes = {
           stderr: child.stderr,
           exited,
           kill: (signal = 'SIGTERM') => child.kill(signal),
+          hold(isHeld) {
+            for (const part of [child, child.stdin, child.stdout, child.stderr] as (Partial<Held> | null)[]) {
+              if (isHeld) part?.ref?.()
+              else part?.unref?.()
+            }
+          },
         })
       })
     })

@@ -40,8 +40,8 @@ export async function kernelHarness(world: NetworkWorld, makeBackend: () => Prox
       await sync(true)
     },
     async [Symbol.asyncDispose]() {
-      await backend.stop()
       await backend.cleanUp()
+      await backend.stop()
     },
   }
 }

@@ -18,6 +18,7 @@ class RecordingNft {
     this.texts.push(text)
   }
   readonly deleteTable = async () => {}
+  readonly close = () => {}
 }
 
 async function started() {

@@ -109,6 +109,7 @@ export function runPolicyAgent(options: PolicyAgentOptions): RunningPolicyAgent 
     async stop() {
       for (const informer of informers) informer.stop()
       await loop.stop()
+      nft.close()
     },
   }
 }

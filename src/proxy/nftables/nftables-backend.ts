@@ -54,7 +54,9 @@ export class NftablesBackend implements ProxyBackend {
     return true
   }
 
-  async stop(): Promise<void> {}
+  async stop(): Promise<void> {
+    this.#nft.close()
+  }
 
   async cleanUp(): Promise<void> {
     for (const family of ['ip', 'ip6'] as const) await this.#nft.deleteTable(family, this.#tableName)

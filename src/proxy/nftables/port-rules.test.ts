@@ -17,6 +17,7 @@ function aBackend() {
     present: async () => undefined,
     hasChain: async () => true,
     deleteTable: async () => {},
+    close() {},
   }
   return { texts, backend: new NftablesBackend({ nft, settings, families: ['IPv4'] }) }
 }

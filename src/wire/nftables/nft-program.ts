@@ -1,5 +1,6 @@
 /** The program `nft`: applying text, and asking what is there. */
 import type { Processes } from '#base/processes.ts'
+import { ResidentShell } from '#base/resident-shell.ts'
 import type { NftFamily, NftTable, PresentNames } from '#wire/nftables/nft-table.ts'
 
 class NftError extends Error {
@@ -13,20 +14,31 @@ export type NftProgram = {
   present(family: NftFamily, table: string): Promise<PresentNames | undefined>
   hasChain(family: NftFamily, table: string, chain: string): Promise<boolean>
   deleteTable(family: NftFamily, table: string): Promise<void>
+  /** Gives back what is held between calls; calling on takes it again. */
+  close(): void
 }
+
+/** A shell reads its input letter by letter: beyond this a process of its own is faster. */
+const shellInputMax = 50_000
 
 /** `command` may put the program into another place: `['ip', 'netns', 'exec', 'node-1', 'nft']`. */
 export function nftProgram(processes: Processes, command: readonly [string, ...string[]] = ['nft']): NftProgram {
   const [program, ...first] = command
   const run = (args: readonly string[], input?: string) => processes.run(program, [...first, ...args], input === undefined ? {} : { input })
+  const shell = new ResidentShell(processes)
   const listed = async (kind: 'chains' | 'sets' | 'maps', family: NftFamily, table: string): Promise<string[]> => {
     const { stdout } = await run(['-t', 'list', kind, family])
     return namesIn(stdout, family, table)
   }
   return {
     async apply(text) {
-      const { exitCode, stderr } = await run(['-f', '-'], text)
-      if (exitCode !== 0) throw new NftError(firstLines(stderr))
+      if (text.length > shellInputMax) {
+        const { exitCode, stderr } = await run(['-f', '-'], text)
+        if (exitCode !== 0) throw new NftError(firstLines(stderr))
+        return
+      }
+      const { exitCode, output } = await shell.run([...command, '-f', '-'], text)
+      if (exitCode !== 0) throw new NftError(firstLines(output))
     },
     async present(family, table) {
       const { stdout } = await run(['list', 'tables', family])
@@ -42,6 +54,7 @@ export function nftProgram(processes: Processes, command: readonly [string, ...s
     async deleteTable(family, table) {
       await run(['-f', '-'], `add table ${family} ${table}\ndelete table ${family} ${table}\n`)
     },
+    close: () => shell.close(),
   }
 }
 

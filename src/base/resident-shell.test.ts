@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { nodeProcesses } from '#base/processes.ts'
+import { ResidentShell } from '#base/resident-shell.ts'
+
+function aShell() {
+  const shell = new ResidentShell(nodeProcesses)
+  return { shell, [Symbol.dispose]: () => shell.close() }
+}
+
+test('programs get their input and their words as they are', async () => {
+  using world = aShell()
+  const hostile = `$HOME \`id\` "x" 'y' \\ END-0\nEND-1\n`
+  assert.deepEqual(await world.shell.run(['cat'], hostile), { exitCode: 0, output: hostile })
+  assert.deepEqual(await world.shell.run(['printf', '%s', "it's $HOME; exit 3"], ''), { exitCode: 0, output: "it's $HOME; exit 3" })
+})
+
+test('exit codes and errors come back, one call after the other', async () => {
+  using world = aShell()
+  const results = await Promise.all([
+    world.shell.run(['sh', '-c', 'echo no >&2; exit 4'], ''),
+    world.shell.run(['cat'], 'one'),
+    world.shell.run(['no-such-program'], ''),
+  ])
+  assert.deepEqual(results[0], { exitCode: 4, output: 'no\n' })
+  assert.deepEqual(results[1], { exitCode: 0, output: 'one\n' })
+  assert.equal(results[2]?.exitCode, 127)
+})
+
+test('a shell that ends fails the call, and the next call has another', async () => {
+  using world = aShell()
+  await assert.rejects(world.shell.run(['sh', '-c', 'kill -9 $PPID'], ''), /the shell has ended/)
+  assert.equal((await world.shell.run(['true'], '')).exitCode, 0)
+})
