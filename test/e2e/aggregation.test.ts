@@ -1,11 +1,13 @@
 /** An extension API server behind a running cluster: found, described and reached through it, and done without while it is down. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { connect } from 'node:tls'
-import { type Ask, asker, bearer, type Reply } from '../support/ask.ts'
+import { testAuthority } from '../contracts/certificates.ts'
+import { type Ask, asker, bearer, type Reply, whoIs } from '../support/ask.ts'
 import { type ExtensionServer, startExtensionServer } from '../support/extension-server.ts'
 import { installedKubectls, kubectlBeside } from '../support/kubectl.ts'
 import { type RunningCluster, startCluster } from '../support/running-cluster.ts'
@@ -374,4 +376,48 @@ test('custom resources have an APIService as long as they are there', { timeout:
   for (const name of ['v1', 'v1beta1']) {
     await until(async () => ((await ask(root, 'GET', `${apiServices}/${name}.own.example.com`)).status === 404 ? true : undefined))
   }
+})
+
+test('proxies and certificates of one’s own are taken from flags', { timeout: 120_000 }, async (t) => {
+  if (extension.address === undefined) return t.skip('this machine has no address but loopback')
+  const directory = mkdtempSync(join(tmpdir(), 'tn proxies '))
+  const own = testAuthority('proxies')
+  const proxy = own.issue('proxy-a', { extendedKeyUsages: ['clientAuth'] })
+  const stranger = own.issue('proxy-b', { extendedKeyUsages: ['clientAuth'] })
+  const file = (name: string, content: string) => {
+    writeFileSync(join(directory, name), content)
+    return join(directory, name)
+  }
+  const flags = {
+    'requestheader-client-ca-file': file('ca.crt', own.pem),
+    'requestheader-allowed-names': 'proxy-a',
+    'requestheader-username-headers': 'X-Who',
+    'proxy-client-cert-file': file('proxy.crt', proxy.certificate),
+    'proxy-client-key-file': file('proxy.key', proxy.key),
+    'enable-aggregator-routing': 'true',
+  }
+  await using other = await startCluster(Object.entries(flags).map(([name, value]) => `--${name}=${value}`))
+  const askOther = asker(other.url, readFileSync(join(other.directory, 'data', 'pki', 'ca.crt'), 'utf8'))
+  const { body } = await askOther(root, 'GET', '/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication')
+  const { data } = body as { data: Record<string, string> }
+  assert.deepEqual(
+    [data['requestheader-client-ca-file'], data['requestheader-allowed-names'], data['requestheader-username-headers']],
+    [own.pem, '["proxy-a"]', '["X-Who"]'],
+  )
+  const asProxy = (identity: { certificate: string; key: string }, header: string) =>
+    whoIs(askOther, { cert: identity.certificate, key: identity.key, headers: { [header]: 'jane' } })
+  assert.equal((await asProxy(proxy, 'X-Who'))?.username, 'jane')
+  assert.equal((await asProxy(proxy, 'X-Remote-User'))?.username, undefined)
+  assert.equal(await asProxy(stranger, 'X-Who'), undefined)
+  const behind = await startExtensionServer(['extension.default.svc'], group, { authority: own.pem, allowedNames: ['proxy-a'] })
+  t.after(() => behind[Symbol.asyncDispose]())
+  const post = async (path: string, object: object) => assert.equal((await askOther(root, 'POST', path, object)).status, 201)
+  await post('/api/v1/namespaces/default/services', { metadata: { name: 'extension' }, spec: { ports: [{ name: 'https', port: 8443 }] } })
+  await post('/apis/discovery.k8s.io/v1/namespaces/default/endpointslices', {
+    ...endpointSlice(),
+    ports: [{ name: 'https', port: behind.port }],
+  })
+  await post(apiServices, { ...apiService(), spec: { ...apiService().spec, caBundle: behind.caBundle } })
+  await until(async () => ((await askOther(root, 'GET', widgets)).status === 200 ? true : undefined))
+  assert.equal(behind.seen.at(-1)?.commonName, 'proxy-a')
 })

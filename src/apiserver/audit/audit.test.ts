@@ -56,6 +56,18 @@ function created(request: AuditedRequest, context: RequestContext): void {
   request.completed(false)
 }
 
+test('notes about the content are left out where the content is', async () => {
+  const noted = (request: AuditedRequest, context: RequestContext) => {
+    context.annotateAudit('plain', 'a')
+    context.annotateAudit('patch', 'secret', 'Request')
+    created(request, context)
+  }
+  const annotationsAt = async (level: AuditLevel) => Object.keys((await audited(level, {}, noted)).at(-1)?.annotations ?? {})
+  assert.deepEqual(await annotationsAt('Metadata'), ['plain', 'authorization.k8s.io/decision'])
+  assert.deepEqual(await annotationsAt('Request'), ['plain', 'authorization.k8s.io/decision', 'patch'])
+  assert.deepEqual(await annotationsAt('RequestResponse'), ['plain', 'authorization.k8s.io/decision', 'patch'])
+})
+
 test('level None records nothing', async () => {
   assert.deepEqual(await audited('None', {}, created), [])
 })
