@@ -19,7 +19,9 @@ export type DefinitionCondition = Pick<V1CustomResourceDefinitionCondition, 'typ
 /** Names that definitions of one group have got. */
 export type TakenNames = { readonly resources: ReadonlySet<string>; readonly kinds: ReadonlySet<string> }
 
-export function takenNames(definitions: Iterable<Definition>): TakenNames {
+export function takenNames(
+  definitions: Iterable<{ readonly status?: Pick<V1CustomResourceDefinitionStatus, 'acceptedNames'> }>,
+): TakenNames {
   const resources = new Set<string>()
   const kinds = new Set<string>()
   for (const { status } of definitions) {

@@ -1,6 +1,6 @@
 /** Follows the definitions of custom resources: settles their status, and has their kinds served. */
 import { CustomResourceDefinition } from '#api/apiextensions/v1/kinds.gen.ts'
-import type { V1CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.ts'
+import type { V1CustomResourceDefinition, V1CustomResourceDefinitionStatus } from '#api/apiextensions/v1/types.gen.ts'
 import { customKinds, type LiveState } from '#api/custom-kinds/custom-kind.ts'
 import { isTrue, nextStatus, takenNames } from '#api/custom-kinds/definition-status.ts'
 import type { ConvertObjects } from '#api/custom-kinds/untyped-kind.ts'
@@ -27,6 +27,8 @@ export type CustomDefinitionsOptions = {
 
 type Served = { readonly signature: string; readonly kinds: readonly ResourceDefinition[]; readonly live: LiveState }
 
+type Names = { readonly status: Pick<V1CustomResourceDefinitionStatus, 'acceptedNames'>; readonly isSettled: boolean }
+
 const retryMs = 1000
 
 export class CustomDefinitions implements Disposable {
@@ -34,8 +36,8 @@ export class CustomDefinitions implements Disposable {
   readonly #changeStatus: ChangeStatus
   readonly #cleanup: InstanceCleanup
   readonly #served = new Map<string, Served>()
-  /** By group, for whoever has to know which names are taken. */
-  readonly #groups = new Map<string, Set<string>>()
+  /** By group and name: which names a definition has, so that nobody has to read them all to know which are taken. */
+  readonly #groups = new Map<string, Map<string, Names>>()
   /** Whose status is to be looked at. */
   readonly #pending = new Set<string>()
   readonly #following: Disposable
@@ -67,8 +69,11 @@ export class CustomDefinitions implements Disposable {
   #observe(definition: V1CustomResourceDefinition): void {
     const name = definition.metadata.name ?? ''
     const { group } = definition.spec
-    const names = this.#groups.get(group) ?? new Set<string>()
-    this.#groups.set(group, names.add(name))
+    const names = this.#groups.get(group) ?? new Map<string, Names>()
+    this.#groups.set(
+      group,
+      names.set(name, { status: { acceptedNames: definition.status?.acceptedNames }, isSettled: isTrue(definition, 'NamesAccepted') }),
+    )
     // In the same turn: whoever reads that the kind is established can use it.
     if (isTrue(definition, 'Established')) this.#serve(definition)
     const served = this.#served.get(name)
@@ -88,7 +93,7 @@ export class CustomDefinitions implements Disposable {
     names?.delete(name)
     if (names?.size === 0) this.#groups.delete(group)
     // Its names are free now.
-    for (const other of names ?? []) this.#look(other)
+    for (const other of names?.keys() ?? []) this.#look(other)
   }
 
   #serve(definition: V1CustomResourceDefinition): void {
@@ -148,7 +153,7 @@ export class CustomDefinitions implements Disposable {
     if (definition === undefined) return
     const { clock } = this.#options
     const { group } = definition.spec
-    const taken = takenNames([...(this.#groups.get(group) ?? [])].flatMap((each) => this.#find(each) ?? []))
+    const taken = takenNames(this.#groups.get(group)?.values() ?? [])
     const status = nextStatus(definition, taken, formatTime(clock.now()))
     if (status === definition.status) return
     const settled = { ...definition, status }
@@ -160,12 +165,7 @@ export class CustomDefinitions implements Disposable {
       // Somebody wrote in between: then we hear of it.
       if (!isReason(error, 'Conflict') && !isReason(error, 'NotFound')) throw error
     }
-    for (const other of this.#groups.get(group) ?? []) if (other !== name) this.#lookIfUnsettled(other)
-  }
-
-  /** Our names may have been released. */
-  #lookIfUnsettled(name: string): void {
-    const definition = this.#find(name)
-    if (definition !== undefined && !isTrue(definition, 'NamesAccepted')) this.#look(name)
+    // Names of ours may be free now.
+    for (const [other, { isSettled }] of this.#groups.get(group) ?? []) if (other !== name && !isSettled) this.#look(other)
   }
 }

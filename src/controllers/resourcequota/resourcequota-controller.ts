@@ -15,6 +15,7 @@ import { DeviceClass, ResourceClaim } from '#api/resource/v1/kinds.gen.ts'
 import type { V1DeviceClass, V1ResourceClaim } from '#api/resource/v1/types.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import { Scheme } from '#api/scheme.ts'
+import { ServedKinds } from '#client/served-kinds.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { on } from '#controllers/runtime/triggers.ts'
@@ -35,6 +36,9 @@ const counted = [
   Job,
   CronJob,
 ]
+
+/** How often quotas that count objects of custom kinds are looked at. */
+const customKindsPeriodMs = 30_000
 
 /** Keeps what quotas say is used true: admission only ever adds to it. */
 export const resourceQuotaController = defineController({
@@ -60,10 +64,12 @@ export const resourceQuotaController = defineController({
   async reconcile(quota, context) {
     const hard = quota.spec?.hard ?? {}
     const objects = await objectsFor(quota, context)
-    const { evaluators, objectsOf } = objects
+    const { evaluators, objectsOf, countsCustom } = objects
     const used = quantityTexts(quotaUsage(quota, evaluators, objectsOf))
     const status = { hard, used: Object.fromEntries(Object.entries(used).filter(([name]) => name in hard)) }
     if (!semanticEqual(status, quota.status)) await context.client.updateStatus(ResourceQuota, { ...quota, status })
+    // Kinds come and go with their definitions: nobody tells us when one of their objects is deleted.
+    if (countsCustom) context.requeueAfter(customKindsPeriodMs)
   },
 })
 
@@ -116,11 +122,17 @@ async function objectsFor(quota: V1ResourceQuota, { client, clock, settings }: R
     ['pods', pods],
     ['resourceclaims.resource.k8s.io', claims],
   ])
+  const served = new ServedKinds(client)
+  let countsCustom = false
   for (const evaluator of evaluators) {
+    const { group, resource } = evaluator
     const name = groupResourceText(evaluator)
     if (lists.has(name) || evaluator.matchingNames(names).length === 0) continue
-    const kind = known.preferred(evaluator.group, evaluator.resource)
+    const builtIn = known.preferred(group, resource)
+    if (builtIn === undefined && !countsCustom) await served.refresh()
+    countsCustom ||= builtIn === undefined
+    const kind = builtIn ?? served.scheme.preferred(group, resource)
     lists.set(name, kind === undefined ? [] : await read(kind))
   }
-  return { evaluators, objectsOf: (resource: GroupResource) => lists.get(groupResourceText(resource)) ?? [] }
+  return { evaluators, countsCustom, objectsOf: (resource: GroupResource) => lists.get(groupResourceText(resource)) ?? [] }
 }

@@ -1,0 +1,136 @@
+/** Custom resources in a whole cluster, in virtual time: they come, live, and go as other objects do. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { CustomResourceDefinition } from '#api/apiextensions/v1/kinds.gen.ts'
+import type { V1CustomResourceDefinition, V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
+import { ConfigMap, Namespace, ResourceQuota } from '#api/core/v1/kinds.gen.ts'
+import { defineKind } from '#api/kind.ts'
+import { isNotFound } from '#api/meta/server-response.ts'
+import type { KubernetesObject } from '#api/resource.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
+
+type Widget = KubernetesObject & { spec?: Record<string, unknown>; status?: Record<string, unknown> }
+
+const Widget = defineKind<Widget>({ group: 'example.com', version: 'v1', kind: 'Widget', plural: 'widgets' })
+
+function definitionOf(spec: V1JSONSchemaProps, more: Partial<V1CustomResourceDefinition['spec']> = {}): V1CustomResourceDefinition {
+  return {
+    metadata: { name: 'widgets.example.com' },
+    spec: {
+      group: 'example.com',
+      scope: 'Namespaced',
+      names: { plural: 'widgets', kind: 'Widget' },
+      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object', properties: { spec } } } }],
+      ...more,
+    },
+  }
+}
+
+const free: V1JSONSchemaProps = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
+
+async function withWidgets(cluster: FakeCluster, definition = definitionOf(free)): Promise<void> {
+  await cluster.create(CustomResourceDefinition, definition)
+  await cluster.clock.settle()
+}
+
+const widget = (name: string, more: Partial<Widget> = {}): Widget => ({
+  ...more,
+  metadata: { namespace: 'default', name, ...more.metadata },
+})
+
+test('a kind can be used when its definition says that it is established', async () => {
+  await using cluster = await FakeCluster.start({ withoutNodes: true })
+  await withWidgets(cluster)
+  const { status } = await cluster.get(CustomResourceDefinition, '', 'widgets.example.com')
+  assert.deepEqual(
+    status?.conditions?.map((condition) => [condition.type, condition.status, condition.reason]),
+    [
+      ['NamesAccepted', 'True', 'NoConflicts'],
+      ['Established', 'True', 'InitialNamesAccepted'],
+    ],
+  )
+  await cluster.create(Widget, widget('one', { spec: { any: { thing: 1 } } }))
+  assert.deepEqual((await cluster.get(Widget, 'default', 'one')).spec, { any: { thing: 1 } })
+})
+
+test('what depends on a custom object goes with it', async () => {
+  await using cluster = await FakeCluster.start({ controllers: ['garbagecollector'], withoutNodes: true })
+  await withWidgets(cluster)
+  const { metadata } = await cluster.create(Widget, widget('owner'))
+  const ownerReferences = [{ apiVersion: 'example.com/v1', kind: 'Widget', name: 'owner', uid: metadata?.uid ?? '' }]
+  await cluster.create(ConfigMap, { metadata: { namespace: 'default', name: 'owned', ownerReferences } })
+  await cluster.create(Widget, widget('child', { metadata: { ownerReferences } }))
+  await cluster.advance({ seconds: 60 })
+  assert.ok(await cluster.find(ConfigMap, 'default', 'owned'))
+  await cluster.client.delete(Widget, { namespace: 'default', name: 'owner' })
+  await cluster.until(async () => (await cluster.find(ConfigMap, 'default', 'owned')) === undefined)
+  await cluster.until(async () => (await cluster.find(Widget, 'default', 'child')) === undefined)
+})
+
+test('a namespace is emptied of custom objects', async () => {
+  await using cluster = await FakeCluster.start({ controllers: ['namespace'], withoutNodes: true })
+  await withWidgets(cluster)
+  await cluster.create(Namespace, { metadata: { name: 'crowded' }, spec: {} })
+  await cluster.create(Widget, widget('one', { metadata: { namespace: 'crowded' } }))
+  await cluster.client.delete(Namespace, { name: 'crowded' })
+  await cluster.until(async () => (await cluster.find(Namespace, '', 'crowded')) === undefined)
+  assert.deepEqual(await cluster.list(Widget, 'crowded'), [])
+})
+
+test('a quota counts custom objects', async () => {
+  await using cluster = await FakeCluster.start({ controllers: ['resourcequota'], withoutNodes: true })
+  await withWidgets(cluster)
+  await cluster.create(Widget, widget('one'))
+  await cluster.create(ResourceQuota, {
+    metadata: { namespace: 'default', name: 'q' },
+    spec: { hard: { 'count/widgets.example.com': '2' } },
+  })
+  const used = async () => (await cluster.get(ResourceQuota, 'default', 'q')).status?.used?.['count/widgets.example.com']
+  await cluster.until(async () => (await used()) === '1')
+  await cluster.create(Widget, widget('two'))
+  await assert.rejects(cluster.create(Widget, widget('three')), /exceeded quota/)
+  await cluster.client.delete(Widget, { namespace: 'default', name: 'two' })
+  await cluster.until(async () => (await used()) === '1', 120_000)
+})
+
+test('a definition that is deleted takes its objects along, those with finalizers last', async () => {
+  await using cluster = await FakeCluster.start({ withoutNodes: true })
+  await withWidgets(cluster)
+  await cluster.create(Widget, widget('free'))
+  await cluster.create(Widget, widget('held', { metadata: { finalizers: ['example.com/hold'] } }))
+  await cluster.client.delete(CustomResourceDefinition, { name: 'widgets.example.com' })
+  await cluster.clock.settle()
+  assert.deepEqual(
+    (await cluster.list(Widget)).map(({ metadata }) => metadata?.name),
+    ['held'],
+  )
+  await assert.rejects(cluster.create(Widget, widget('late')), /create not allowed while custom resource definition is terminating/)
+  await cluster.change(Widget, 'default', 'held', (object) => delete object.metadata?.finalizers)
+  await cluster.until(async () => (await cluster.find(CustomResourceDefinition, '', 'widgets.example.com')) === undefined)
+  await assert.rejects(cluster.list(Widget), isNotFound)
+})
+
+test('stored objects get the defaults of today, and lose what is unknown today, when they are read', async () => {
+  await using cluster = await FakeCluster.start({ withoutNodes: true })
+  await withWidgets(cluster, definitionOf({ type: 'object', properties: { a: { type: 'string' }, b: { type: 'string' } } }))
+  await cluster.create(Widget, widget('one', { spec: { a: 'x', b: 'y' } }))
+  const schema: V1JSONSchemaProps = { type: 'object', properties: { a: { type: 'string' }, c: { type: 'integer', default: 7 } } }
+  await cluster.change(CustomResourceDefinition, '', 'widgets.example.com', (definition) => {
+    definition.spec.versions = definitionOf(schema).spec.versions
+  })
+  await cluster.clock.settle()
+  assert.deepEqual((await cluster.get(Widget, 'default', 'one')).spec, { a: 'x', c: 7 })
+  assert.deepEqual((await cluster.list(Widget))[0]?.spec, { a: 'x', c: 7 })
+})
+
+test('an integer that is too large for a number keeps its value through a change of another field', async () => {
+  await using cluster = await FakeCluster.start({ withoutNodes: true })
+  await withWidgets(cluster)
+  const road = cluster.transportAs('admin', ['system:masters'])
+  const path = '/apis/example.com/v1/namespaces/default/widgets'
+  const send = async (method: 'POST' | 'PATCH', target: string, type: string, body: string) =>
+    (await road.send({ method, target, headers: { 'content-type': type }, body })).text()
+  const body = '{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"one"},"spec":{"n":9007199254740993}}'
+  assert.match(await send('POST', path, 'application/json', body), /"n":9007199254740993[,}]/)
+  assert.match(await send('PATCH', `${path}/one`, 'application/merge-patch+json', '{"spec":{"m":1}}'), /"n":9007199254740993[,}]/)
+})
