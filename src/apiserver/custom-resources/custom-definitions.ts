@@ -70,10 +70,9 @@ export class CustomDefinitions implements Disposable {
     const name = definition.metadata.name ?? ''
     const { group } = definition.spec
     const names = this.#groups.get(group) ?? new Map<string, Names>()
-    this.#groups.set(
-      group,
-      names.set(name, { status: { acceptedNames: definition.status?.acceptedNames }, isSettled: isTrue(definition, 'NamesAccepted') }),
-    )
+    const { acceptedNames } = definition.status ?? {}
+    const isSettled = isTrue(definition, 'NamesAccepted')
+    this.#groups.set(group, names.set(name, { status: acceptedNames === undefined ? {} : { acceptedNames }, isSettled }))
     // In the same turn: whoever reads that the kind is established can use it.
     if (isTrue(definition, 'Established')) this.#serve(definition)
     const served = this.#served.get(name)
