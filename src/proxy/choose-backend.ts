@@ -75,12 +75,12 @@ async function whyNot(mode: ProxyMode, { processes, files }: BackendSeams): Prom
 }
 
 function made(mode: ProxyMode, names: ProxyNames, ipvs: IpvsOptions, seams: BackendSeams): ChosenBackend {
-  const { processes } = seams
+  const { processes, clock } = seams
   const settings = defaultRuleSettings
   const conntrack = conntrackProgram(processes)
   switch (mode) {
     case 'nftables':
-      return { backend: new NftablesBackend({ nft: nftProgram(processes), settings, tableName: names.nftTable }), conntrack }
+      return { backend: new NftablesBackend({ nft: nftProgram(processes), settings, tableName: names.nftTable, clock }), conntrack }
     case 'iptables':
       return { backend: new IptablesBackend({ processes, settings, prefix: names.prefix }), conntrack }
     case 'ipvs':

@@ -1,3 +1,4 @@
+import type { Clock } from '#base/clock.ts'
 import type { ProxyBackend } from '#proxy/backend.ts'
 import { baseRules } from '#proxy/nftables/base-rules.ts'
 import { keepPlaces } from '#proxy/nftables/keep-places.ts'
@@ -17,7 +18,11 @@ export type NftablesBackendOptions = {
   /** Another one for each cluster on a machine. */
   tableName?: string
   families?: readonly IpFamily[]
+  /** Lets others in the process have their turn while many services are looked at. */
+  clock?: Clock
 }
+
+const longestHoldMs = 10
 
 /** Rules in nftables: one table a family, changed by the difference. */
 export class NftablesBackend implements ProxyBackend {
@@ -26,9 +31,11 @@ export class NftablesBackend implements ProxyBackend {
   readonly #nft: NftProgram
   readonly #tableName: string
   #settings: RuleSettings
+  readonly #clock: Clock | undefined
   readonly #halves: FamilyRules[]
 
-  constructor({ nft, settings, tableName = 'kube-proxy', families = ipFamilies }: NftablesBackendOptions) {
+  constructor({ nft, settings, tableName = 'kube-proxy', families = ipFamilies, clock }: NftablesBackendOptions) {
+    this.#clock = clock
     this.#nft = nft
     this.#settings = settings
     this.#tableName = tableName
@@ -42,9 +49,15 @@ export class NftablesBackend implements ProxyBackend {
 
   async sync(table: ServiceTable, changed: ReadonlySet<string>, isFull: boolean): Promise<void> {
     for (const half of this.#halves) {
-      half.put(table, isFull ? 'all' : changed, this.#settings)
+      await half.put(table, isFull ? 'all' : changed, this.#settings, this.#pause)
       await bringAbout(half.table, this.#nft, { isFull, keeps: isAffinitySet })
     }
+  }
+
+  readonly #pause = (): Promise<void> | undefined => {
+    const clock = this.#clock
+    if (clock === undefined || clock.heldMs() < longestHoldMs) return undefined
+    return new Promise((resolve) => clock.soon(resolve))
   }
 
   async isIntact(): Promise<boolean> {
@@ -79,7 +92,12 @@ class FamilyRules {
     this.table = this.#newTable()
   }
 
-  put(services: ServiceTable, changed: 'all' | ReadonlySet<string>, settings: RuleSettings): void {
+  async put(
+    services: ServiceTable,
+    changed: 'all' | ReadonlySet<string>,
+    settings: RuleSettings,
+    pause: () => Promise<void> | undefined,
+  ): Promise<void> {
     if (changed === 'all') {
       this.table = this.#newTable()
       this.#ports.clear()
@@ -88,6 +106,8 @@ class FamilyRules {
     }
     const known = this.#counts.size
     for (const key of changed === 'all' ? services.keys() : changed) {
+      const turn = pause()
+      if (turn !== undefined) await turn
       const plans = services.plansOf(key).plans.filter(({ port }) => port.family === this.family)
       const ports = new Set(plans.map(({ port }) => port.key))
       for (const gone of this.#ports.get(key) ?? []) if (!ports.has(gone)) this.#forget(gone)
