@@ -11,6 +11,7 @@ import type { IpvsOptions } from '#proxy/ipvs/ipvs-state.ts'
 import { NftablesBackend } from '#proxy/nftables/nftables-backend.ts'
 import type { ProxyNames } from '#proxy/proxy-names.ts'
 import { defaultRuleSettings } from '#proxy/rules/rule-settings.ts'
+import { type IpFamily, ipFamilies } from '#proxy/service-table/service-port.ts'
 import { UserspaceBackend } from '#proxy/userspace/userspace-backend.ts'
 import { nftProgram } from '#wire/nftables/nft-program.ts'
 
@@ -43,11 +44,16 @@ export async function chooseBackend(
   const first = wanted === '' ? 'nftables' : wanted
   for (const mode of [first, ...fallbacks[first]]) {
     const why = await whyNot(mode, seams)
-    if (why === undefined) return made(mode, names, ipvs, seams)
+    if (why === undefined) return made(mode, names, ipvs, seams, await familiesHere(seams.files))
     const next = fallbacks[first][fallbacks[first].indexOf(mode) + 1]
     seams.logger.warn(`the proxy mode ${mode} cannot be used: ${why}${next === undefined ? '' : `; trying ${next}`}`)
   }
   throw new Error(`the proxy mode ${first} cannot be used on this machine, nor any in its place`)
+}
+
+/** A kernel without IPv6 takes no rules for it. */
+async function familiesHere(files: Files): Promise<readonly IpFamily[]> {
+  return (await files.stat('/proc/net/if_inet6')) === undefined ? ['IPv4'] : ipFamilies
 }
 
 /** Undefined where it works. */
@@ -74,18 +80,21 @@ async function whyNot(mode: ProxyMode, { processes, files }: BackendSeams): Prom
   }
 }
 
-function made(mode: ProxyMode, names: ProxyNames, ipvs: IpvsOptions, seams: BackendSeams): ChosenBackend {
+function made(mode: ProxyMode, names: ProxyNames, ipvs: IpvsOptions, seams: BackendSeams, families: readonly IpFamily[]): ChosenBackend {
   const { processes, clock } = seams
   const settings = defaultRuleSettings
   const conntrack = conntrackProgram(processes)
   switch (mode) {
     case 'nftables':
-      return { backend: new NftablesBackend({ nft: nftProgram(processes), settings, tableName: names.nftTable, clock }), conntrack }
+      return {
+        backend: new NftablesBackend({ nft: nftProgram(processes), settings, tableName: names.nftTable, clock, families }),
+        conntrack,
+      }
     case 'iptables':
-      return { backend: new IptablesBackend({ processes, settings, prefix: names.prefix }), conntrack }
+      return { backend: new IptablesBackend({ processes, settings, prefix: names.prefix, families }), conntrack }
     case 'ipvs':
-      return { backend: new IpvsBackend({ processes, settings, names, ...ipvs }), conntrack }
+      return { backend: new IpvsBackend({ processes, settings, names, families, ...ipvs }), conntrack }
     case 'userspace':
-      return { backend: new UserspaceBackend({ ...seams, settings }), conntrack: undefined }
+      return { backend: new UserspaceBackend({ ...seams, settings, families }), conntrack: undefined }
   }
 }
