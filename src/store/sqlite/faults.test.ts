@@ -86,7 +86,7 @@ for (const { name, faults: expected, told, isKept } of cases) {
       assert.equal(write.status === 'fulfilled' ? 'done' : write.reason.name, told)
     }
     assert.ok(store.trouble, 'the store says that it is in trouble')
-    assert.match(records.find(({ level }) => level === 'error')?.message ?? '', /cannot write/)
+    assert.match(records.find(({ level }) => level === 'error')?.message ?? '', /failed to write/)
     // While the trouble lasts: reads go on, writes are refused, and nothing uncertain is shown.
     await assert.rejects(put(store, '/b', 'refused'), { name: 'StoreUnavailableError' })
     await assert.rejects(store.grantLease(10), { name: 'StoreUnavailableError' })
