@@ -16,8 +16,7 @@ export function fillDefaults(value: unknown, shape: Shape): void {
 }
 
 function fillFields(fields: Fields, shape: Shape): void {
-  for (const [name, property] of shape.properties ?? []) {
-    if (property.default === undefined) continue
+  for (const [name, property] of shape.defaulted) {
     const value = own(fields, name)
     if (value === undefined || isMisplacedNull(value, property)) fields[name] = deepCopy(property.default)
   }

@@ -16,6 +16,8 @@ export type Shape = {
   readonly default: unknown
   readonly listType: 'set' | 'map' | undefined
   readonly listKeys: readonly string[]
+  /** The properties that have a default. */
+  readonly defaulted: readonly (readonly [string, Shape])[]
   /** Whether there is a default here or below. */
   readonly hasDefaults: boolean
   /** Whether there is an embedded object here or below. */
@@ -35,6 +37,7 @@ export const emptyShape: Shape = {
   default: undefined,
   listType: undefined,
   listKeys: [],
+  defaulted: [],
   hasDefaults: false,
   hasEmbedded: false,
   hasUniqueItems: false,
@@ -64,6 +67,7 @@ export function shapeOf(schema: V1JSONSchemaProps): Shape {
     default: schema.default ?? undefined,
     listType: listType === 'set' || listType === 'map' ? listType : undefined,
     listKeys: schema['x-kubernetes-list-map-keys'] ?? [],
+    defaulted: [...properties].filter(([, property]) => property.default !== undefined),
     hasDefaults: false,
     hasEmbedded: false,
     hasUniqueItems: false,

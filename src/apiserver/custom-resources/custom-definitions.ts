@@ -104,17 +104,17 @@ export class CustomDefinitions implements Disposable {
     const live = { isTerminating: isTrue(definition, 'Terminating') }
     const convert = this.#options.converter?.(definition)
     const kinds = customKinds(definition, { read: () => this.#find(name) ?? definition, live, convert })
-    const isServed = (kind: ResourceDefinition) => definition.spec.versions.some(({ name, served }) => served && name === kind.version)
-    const add = kinds.filter((kind) => isServed(kind) && !this.#isTaken(kind, before?.kinds ?? []))
-    const remove = (before?.kinds ?? []).filter((kind) => !add.some(({ version }) => version === kind.version))
+    const served = new Set(definition.spec.versions.filter((version) => version.served).map((version) => version.name))
+    const add = kinds.filter((kind) => served.has(kind.version) && !this.#isTaken(kind))
+    const remove = (before?.kinds ?? []).filter(({ version }) => !served.has(version))
     this.#served.set(name, { signature, kinds: add, live })
     this.#options.scheme.update({ add, remove })
   }
 
   /** Kinds that the server brings along are not given away. */
-  #isTaken({ group, version, plural }: ResourceDefinition, own: readonly ResourceDefinition[]): boolean {
+  #isTaken({ group, version, plural }: ResourceDefinition): boolean {
     const known = this.#options.scheme.byResource(group, version, plural)
-    return known !== undefined && known.untyped === undefined && !own.includes(known)
+    return known !== undefined && known.untyped === undefined
   }
 
   #find(name: string): V1CustomResourceDefinition | undefined {

@@ -25,7 +25,10 @@ const uncorrelated = Symbol('uncorrelated')
  */
 export function validateValue(check: Check<unknown>, schema: Schema, given?: { readonly old: unknown }): void {
   const { faults } = judgePart(check.value, schema, '', given === undefined ? uncorrelated : given.old)
-  for (const { field, report } of faults) report(field === '' ? check : check.dynamic(field.replace(/^\./, '')))
+  for (const { field, report } of faults) {
+    report(field === '' ? check : check.dynamic(field.replace(/^\./, '')))
+    if (check.isFull) return
+  }
 }
 
 /** A value that has a place of its own, and may have been there before. */
@@ -123,7 +126,10 @@ function listFaults(list: readonly unknown[], schema: Schema, path: string, old:
   const { minItems, maxItems, uniqueItems } = schema
   const items = itemSchema(schema)
   const before = oldItems(schema, old)
-  const faults = items === undefined ? [] : list.flatMap((item, index) => judgePart(item, items, `${path}[${index}]`, before(item)).faults)
+  const faults: Fault[] = []
+  for (let index = 0; items !== undefined && index < list.length && faults.length < maxFaults; index++) {
+    append(faults, judgePart(list[index], items, `${path}[${index}]`, before(list[index])).faults)
+  }
   if (minItems != null && list.length < minItems) {
     faults.push(invalidFault(path, list.length, `${path} in body should have at least ${minItems} items`))
   }
@@ -140,9 +146,10 @@ function listFaults(list: readonly unknown[], schema: Schema, path: string, old:
 function enumFaults(value: unknown, schema: Schema, path: string): Fault[] {
   const allowed = schema.enum ?? []
   if (allowed.length === 0 || enumKeys(allowed).has(sortedJson(value))) return []
-  const shown = allowed.map((each) => (typeof each === 'string' ? each : JSON.stringify(each)))
-  const message = `${path} in body should be one of [${shown.join(' ')}]`
-  return [{ field: path, message, report: (check) => check.notSupported(shown, value) }]
+  // The values are many at times, and shown by the report.
+  const message = `${path} in body should be one of the values`
+  const shown = () => allowed.map((each) => (typeof each === 'string' ? each : JSON.stringify(each)))
+  return [{ field: path, message, report: (check) => check.notSupported(shown(), value) }]
 }
 
 /** The texts of the values, by which they are found in one step however many there are. */
@@ -174,6 +181,24 @@ function oldField(old: unknown, name: string, path: string): unknown {
   return old[name]
 }
 
+/** More than anybody reads is not collected. */
+const maxFaults = 10_000
+
+const places = new WeakMap<object, ReadonlyMap<string, number>>()
+
+/** The names that a schema declares, in its order. Costs as much as there are names, not as there are properties. */
+function declared(names: readonly string[], properties: Readonly<Record<string, Schema>>): string[] {
+  const found = names.filter((name) => Object.hasOwn(properties, name))
+  if (found.length < 2) return found
+  let order = places.get(properties)
+  if (order === undefined) {
+    order = new Map(Object.keys(properties).map((name, index) => [name, index]))
+    places.set(properties, order)
+  }
+  const place = order
+  return found.sort((one, other) => (place.get(one) ?? 0) - (place.get(other) ?? 0))
+}
+
 function objectFaults(object: Fields, schema: Schema, path: string, old: unknown): Fault[] {
   const { minProperties, maxProperties, properties = {}, additionalProperties, required } = schema
   const names = Object.keys(object)
@@ -186,13 +211,15 @@ function objectFaults(object: Fields, schema: Schema, path: string, old: unknown
     faults.push({ field: path, message, report: (check) => check.tooMany(names.length, maxProperties) })
   }
   for (const name of names) {
+    if (faults.length >= maxFaults) break
     if (Object.hasOwn(properties, name)) continue
     if (additionalProperties === false) faults.push(invalidFault(path, name, `${path}.${name} in body is a forbidden property`))
     else if (isSchema(additionalProperties))
       append(faults, judgePart(object[name], additionalProperties, `${path}.${name}`, oldField(old, name, path)).faults)
   }
-  for (const [name, property] of Object.entries(properties)) {
-    if (!Object.hasOwn(object, name)) continue
+  for (const name of declared(names, properties)) {
+    const property = properties[name]
+    if (property === undefined || faults.length >= maxFaults) continue
     append(faults, judgePart(object[name], property, path === '' ? name : `${path}.${name}`, oldField(old, name, path)).faults)
   }
   for (const name of required ?? []) {
