@@ -105,6 +105,11 @@ export class Scheme<Definition extends ResourceDefinition = ResourceDefinition> 
     return this.#groups.get(group)?.get(version)?.byKind.get(kind)
   }
 
+  /** All of a group and version, in no order. */
+  inVersion(group: string, version: string): readonly Definition[] {
+    return [...(this.#groups.get(group)?.get(version)?.byPlural.values() ?? [])]
+  }
+
   /** What an object says it is. */
   of(object: KubernetesObject): Definition | undefined {
     const parsed = parseApiVersion(object.apiVersion ?? '')

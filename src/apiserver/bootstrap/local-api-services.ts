@@ -1,6 +1,7 @@
 /** An APIService for every group version this server serves itself: those of the server from its start on, those of definitions as they come and go. */
 
 import { CustomResourceDefinition } from '#api/apiextensions/v1/kinds.gen.ts'
+import type { V1CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.ts'
 import { APIService } from '#api/apiregistration/v1/kinds.gen.ts'
 import type { V1APIService } from '#api/apiregistration/v1/types.gen.ts'
 import { builtInKinds } from '#api/kinds.ts'
@@ -72,8 +73,7 @@ function settler(
 async function settled(server: ApiServer, name: string, nowMs: number): Promise<void> {
   const dot = name.indexOf('.')
   const [version, group] = [name.slice(0, dot), name.slice(dot + 1)]
-  const entry = server.scheme.group(group)?.versions.find((each) => each.version === version)
-  const isServed = entry?.definitions.some(({ stability }) => stability !== 'legacy') ?? false
+  const isServed = server.scheme.inVersion(group, version).some(({ stability }) => stability !== 'legacy')
   if (isServed) return ensure(server, { group, version }, 'true', nowMs)
   const current = server.cluster.get(APIService, name)
   if (current === undefined || managementOf(current) !== 'true' || isAboutToBeServed(server, { group, version })) return
@@ -81,10 +81,16 @@ async function settled(server: ApiServer, name: string, nowMs: number): Promise<
 }
 
 /** Definitions are taken up one after the other when the server starts. */
-function isAboutToBeServed({ cluster }: ApiServer, { group, version }: Place): boolean {
-  return cluster
-    .list(CustomResourceDefinition)
-    .some(({ spec }) => spec.group === group && spec.versions.some((each) => each.name === version && each.served))
+function isAboutToBeServed({ registries }: ApiServer, { group, version }: Place): boolean {
+  // By their names: of hundreds, only those of the group are read.
+  const ofGroup = registries
+    .of(CustomResourceDefinition.group, CustomResourceDefinition.plural)
+    .cache.list('')
+    .filter(({ name }) => name.endsWith(`.${group}`))
+  return ofGroup.some((cached) => {
+    const { spec } = cached.peek() as V1CustomResourceDefinition
+    return spec.versions.some((each) => each.name === version && each.served)
+  })
 }
 
 /** What somebody else has made in its place stays. */
