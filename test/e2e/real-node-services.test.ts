@@ -83,6 +83,7 @@ for (const nodes of [1, 2])
       const address = ok(['get', 'nodes', '-o', 'jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}'])
       const answer = await fetch(`http://${address}:${service.spec?.ports?.[0]?.nodePort}/`)
       assert.ok(pods.has((await answer.text()).trim()), 'by the node port')
+      if (nodes === 2) assert.equal((await fetch(`http://${address}:10256/healthz`)).status, 200, 'the proxy says that it is well')
     })
 
     /** Asks without end in the client's pod while the work is done; resolves with how many requests there were and how many failed. */

@@ -7,6 +7,7 @@ import { Metrics } from '#base/metrics.ts'
 import { nodeProcesses } from '#base/processes.ts'
 import type { Random } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
+import { serveProxyHealth, serveProxyMetrics } from '#cmd/proxy/serve-proxy-health.ts'
 import { startProxy } from '#cmd/proxy/start-proxy.ts'
 import { policyTableName, runPolicyAgent } from '#network/policy/policy-agent.ts'
 import type { ProxyMode } from '#proxy/backend.ts'
@@ -24,6 +25,8 @@ export type NodeTraffic = {
   /** Empty where no other cluster shares the network namespace. */
   clusterId: string
   others?: RuleSettings['others']
+  /** Where the proxy says whether it is well (port 10256); absent where another cluster may have the ports of this one. */
+  healthHost?: string
 }
 
 export const policyTableOf = (clusterId: string): string => (clusterId === '' ? policyTableName : `${policyTableName}-${clusterId}`)
@@ -36,7 +39,7 @@ type Seams = { clock: Clock; random: Random; files: Files; logger: Logger }
  */
 export async function startNodeTraffic(
   stage: Stage,
-  { nodeName, clusterCidrs, proxyMode, enforcesPolicies, clusterId, others }: NodeTraffic,
+  { nodeName, clusterCidrs, proxyMode, enforcesPolicies, clusterId, others, healthHost }: NodeTraffic,
   { proxy: client, policyReader }: { proxy: Client; policyReader: Client },
   seams: Seams,
 ): Promise<{ mode: ProxyMode | 'none'; synced: Promise<void> }> {
@@ -55,12 +58,26 @@ export async function startNodeTraffic(
       // A difference takes milliseconds; whoever waits for a service should not wait for a second.
       nftables: { ...defaults.nftables, minSyncPeriod: '50ms' },
     }
+    const metrics = new Metrics()
     const running = await startProxy(
-      { client, configuration, nodeName, clusterId, metrics: new Metrics(), ...(others === undefined ? {} : { others }) },
+      { client, configuration, nodeName, clusterId, metrics, ...(others === undefined ? {} : { others }) },
       { ...seams, logger: seams.logger.with({ component: 'kube-proxy' }) },
     )
     stage.defer(() => running.stop())
     mode = running.mode
+    for (const serve of healthHost === undefined ? [] : [serveProxyHealth, serveProxyMetrics]) {
+      const served = {
+        configuration: { ...configuration, healthzBindAddress: `${healthHost}:10256` },
+        mode,
+        metrics,
+        health: running.health,
+      }
+      const listener = await serve(served).catch((error: unknown) => {
+        seams.logger.warn('health and metrics of the proxy cannot be served', { node: nodeName, error: String(error) })
+        return undefined
+      })
+      if (listener) stage.defer(() => listener.close())
+    }
     synced = running.synced
   }
   if (enforcesPolicies) {

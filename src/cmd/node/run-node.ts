@@ -38,7 +38,7 @@ export async function runNode({ dataDir, name }: { dataDir: string; name: string
     await lifecycle.stage('services', async (stage) => {
       const { clusterCidrs, proxyMode = 'nftables', enforcesPolicies = true } = settings
       // Nobody shares the node's network namespace, so names need no mark of the cluster.
-      const traffic = { nodeName: name, clusterCidrs, proxyMode, enforcesPolicies, clusterId: '' }
+      const traffic = { nodeName: name, clusterCidrs, proxyMode, enforcesPolicies, clusterId: '', healthHost: '0.0.0.0' }
       await startNodeTraffic(stage, traffic, { proxy: reader, policyReader: reader }, seams)
     })
     thisProcess.print(`The node ${name} is running`)

@@ -9,6 +9,7 @@ import { clientInProcess } from '#cmd/all-in-one/client-in-process.ts'
 import { type NodeTraffic, policyTableOf, startNodeTraffic } from '#cmd/node/node-traffic.ts'
 import { cleanUpProxy, type ProxySeams } from '#cmd/proxy/start-proxy.ts'
 import type { ClusterSeams } from '#cmd/up/cluster.ts'
+import { isLoopback } from '#cmd/up/cluster-addresses.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
 import { bridgeNameOf, hashOf } from '#network/bridge-network.ts'
 import { defaultProxyConfiguration } from '#proxy/configuration/proxy-configuration.ts'
@@ -28,9 +29,12 @@ export async function startMachineTraffic(
   { nodeName, clusterCidrs, options }: { nodeName: string; clusterCidrs: readonly string[]; options: UpOptions },
   seams: ClusterSeams,
 ): Promise<void> {
+  const clusterId = clusterIdOf(options.dataDir)
   const traffic: NodeTraffic = {
-    ...{ nodeName, clusterCidrs, clusterId: clusterIdOf(options.dataDir), enforcesPolicies: options.networkPolicy },
+    ...{ nodeName, clusterCidrs, clusterId, enforcesPolicies: options.networkPolicy },
     proxyMode: options.proxyMode as NodeTraffic['proxyMode'],
+    // A cluster for this machine alone says nothing to others.
+    ...(clusterId === '' ? { healthHost: isLoopback(options.listen) ? '127.0.0.1' : '0.0.0.0' } : {}),
     others: { prefix: 'tn-', except: bridgeNameOf(options.dataDir) },
   }
   // It sees the pods of all nodes, which a node may not.
