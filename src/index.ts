@@ -17,6 +17,35 @@ export * from '#api/coordination/v1/kinds.gen.ts'
 export type * as coordinationV1 from '#api/coordination/v1/types.gen.ts'
 export * from '#api/core/v1/kinds.gen.ts'
 export type * as coreV1 from '#api/core/v1/types.gen.ts'
+export {
+  type CustomObject,
+  type CustomObjectOf,
+  type CustomResource,
+  type CustomResourceDeclaration,
+  defineCustomResource,
+  defineOlderVersion,
+  type OlderVersion,
+} from '#api/declaration/define-custom-resource.ts'
+export {
+  anyObject,
+  boolean,
+  choice,
+  conditions,
+  type InputOf,
+  integer,
+  intOrString,
+  list,
+  map,
+  nullable,
+  number,
+  object,
+  optional,
+  type Schema,
+  schema,
+  string,
+  time,
+  type ValueOf,
+} from '#api/declaration/schema.ts'
 export * from '#api/discovery/v1/kinds.gen.ts'
 export type * as discoveryV1 from '#api/discovery/v1/types.gen.ts'
 export { Event as EventsEvent } from '#api/events/v1/kinds.gen.ts'
@@ -89,6 +118,21 @@ export {
   type ExtensionServerOptions,
   startExtensionServer,
 } from '#cmd/extension-server/start-extension-server.ts'
+export {
+  type AdmissionWebhook,
+  defineMutatingWebhook,
+  defineValidatingWebhook,
+  type MutatingWebhookDeclaration,
+  type Review,
+  type ValidatingWebhookDeclaration,
+} from '#cmd/operator/define-webhook.ts'
+export { type OperatorOptions, runOperator } from '#cmd/operator/run-operator.ts'
+export { type ServedWebhooks, type ServeWebhooksOptions, serveWebhooks } from '#cmd/operator/serve-webhooks.ts'
+export { type FinalizerOptions, withFinalizer } from '#controllers/kit/finalizer.ts'
+export { type InstallOptions, installDefinitions } from '#controllers/kit/install-definitions.ts'
+export { NotControlledError, type OwnedObjects, type OwnedObjectsOptions, ownedObjects } from '#controllers/kit/owned-objects.ts'
+export { isConditionTrue, setCondition } from '#controllers/kit/set-condition.ts'
+export { writeStatus } from '#controllers/kit/write-status.ts'
 export { Cache } from '#controllers/runtime/cache.ts'
 export { ControllerManager, type ControllerManagerOptions } from '#controllers/runtime/controller-manager.ts'
 export { type ControllerDefinition, defineController, type ReconcileContext, terminal } from '#controllers/runtime/define-controller.ts'

@@ -75,6 +75,17 @@ export class VirtualClock implements Clock {
     }
   }
 
+  /** Lets time pass until the promise is settled: for work that also waits for files and sockets, which take time of the other kind. */
+  async during<T>(work: Promise<T>): Promise<T> {
+    let isSettled = false
+    const note = () => {
+      isSettled = true
+    }
+    work.then(note, note)
+    while (!isSettled) await this.advance(10)
+    return work
+  }
+
   /** Runs everything that is due now, and nothing later. */
   settle(): Promise<void> {
     return this.advance(0)

@@ -15,21 +15,33 @@ export type HealthOptions = {
   clock: Clock
   random: Random
   /** PEM. Absent: a certificate made for this run, as upstream does where it is given none. */
-  tls?: { cert: string; key: string }
+  tls?: { cert: string; key: string } | 'none'
   /** By name, why the process is not well; undefined where it is. */
-  checks?: Readonly<Record<string, () => string | undefined>>
+  checks?: Checks
+  /** What is asked of /readyz beside these. */
+  readyChecks?: Checks
 }
 
-/** Health and metrics of a process that serves nothing else, over TLS. */
-export function serveHealth({ host, port, metrics, checks = {}, ...options }: HealthOptions): Promise<HttpListener> {
+type Checks = Readonly<Record<string, () => string | undefined>>
+
+/** Health and metrics of a process that serves nothing else, over TLS unless said. */
+export function serveHealth({
+  host,
+  port,
+  metrics,
+  checks: ofAll = {},
+  readyChecks = {},
+  ...options
+}: HealthOptions): Promise<HttpListener> {
   const healthchecks = new HealthcheckMetrics(thisProcess.startedMs)
   return listenHttp({
     host,
     port,
-    tls: options.tls ?? ownCertificate(options),
+    ...(options.tls === 'none' ? {} : { tls: options.tls ?? ownCertificate(options) }),
     onExchange(exchange) {
       const [path = '', query = ''] = exchange.target.split('?')
       const [, probe = '', one = ''] = path.split('/')
+      const checks = probe === 'readyz' ? { ...ofAll, ...readyChecks } : ofAll
       if (path === '/metrics') exchange.respond(200, { 'content-type': metricsType }, metrics.text())
       else if (path === '/metrics/slis') exchange.respond(200, { 'content-type': metricsType }, healthchecks.text())
       else if (!probes.has(probe) || (one !== '' && one !== 'ping' && checks[one] === undefined)) {
@@ -49,11 +61,7 @@ const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
 const plain = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' }
 const probes: ReadonlySet<string> = new Set(['healthz', 'livez', 'readyz'])
 
-function judgement(
-  probe: string,
-  checks: NonNullable<HealthOptions['checks']>,
-  healthchecks: HealthcheckMetrics,
-): { isWell: boolean; text: string } {
+function judgement(probe: string, checks: Checks, healthchecks: HealthcheckMetrics): { isWell: boolean; text: string } {
   let isWell = true
   healthchecks.observe('ping', probe, true)
   let text = '[+]ping ok\n'

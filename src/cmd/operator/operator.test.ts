@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import {
+  type Client,
+  ConfigMap,
+  CustomResourceDefinition,
+  conditions,
+  defineController,
+  defineCustomResource,
+  defineMutatingWebhook,
+  defineOlderVersion,
+  defineValidatingWebhook,
+  integer,
+  isForbidden,
+  isNotFound,
+  Lease,
+  MutatingWebhookConfiguration,
+  object,
+  optional,
+  ownedObjects,
+  runOperator,
+  Secret,
+  type StartedCluster,
+  serveWebhooks,
+  setCondition,
+  startCluster,
+  string,
+  VirtualClock,
+  withFinalizer,
+  writeStatus,
+} from '#index.ts'
+
+const Lamp = defineCustomResource({
+  group: 'light.example.com',
+  version: 'v1',
+  kind: 'Lamp',
+  spec: object({ watts: integer({ minimum: 1, default: 40 }), color: optional(string()) }),
+  status: object({ conditions: conditions() }),
+  olderVersions: {
+    v1beta1: defineOlderVersion({
+      spec: object({ power: string() }),
+      toStored: ({ spec }) => ({ spec: { watts: Number.parseInt(spec.power, 10) } }),
+      fromStored: ({ spec }) => ({ spec: { power: `${spec.watts}W` } }),
+    }),
+  },
+})
+const switchedOff: string[] = []
+const lampController = defineController({
+  name: 'lamps',
+  for: Lamp,
+  owns: [ConfigMap],
+  reconcile: withFinalizer({
+    for: Lamp,
+    name: 'light.example.com/switch-off',
+    async cleanup(lamp, { clock, requeueAfter }) {
+      const isCold = clock.now() - Date.parse(lamp.metadata.deletionTimestamp ?? '') >= 30_000
+      if (!isCold) {
+        requeueAfter(30_000)
+        return 'pending'
+      }
+      switchedOff.push(lamp.metadata.name ?? '')
+      return undefined
+    },
+    async reconcile(lamp, context) {
+      const { client, clock } = context
+      const owned = ownedObjects({ owner: lamp, kind: Lamp, context })
+      await owned.apply(ConfigMap, { metadata: { name: `${lamp.metadata.name}-light` }, data: { watts: String(lamp.spec.watts) } })
+      const isBright = lamp.spec.watts >= 60
+      const condition = { type: 'Bright', status: isBright ? 'True' : 'False', reason: 'Measured', message: `${lamp.spec.watts} W` }
+      await writeStatus(client, Lamp, lamp, { conditions: setCondition(lamp.status?.conditions, condition, clock) })
+    },
+  }),
+})
+
+const admission = [
+  defineMutatingWebhook({
+    name: 'color.light.example.com',
+    for: Lamp,
+    mutate(lamp) {
+      lamp.spec.color ??= 'warm/white'
+      lamp.metadata.labels = { ...lamp.metadata.labels, 'example.com/color': 'a' }
+    },
+  }),
+  defineValidatingWebhook({
+    name: 'limit.light.example.com',
+    for: Lamp,
+    operations: ['CREATE', 'UPDATE', 'DELETE'],
+    validate(lamp, { operation, old, warn }) {
+      if (operation === 'DELETE') return lamp.metadata.name === 'eternal' ? 'this lamp stays' : undefined
+      if (lamp.spec.watts > 100) warn('that is a lot of light')
+      return lamp.spec.watts > 2 * (old?.spec.watts ?? 1000) ? 'too much at once' : undefined
+    },
+  }),
+]
+
+// TLS looks at the machine's own time, hence it begins here.
+const clock = new VirtualClock(Date.now())
+const stop = new AbortController()
+let cluster: StartedCluster
+let client: Client
+let running: Promise<void>
+
+before(async () => {
+  cluster = await clock.during(startCluster({ clock, simNodes: 0 }))
+  client = cluster.client
+  const ready = Promise.withResolvers<void>()
+  running = runOperator({
+    name: 'lamps',
+    client,
+    resources: [Lamp],
+    controllers: [lampController],
+    webhooks: { admission, reachedBy: { host: '127.0.0.1' }, port: 0 },
+    leaderElection: { namespace: 'default' },
+    health: { host: '127.0.0.1', port: 0 },
+    clock,
+    signal: stop.signal,
+    onReady: ready.resolve,
+  })
+  await clock.during(Promise.race([ready.promise, running]))
+})
+after(async () => {
+  stop.abort()
+  await clock.during(running)
+  await clock.during(cluster.stop())
+})
+
+const lamp = (name: string, spec: { watts?: number }) => Lamp.make({ metadata: { namespace: 'default', name }, spec })
+const place = (name: string) => ({ namespace: 'default', name })
+
+test('webhooks change and judge what is written, by their function alone', async () => {
+  const made = await clock.during(client.create(Lamp, lamp('first', { watts: 60 })))
+  assert.deepEqual([made.spec, made.metadata.labels], [{ watts: 60, color: 'warm/white' }, { 'example.com/color': 'a' }])
+  const brighter = clock.during(client.patch(Lamp, place('first'), { spec: { watts: 500 } }, { type: 'merge' }))
+  await assert.rejects(brighter, (error) => isForbidden(error) && String(error).includes('denied the request: too much at once'))
+})
+
+test('conditions keep the time of their last transition; what is owned follows the spec', async () => {
+  const seen = async () => (await client.get(Lamp, 'default', 'first')).status?.conditions?.[0]
+  await clock.advanceUntil(async () => (await seen())?.message === '60 W')
+  const first = await seen()
+  await clock.advance({ minutes: 1 })
+  await clock.during(client.patch(Lamp, place('first'), { spec: { watts: 80 } }, { type: 'merge' }))
+  await clock.advanceUntil(async () => (await seen())?.message === '80 W')
+  assert.equal((await seen())?.lastTransitionTime, first?.lastTransitionTime)
+  await clock.during(client.patch(Lamp, place('first'), { spec: { watts: 10 } }, { type: 'merge' }))
+  await clock.advanceUntil(async () => (await seen())?.status === 'False')
+  assert.notEqual((await seen())?.lastTransitionTime, first?.lastTransitionTime)
+  assert.equal((await client.get(ConfigMap, 'default', 'first-light')).data?.['watts'], '10')
+})
+
+test('the older version is converted by the same process', async () => {
+  const Old = Lamp.older.v1beta1
+  const old = await clock.during(client.get(Old, 'default', 'first'))
+  assert.deepEqual(old.spec, { power: '10W' })
+  await clock.during(client.create(Old, { metadata: { namespace: 'default', name: 'old' }, spec: { power: '25W' } }))
+  assert.equal((await clock.during(client.get(Lamp, 'default', 'old'))).spec.watts, 25)
+})
+
+test('a deleted object stays until its cleanup is over', async () => {
+  await clock.during(client.delete(Lamp, place('first')))
+  await clock.advance({ seconds: 20 })
+  assert.deepEqual((await client.get(Lamp, 'default', 'first')).metadata.finalizers, ['light.example.com/switch-off'])
+  assert.deepEqual(switchedOff, [])
+  await clock.advanceUntil(async () => client.get(Lamp, 'default', 'first').then(() => false, isNotFound))
+  assert.deepEqual(switchedOff, ['first'])
+})
+
+test('of several replicas one leads', async () => {
+  assert.notEqual((await client.get(Lease, 'default', 'lamps')).spec?.holderIdentity, undefined)
+})
+
+test('certificates are renewed before they end, and the API server is told', async () => {
+  const bundle = async () => (await client.get(MutatingWebhookConfiguration, '', 'lamps')).webhooks?.[0]?.clientConfig.caBundle
+  const served = async () => {
+    const { data = {} } = await client.get(Secret, 'default', 'lamps-webhooks')
+    return new X509Certificate(Buffer.from(data['tls.crt'] ?? '', 'base64'))
+  }
+  const [firstBundle, first] = [await bundle(), await served()]
+  const authority = await client.get(Secret, 'default', 'lamps-webhooks')
+  assert.equal(authority.data?.['ca.crt'], firstBundle)
+  stop.abort()
+  await clock.during(running)
+  // A second process finds the certificate, and is the one that renews it. Years pass for it alone.
+  const years = new VirtualClock(clock.now())
+  const reachedBy = { host: '127.0.0.1' }
+  const options = { name: 'lamps', client, webhooks: admission, resources: [Lamp], reachedBy, port: 0, clock: years }
+  await using other = await clock.during(serveWebhooks(options))
+  await other.register()
+  assert.equal((await served()).fingerprint256, first.fingerprint256)
+  const until = async (holds: () => Promise<boolean>) => {
+    while (!(await holds())) for (const each of [years, clock]) await each.advance(10)
+  }
+  await years.advance({ days: 250 })
+  await until(async () => Date.parse((await served()).validTo) > Date.parse(first.validTo))
+  assert.equal(await bundle(), firstBundle, 'the authority lives longer')
+  // The authority's own time: its new certificate is in every configuration, and has the old key.
+  await years.advance({ days: 2500 })
+  await until(async () => (await bundle()) !== firstBundle)
+  const renewed = await bundle()
+  const inDefinition = async () => (await client.get(CustomResourceDefinition, '', 'lamps.light.example.com')).spec.conversion
+  await until(async () => (await inDefinition())?.webhook?.clientConfig?.caBundle === renewed)
+  const [before, after] = [firstBundle, renewed].map((each) => new X509Certificate(Buffer.from(each ?? '', 'base64')).publicKey)
+  assert.ok(before !== undefined && after !== undefined)
+  assert.ok(after.equals(before))
+  assert.ok((await served()).verify(after))
+})

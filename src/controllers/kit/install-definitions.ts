@@ -1,0 +1,35 @@
+import { CustomResourceDefinition } from '#api/apiextensions/v1/kinds.gen.ts'
+import type { V1CustomResourceConversion, V1CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.ts'
+import type { Clock } from '#base/clock.ts'
+import type { Client } from '#client/client.ts'
+import { waitFor } from '#client/retry.ts'
+
+export type InstallOptions = {
+  clock: Clock
+  /** Where versions differ and are converted by somebody. */
+  conversion?: V1CustomResourceConversion
+  timeoutMs?: number
+  signal?: AbortSignal
+}
+
+/** Installs definitions, or brings them up to date; resolves when all are served. */
+export async function installDefinitions(
+  client: Client,
+  resources: readonly { definition: V1CustomResourceDefinition; convert?: unknown }[],
+  { clock, conversion, timeoutMs = 60_000, signal }: InstallOptions,
+): Promise<void> {
+  await Promise.all(
+    resources.map(async ({ definition, convert }) => {
+      const { metadata, spec } = definition
+      const wanted = { metadata, spec: { ...spec, ...(conversion && convert !== undefined ? { conversion } : {}) } }
+      await client.apply(CustomResourceDefinition, wanted, { fieldManager: 'typernetes-operator', force: true })
+      const isServed = (crd: V1CustomResourceDefinition | undefined) => {
+        const refusal = crd?.status?.conditions?.find(({ type, status }) => type === 'NamesAccepted' && status === 'False')
+        if (refusal !== undefined) throw new Error(`the definition ${metadata.name} is not accepted: ${refusal.message}`)
+        return crd?.status?.conditions?.some(({ type, status }) => type === 'Established' && status === 'True') ?? false
+      }
+      const waiting = { clock, timeoutMs, ...(signal ? { signal } : {}) }
+      await waitFor(client, CustomResourceDefinition, { name: metadata.name ?? '' }, isServed, waiting)
+    }),
+  )
+}
