@@ -146,10 +146,10 @@ function listFaults(list: readonly unknown[], schema: Schema, path: string, old:
 function enumFaults(value: unknown, schema: Schema, path: string): Fault[] {
   const allowed = schema.enum ?? []
   if (allowed.length === 0 || enumKeys(allowed).has(sortedJson(value))) return []
-  // The values are many at times, and shown by the report.
-  const message = `${path} in body should be one of the values`
-  const shown = () => allowed.map((each) => (typeof each === 'string' ? each : JSON.stringify(each)))
-  return [{ field: path, message, report: (check) => check.notSupported(shown(), value) }]
+  const shown = (values: readonly unknown[]) => values.map((each) => (typeof each === 'string' ? each : JSON.stringify(each)))
+  // The values are many at times. The report shows them all; the message only tells it from others.
+  const message = `${path} in body should be one of [${shown(allowed.slice(0, 20)).join(' ')}] (${allowed.length})`
+  return [{ field: path, message, report: (check) => check.notSupported(shown(allowed), value) }]
 }
 
 /** The texts of the values, by which they are found in one step however many there are. */
