@@ -7,7 +7,14 @@ import { ConfigMap, Namespace, ResourceQuota } from '#api/core/v1/kinds.gen.ts'
 import { defineKind } from '#api/kind.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import type { KubernetesObject } from '#api/resource.ts'
-import { FakeCluster } from '#testing/fake-cluster.ts'
+import { inProcess } from '#apiserver/http/in-process-exchange.ts'
+import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
+import { seededRandom } from '#base/random.ts'
+import { VirtualClock } from '#base/virtual-clock.ts'
+import { Client } from '#client/client.ts'
+import { inProcessTransport } from '#client/in-process-transport.ts'
+import { MemoryStore } from '#store/memory/memory-store.ts'
+import { FakeCluster, fakeApiServer } from '#testing/fake-cluster.ts'
 
 type Widget = KubernetesObject & { spec?: Record<string, unknown>; status?: Record<string, unknown> }
 
@@ -133,4 +140,29 @@ test('an integer that is too large for a number keeps its value through a change
   const body = '{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"one"},"spec":{"n":9007199254740993}}'
   assert.match(await send('POST', path, 'application/json', body), /"n":9007199254740993[,}]/)
   assert.match(await send('PATCH', `${path}/one`, 'application/merge-patch+json', '{"spec":{"m":1}}'), /"n":9007199254740993[,}]/)
+})
+
+test('servers that share a store serve the same kinds, each by what it sees', async () => {
+  const clock = new VirtualClock()
+  const store = new MemoryStore({ clock })
+  const servers = [await fakeApiServer(clock, seededRandom(1), [], { store }), await fakeApiServer(clock, seededRandom(2), [], { store })]
+  const clients = servers.map(({ server }) => {
+    const send = inProcess(server.handler.handle, new TrustedConnection({ name: 'admin', groups: ['system:masters'], extra: {} }))
+    return new Client({ transport: inProcessTransport(send), userAgent: 'test' })
+  })
+  const [first, second] = clients as [Client, Client]
+  try {
+    await first.create(CustomResourceDefinition, definitionOf(free))
+    await clock.settle()
+    await second.create(Widget, widget('one', { spec: { a: 1 } }))
+    assert.deepEqual((await first.get(Widget, 'default', 'one')).spec, { a: 1 })
+    await second.delete(CustomResourceDefinition, { name: 'widgets.example.com' })
+    await clock.settle()
+    for (const client of clients) {
+      await assert.rejects(client.list(Widget), isNotFound)
+      assert.deepEqual((await client.list(CustomResourceDefinition)).items, [])
+    }
+  } finally {
+    for (const server of servers) await server.stop()
+  }
 })
