@@ -1,3 +1,6 @@
+import { csrApprovingController } from '#controllers/certificates/csr-approving-controller.ts'
+import { csrCleaner } from '#controllers/certificates/csr-cleaner.ts'
+import { csrSigningController } from '#controllers/certificates/csr-signing-controller.ts'
 import { clusterRoleAggregationController } from '#controllers/clusterrole-aggregation/clusterrole-aggregation-controller.ts'
 import { cronJobController } from '#controllers/cronjob/cronjob-controller.ts'
 import { daemonSetController } from '#controllers/daemonset/daemonset-controller.ts'
@@ -46,6 +49,9 @@ export const controllers: readonly Controller[] = [
   replicaSetController,
   deploymentController,
   disruptionController,
+  csrSigningController,
+  csrApprovingController,
+  csrCleaner,
   ttlAfterFinishedController,
   tokenCleaner,
   nodeIpamController,

@@ -38,6 +38,18 @@ export const controllerManagerOptions = defineOptions({
     default: defaultSettings.legacyTokenCleanUpPeriodMs,
     defaultText: `${defaultSettings.legacyTokenCleanUpPeriodMs / hourMs}h`,
   }),
+  clusterSigningCertFile: text('the authority that signs the certificates users ask for', { placeholder: 'FILE', default: '' }),
+  clusterSigningKeyFile: text('its private key', { placeholder: 'FILE', default: '' }),
+  clusterSigningDuration: duration('how long such certificates last', {
+    default: defaultSettings.signingDurationMs,
+    defaultText: `${defaultSettings.signingDurationMs / hourMs}h`,
+  }),
+  ...signerOptions({
+    clusterSigningKubeletServing: 'kubelet-serving',
+    clusterSigningKubeletClient: 'kube-apiserver-client-kubelet',
+    clusterSigningKubeApiserverClient: 'kube-apiserver-client',
+    clusterSigningLegacyUnknown: 'legacy-unknown',
+  }),
   allocateNodeCidrs: onOff('give each node a range of pod addresses', { default: false }),
   clusterCidr: list('where pods get their addresses from', { placeholder: 'CIDR', default: [] }),
   serviceClusterIpRange: list('where services get theirs from', { placeholder: 'CIDR', default: [] }),
@@ -106,6 +118,17 @@ function concurrencyOptions<Name extends string>(
   ) as Record<Name, OptionDeclaration<number>>
 }
 
+function signerOptions<Name extends string>(
+  named: Record<Name, string>,
+): Record<`${Name}CertFile` | `${Name}KeyFile`, OptionDeclaration<string>> {
+  const file = (help: string) => text(help, { placeholder: 'FILE', default: '' })
+  const entries = Object.entries<string>(named).flatMap(([name, signer]) => [
+    [`${name}CertFile`, file(`the authority of kubernetes.io/${signer} alone`)] as const,
+    [`${name}KeyFile`, file('its private key')] as const,
+  ])
+  return Object.fromEntries(entries) as Record<`${Name}CertFile` | `${Name}KeyFile`, OptionDeclaration<string>>
+}
+
 const keyOf = (flag: string): string => flag.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 
 const withoutEffect: OptionDeclaration<string> = {
@@ -124,11 +147,7 @@ export const flagsWithoutEffect: OptionDeclarations = Object.fromEntries(
     'authentication-skip-lookup authentication-token-webhook-cache-ttl authentication-tolerate-lookup-failure',
     'authorization-always-allow-paths authorization-kubeconfig authorization-webhook-cache-authorized-ttl',
     'authorization-webhook-cache-unauthorized-ttl cert-dir cidr-allocator-type client-ca-file cloud-config cloud-provider',
-    'cluster-signing-cert-file cluster-signing-duration cluster-signing-key-file',
-    'cluster-signing-kube-apiserver-client-cert-file cluster-signing-kube-apiserver-client-key-file',
-    'cluster-signing-kubelet-client-cert-file cluster-signing-kubelet-client-key-file',
-    'cluster-signing-kubelet-serving-cert-file cluster-signing-kubelet-serving-key-file',
-    'cluster-signing-legacy-unknown-cert-file cluster-signing-legacy-unknown-key-file concurrent-device-taint-eviction-syncs',
+    'concurrent-device-taint-eviction-syncs',
     'concurrent-ephemeralvolume-syncs concurrent-horizontal-pod-autoscaler-syncs concurrent-resourceclaim-syncs',
     'concurrent-service-syncs concurrent-validating-admission-policy-status-syncs configure-cloud-routes contention-profiling',
     'controller-shutdown-timeout controller-start-interval disable-attach-detach-reconcile-sync',

@@ -4,6 +4,7 @@ import { signJwt } from '#apiserver/authn/service-account/jwt.ts'
 import type { Files } from '#base/files.ts'
 import { parseRange } from '#base/ip-range.ts'
 import type { ControllerManagerFlags } from '#cmd/controller-manager/flags.ts'
+import { signingAuthoritiesOf } from '#cmd/controller-manager/signing-authorities.ts'
 import type { ControllerSettings } from '#controllers/runtime/settings.ts'
 
 /** What the flags tell the controllers. */
@@ -36,6 +37,8 @@ export async function settingsOf(flags: ControllerManagerFlags, files: Files): P
     },
     namespaceSyncPeriodMs: flags.namespaceSyncPeriod,
     resourceQuotaSyncPeriodMs: flags.resourceQuotaSyncPeriod,
+    signingAuthorities: await signingAuthoritiesOf(flags, files),
+    signingDurationMs: flags.clusterSigningDuration,
     legacyTokenCleanUpPeriodMs: flags.legacyServiceAccountTokenCleanUpPeriod,
     ...(signer === undefined ? {} : { signToken: (claims) => signJwt(claims, signer) }),
     isEnabled: (gate) => gates.isEnabled(gate),

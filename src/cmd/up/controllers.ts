@@ -12,11 +12,12 @@ import { inProcessTransport } from '#client/in-process-transport.ts'
 import type { ClusterSeams } from '#cmd/up/cluster.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
 import { kubernetesVersion } from '#cmd/version.ts'
+import type { SigningAuthority } from '#controllers/certificates/signing-authority.ts'
 import { controllers } from '#controllers/controllers.ts'
 import { ControllerManager } from '#controllers/runtime/controller-manager.ts'
 import type { Controller } from '#controllers/runtime/environment.ts'
 import { selectControllers } from '#controllers/runtime/select-controllers.ts'
-import { defaultSettings } from '#controllers/runtime/settings.ts'
+import { type ControllerSettings, defaultSettings } from '#controllers/runtime/settings.ts'
 
 export const selectedControllers = ({ controllers: list }: UpOptions): Controller[] => selectControllers(controllers, list)
 
@@ -46,6 +47,7 @@ export async function startControllers(
       ...defaultSettings,
       rootCa: keys.authority('ca').certificatePem,
       signToken: (claims) => signJwt(claims, keys.serviceAccountKeys.privateKey),
+      signingAuthorities: signedByCluster(keys),
       allocateNodeCidrs: true,
       clusterCidrs: options.clusterCidr,
       serviceCidrs: options.serviceClusterIpRange.split(','),
@@ -54,4 +56,17 @@ export async function startControllers(
   })
   stage.defer(() => manager.stop())
   await manager.start(stage.signal)
+}
+
+const signerNames = ['kubelet-serving', 'kube-apiserver-client-kubelet', 'kube-apiserver-client', 'legacy-unknown']
+
+/** The cluster's own authority signs for every signer; nobody does where its key is kept elsewhere. */
+function signedByCluster(keys: ClusterKeys): ControllerSettings['signingAuthorities'] {
+  if (keys.authority('ca').signer === undefined) return {}
+  const authority = async (): Promise<SigningAuthority> => {
+    const { certificatePem, signer } = keys.authority('ca')
+    if (signer === undefined) throw new Error('ca.key is not there')
+    return { certificatePem, privateKey: signer.privateKey }
+  }
+  return Object.fromEntries(signerNames.map((name) => [`kubernetes.io/${name}`, authority]))
 }

@@ -74,6 +74,13 @@ export function terminal(error: unknown): TerminalError {
   return new TerminalError(errorMessage(error), { cause: error })
 }
 
+/** A failure that is nobody's news: tried again like any other, but not shown unless somebody looks closely. */
+class ExpectedFailure extends Error {
+  override name = 'ExpectedFailure'
+}
+
+export const expectedFailure = (message: string): ExpectedFailure => new ExpectedFailure(message)
+
 export function defineController<T extends KubernetesObject>(definition: ControllerDefinition<T>): Controller {
   const { name, alias = name, serviceAccount = '', isOffByDefault = false, isNeeded } = definition
   return {
@@ -187,5 +194,6 @@ async function startController<T extends KubernetesObject>(
 /** Somebody else's write in between is no failure: the next attempt sees it. */
 function reportFailure(logger: Logger, kind: string, object: string, error: unknown): void {
   if (isConflict(error)) logger.debug('conflict while reconciling, retrying', { kind, object, error: String(error) })
+  else if (error instanceof ExpectedFailure) logger.debug('failed to reconcile object, retrying', { kind, object, error: error.message })
   else logger.warn('failed to reconcile object', { kind, object, error: error instanceof Error ? (error.stack ?? '') : String(error) })
 }

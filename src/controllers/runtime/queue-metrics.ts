@@ -5,7 +5,8 @@ import type { WorkQueue, WorkQueueObserver } from '#client/work-queue/work-queue
 
 export class QueueMetrics {
   readonly #metrics: Metrics
-  readonly #queues = new Map<string, { queue: WorkQueue; nowMs(): number }>()
+  /** Several queues may share a name, as some of upstream's do. */
+  readonly #queues = new Map<string, { queue: WorkQueue; nowMs(): number }[]>()
   readonly #adds
   readonly #retries
   readonly #queueSeconds
@@ -52,10 +53,10 @@ export class QueueMetrics {
   }
 
   follow(name: string, queue: WorkQueue, nowMs: () => number): void {
-    this.#queues.set(name, { queue, nowMs })
+    this.#queues.set(name, [...(this.#queues.get(name) ?? []), { queue, nowMs }])
   }
 
   #each(read: (entry: { queue: WorkQueue; nowMs(): number }) => number): (readonly [Record<string, string>, number])[] {
-    return [...this.#queues].map(([name, entry]) => [{ name }, read(entry)] as const)
+    return [...this.#queues].map(([name, entries]) => [{ name }, entries.reduce((sum, entry) => sum + read(entry), 0)] as const)
   }
 }

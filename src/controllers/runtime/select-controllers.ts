@@ -22,8 +22,7 @@ const laterNames: ReadonlySet<string> = new Set(
   [
     'attachdetach persistentvolume-attach-detach persistentvolume-binder persistentvolume-expander clusterrole-aggregation',
     'pvc-protection persistentvolumeclaim-protection pv-protection persistentvolume-protection ephemeral-volume',
-    'horizontalpodautoscaling horizontal-pod-autoscaler csrsigning certificatesigningrequest-signing csrapproving',
-    'certificatesigningrequest-approving csrcleaner certificatesigningrequest-cleaner ttl service service-lb route node-route',
+    'horizontalpodautoscaling horizontal-pod-autoscaler ttl service service-lb route node-route',
     'cloud-node-lifecycle bootstrapsigner bootstrap-signer resourceclaim resource-claim validatingadmissionpolicy-status',
     'storage-version-gc storageversion-garbage-collector service-cidr-controller legacy-service-account-token-cleaner',
     'kube-apiserver-serving-clustertrustbundle-publisher selinux-warning volumeattributesclass-protection',

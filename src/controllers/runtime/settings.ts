@@ -1,3 +1,5 @@
+import type { SigningAuthority } from '#controllers/certificates/signing-authority.ts'
+
 /** What can be told to controllers; the names of flags follow from those of upstream. */
 export type ControllerSettings = {
   clusterName: string
@@ -26,6 +28,10 @@ export type ControllerSettings = {
   namespaceSyncPeriodMs: number
   resourceQuotaSyncPeriodMs: number
   legacyTokenCleanUpPeriodMs: number
+  /** Who signs certificates, by signer name. Asked before each, so that a renewed authority signs with what it has now. */
+  signingAuthorities: Readonly<Record<string, () => Promise<SigningAuthority>>>
+  /** How long a certificate lasts whose request does not ask for less. */
+  signingDurationMs: number
   /** Signs the token of a service account that lies in a secret; absent where there is no key. */
   signToken?(claims: Readonly<Record<string, string>>): string
   isEnabled(featureGate: string): boolean
@@ -54,5 +60,7 @@ export const defaultSettings: ControllerSettings = {
   namespaceSyncPeriodMs: 300_000,
   resourceQuotaSyncPeriodMs: 300_000,
   legacyTokenCleanUpPeriodMs: 8760 * 3_600_000,
+  signingAuthorities: {},
+  signingDurationMs: 8760 * 3_600_000,
   isEnabled: () => true,
 }

@@ -53,7 +53,7 @@ export type CertificateContent = {
   subjectKeyId?: Uint8Array
 }
 
-/** Who signs: the authority's encoded subject, its key, and the identifier of that key. */
+/** Who signs: the authority's encoded subject, its key, and the identifier of that key; empty where its certificate has none. */
 export type CertificateSigner = { subject: Uint8Array; privateKey: KeyObject; keyId: Uint8Array }
 
 const keyUsageBits: readonly KeyUsage[] = [
@@ -131,9 +131,11 @@ function extensions(content: CertificateContent, signer: CertificateSigner): Uin
   }
   list.push(extension('basicConstraints', content.isCa ? sequence(boolean(true)) : sequence(), true))
   if (content.isCa) list.push(extension('subjectKeyIdentifier', octetString(content.subjectKeyId ?? keyIdentifier(content.publicKey))))
-  list.push(extension('authorityKeyIdentifier', sequence(implicit(0, signer.keyId))))
+  if (signer.keyId.length > 0) list.push(extension('authorityKeyIdentifier', sequence(implicit(0, signer.keyId))))
   const names = generalNames(subjectAltNames)
-  if (names.length > 0) list.push(extension('subjectAltName', sequenceOf(names)))
+  // Whoever has no other name than these must not overlook them (RFC 5280, 4.2.1.6).
+  const isNameless = encodedSubject(content.subject).length === sequence().length
+  if (names.length > 0) list.push(extension('subjectAltName', sequenceOf(names), isNameless))
   return list
 }
 
@@ -141,7 +143,7 @@ function extension(id: keyof typeof extensionIds, value: Uint8Array, isCritical 
   return sequence(objectIdentifier(extensionIds[id]), ...(isCritical ? [boolean(true)] : []), octetString(value))
 }
 
-function generalNames({ dnsNames = [], ipAddresses = [], emailAddresses = [], uris = [] }: SubjectAltNames): Uint8Array[] {
+export function generalNames({ dnsNames = [], ipAddresses = [], emailAddresses = [], uris = [] }: SubjectAltNames): Uint8Array[] {
   const text = (value: string) => Buffer.from(value, 'latin1')
   return [
     ...dnsNames.map((name) => implicit(2, text(name))),
