@@ -195,6 +195,23 @@ export function serviceProxyContract(
       assert.match(await askUdp(40_002, '192.0.2.1', 30_053, 'far'), /^c /)
     })
 
+    test('datagrams arrive however many endpoints there are', async () => {
+      const all = [at('a'), at('b'), at('c')]
+      const { ip, set } = await serve({ ports: [{ port: 53, protocol: 'UDP' }] }, [])
+      for (let count = 1; count <= all.length; count++) {
+        await set(all.slice(0, count))
+        const answer = await world.tell('node', {
+          op: 'ask',
+          protocol: 'UDP',
+          host: ip,
+          port: 53,
+          timeoutMs: allowedMs,
+          localPort: 41_000 + count,
+        })
+        assert.match(String(answer), /^[abc] /, `${count} endpoints`)
+      }
+    })
+
     test('both families at once', { skip: !abilities.hasIpv6 }, async () => {
       const number = ++used
       const clusterIPs = [`10.96.0.${number}`, `fd96::${number}`]

@@ -81,17 +81,16 @@ export function baseRules(family: IpFamily, settings: RuleSettings, counts: Iter
   chains.set('nat-output', ['type nat hook output priority -100;', 'jump services'])
   chains.set('nat-postrouting', ['type nat hook postrouting priority 100;', 'jump masquerading'])
 
-  // nft wants to know that there are ports before it writes one.
-  const hasPorts = `meta l4proto != ${isFour ? 'icmp' : 'ipv6-icmp'}`
+  // Of what it is told at once, nft 1.0.6 takes the first rule that uses a map of `tcp dport` for one about TCP alone. Each
+  // chain therefore begins with a rule that is.
+  const toEach = (key: string, count: number, map: string): string[] =>
+    ['meta l4proto tcp', 'meta l4proto != tcp'].map((those) => `${those} dnat ${ip} to ${key} . numgen random mod ${count} map @${map}`)
   const marked = `meta mark set meta mark or ${mark}`
   for (const count of counts) {
-    const toEndpoint = `${hasPorts} dnat ${ip} to ${destination} . numgen random mod ${count} map @${names.endpoints}`
-    chains.set(names.pickChain(count), [toEndpoint])
-    chains.set(names.externalPickChain(count), [marked, toEndpoint])
-    chains.set(names.nodePortPickChain(count), [
-      marked,
-      `${hasPorts} dnat ${ip} to meta l4proto . th dport . numgen random mod ${count} map @${names.nodePortEndpoints}`,
-    ])
+    const toEndpoint = toEach(destination, count, names.endpoints)
+    chains.set(names.pickChain(count), toEndpoint)
+    chains.set(names.externalPickChain(count), [marked, ...toEndpoint])
+    chains.set(names.nodePortPickChain(count), [marked, ...toEach('meta l4proto . th dport', count, names.nodePortEndpoints)])
   }
   return fragment
 }
