@@ -11,6 +11,7 @@ const tools: { command: string; package: string; place?: string }[] = [
   { command: 'bridge', package: 'containernetworking-plugins', place: '/usr/lib/cni/bridge' },
   { command: 'iptables', package: 'iptables' },
   { command: 'ip', package: 'iproute2' },
+  { command: 'bird', package: 'bird2' },
   { command: 'nft', package: 'nftables' },
   { command: 'conntrack', package: 'conntrack' },
   { command: 'busybox', package: 'busybox-static', place: '/usr/share/doc/busybox-static' },

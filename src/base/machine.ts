@@ -66,6 +66,12 @@ export const thisProcess = {
   write: (bytes: Uint8Array) => {
     process.stdout.write(bytes)
   },
+  /** All of the standard input. */
+  readInput: async (): Promise<string> => {
+    let text = ''
+    for await (const piece of process.stdin.setEncoding('utf8')) text += piece
+    return text
+  },
   complain: (line: string) => {
     process.stderr.write(`${line}\n`)
   },

@@ -16,6 +16,12 @@ export type BridgeNetwork = {
   clusterCidrs?: readonly string[]
   /** The kernel's choice where absent. */
   mtu?: number
+  /** `own`: our plugins, in one process for each pod; `stock`: the machine's, which are programs that start faster. */
+  plugins?: 'own' | 'stock'
+  /** No bridge: each pod on a link of its own, and a route to it. Only with our own plugins. */
+  isRouted?: boolean
+  /** As the old kubenet did: the bridge takes all frames, in place of links that send back what came from them. */
+  isPromiscuous?: boolean
   /** Where given out addresses are written down. */
   dataDirectory: string
 }
@@ -26,25 +32,28 @@ const isConfiguration = (name: string): boolean => /\.(conf|conflist|json)$/.tes
 
 type Seams = { files: Files; processes: Processes }
 
-/** In the words of CNI: a bridge, addresses from a file, ports of the node handed on to pods. */
-export function bridgeConfiguration({ name, bridge, podCidrs, dataDirectory, mtu }: BridgeNetwork, masqueradesEachPod = false): object {
+/** In the words of CNI: a bridge, addresses from a file, ports of the node handed on to pods, rates that pods ask for. */
+export function bridgeConfiguration(network: BridgeNetwork, masqueradesEachPod = false): object {
+  const { name, bridge, podCidrs, dataDirectory, mtu, isPromiscuous = false, isRouted = false } = network
   const routes = podCidrs.map((cidr) => ({ dst: cidr.includes(':') ? '::/0' : '0.0.0.0/0' }))
-  return {
-    cniVersion: '1.0.0',
-    name,
-    plugins: [
-      {
-        type: 'bridge',
-        bridge,
-        isGateway: true,
-        ipMasq: masqueradesEachPod,
-        hairpinMode: true,
-        ...defined({ mtu }),
-        ipam: { type: 'host-local', ranges: podCidrs.map((subnet) => [{ subnet }]), routes, dataDir: dataDirectory },
-      },
-      { type: 'portmap', capabilities: { portMappings: true }, snat: true },
-    ],
+  const bridged = {
+    type: 'bridge',
+    bridge,
+    isGateway: true,
+    ipMasq: masqueradesEachPod,
+    ...(isPromiscuous ? { promiscMode: true } : { hairpinMode: true }),
   }
+  const plugins = [
+    {
+      ...(isRouted ? { type: 'routed' } : bridged),
+      ...defined({ mtu }),
+      ipam: { type: 'host-local', ranges: podCidrs.map((subnet) => [{ subnet }]), routes, dataDir: dataDirectory },
+    },
+    { type: 'portmap', capabilities: { portMappings: true }, snat: true },
+    { type: 'bandwidth', capabilities: { bandwidth: true } },
+  ]
+  const capabilities = { portMappings: true, bandwidth: true }
+  return { cniVersion: '1.0.0', name, plugins: network.plugins === 'own' ? [{ type: 'typernetes', capabilities, plugins }] : plugins }
 }
 
 /** Resolves false where another network is configured already, and leaves that one alone. */
@@ -59,6 +68,16 @@ export async function layBridgeNetwork(network: BridgeNetwork, configDirectory: 
   const text = `${JSON.stringify(bridgeConfiguration(network, !hasMasquerade), null, 2)}\n`
   if ((await files.readTextIfPresent(path)) !== text) await files.write(path, text, { mode: 0o644 })
   return true
+}
+
+/**
+ * Takes the description of a network of another kind away, before a runtime could lay pods by it: with what ours is to be is known only
+ * when the node has its ranges. `kind` is any text that tells one from the other.
+ */
+export async function forgetOtherNetwork(kind: string, kindFile: string, configDirectory: string, files: Files): Promise<void> {
+  if ((await files.readTextIfPresent(kindFile)) === kind) return
+  await files.remove(join(configDirectory, fileName))
+  await files.write(kindFile, kind)
 }
 
 /** For when no pod is left in it. */

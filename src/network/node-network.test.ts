@@ -35,5 +35,6 @@ test('ranges of pods move to the next that is free', () => {
     '10.246.0.0/16',
     'fd00:0:0:100::/56',
   ])
+  assert.deepEqual(freeRanges(['192.168.0.0/16'], ['192.168.178.0/24']), ['10.244.0.0/16'])
   assert.throws(() => freeRanges(['10.244.0.0/16'], ['10.0.0.0/8']), /choose another range with --cluster-cidr/)
 })

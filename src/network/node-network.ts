@@ -35,6 +35,8 @@ const parent = '172.30.0.0/16'
 const blockCount = 256
 const blockBits = 8
 const mostMoves = 10
+const usualRange = '10.244.0.0/16'
+const privateRanges = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']
 
 export const nodeBridgeName = (dataDirectory: string): string => `tnn-${hashOf(dataDirectory)}`
 
@@ -57,9 +59,14 @@ export function freeRanges(wanted: readonly string[], taken: readonly string[]):
   const others = taken.map(parseRange)
   return wanted.map((text) => {
     const range = parseRange(text)
-    for (let step = 0; step < mostMoves; step++) {
-      const moved = `${addressAt(range, range.size * BigInt(step))}/${prefixLength(range)}`
-      if (!others.some((other) => overlaps(other, parseRange(moved)))) return moved
+    const bases = range.family === 'IPv4' ? [range, parseRange(usualRange)] : [range]
+    for (const base of bases) {
+      for (let step = 0; step < mostMoves; step++) {
+        const moved = `${addressAt(base, base.size * BigInt(step))}/${prefixLength(base)}`
+        // What follows a range need not be for private use any more.
+        const isPrivate = moved === text || privateRanges.some((one) => contains(parseRange(one), moved.split('/')[0] ?? ''))
+        if (isPrivate && !others.some((other) => overlaps(other, parseRange(moved)))) return moved
+      }
     }
     throw new Error(`${text} and what follows it is in use on this machine; choose another range with --cluster-cidr`)
   })
@@ -85,7 +92,7 @@ export async function layNodeNetwork(dataDirectory: string, wish: NetworkWish, {
     range: kept !== undefined && isFree(kept.range) ? kept.range : freeBlock(dataDirectory, others),
     wanted: wish.clusterCidrs,
     // Pods keep their addresses: a range that was chosen once stays.
-    clusterCidrs: isSameWish ? kept.clusterCidrs : cidrs,
+    clusterCidrs: kept !== undefined && (isSameWish || wish.mayMove) ? kept.clusterCidrs : cidrs,
     hasMachineNode: kept?.hasMachineNode ?? (wish.mayUseMachine && !hasOtherCluster(links, podBridge)),
   }
   if (JSON.stringify(next) !== text) await files.write(keptPath(dataDirectory), JSON.stringify(next))

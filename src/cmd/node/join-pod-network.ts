@@ -11,6 +11,7 @@ import { nodeProcesses } from '#base/processes.ts'
 import type { Random } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
 import { Informer } from '#client/informer/informer.ts'
+import { Bird } from '#network/bgp/bird-process.ts'
 import { layBridgeNetwork } from '#network/bridge-network.ts'
 import type { NetConf } from '#network/pod-network/net-conf.ts'
 import { PodNetworkAgent } from '#network/pod-network/pod-network-agent.ts'
@@ -25,6 +26,9 @@ export type PodNetworkPlace = {
   podNetwork: NetConf['backend'] | 'cni'
   clusterCidrs: readonly string[]
   bridge: string
+  plugins: 'own' | 'stock'
+  /** As the old kubenet: the bridge takes all frames, and what stays within 10.0.0.0/8 keeps its address. */
+  isKubenet?: boolean
   /** Where the runtime looks for networks. */
   networks: string
   /** Where addresses that were given out, and devices that were made, are written down. */
@@ -38,6 +42,8 @@ export type PodNetworkClients = {
   reader: Client
 }
 
+const kubenetRanges = ['10.0.0.0/8']
+
 type Seams = { clock: Clock; random: Random; files: Files; logger: Logger }
 
 /** Resolves with what lays the network of pods on the node, once its ranges are known; undefined where that is somebody else's work. */
@@ -47,7 +53,7 @@ export function joinPodNetwork(
   clients: PodNetworkClients,
   seams: Seams,
 ): { layNetwork(podCidrs: readonly string[]): Promise<void> } | undefined {
-  const { podNetwork, address, nodeName, clusterCidrs, bridge, networks, directory } = place
+  const { podNetwork, address, nodeName, clusterCidrs, bridge, networks, directory, plugins, isKubenet = false } = place
   if (podNetwork === 'cni') return undefined
   const { clock, random, files } = seams
   const logger = seams.logger.with({ component: 'pod-network' })
@@ -55,6 +61,7 @@ export function joinPodNetwork(
   const agent = new PodNetworkAgent({
     ...{ nodes, clock, logger, files, processes: nodeProcesses, backend: podNetwork, uplink: { address } },
     ...defined({ nodeName, client: clients.node }),
+    ...(nodeName === undefined ? {} : { bird: new Bird({ directory, files, clock, processes: nodeProcesses }) }),
     stateFile: join(directory, 'pod-network.json'),
   })
   nodes.start()
@@ -66,7 +73,10 @@ export function joinPodNetwork(
   return {
     async layNetwork(podCidrs) {
       const mtu = await agent.mtu(podCidrs)
-      const network = { name: bridge, bridge, podCidrs, clusterCidrs, mtu, dataDirectory: join(directory, 'addresses') }
+      const addresses = join(directory, 'addresses')
+      const within = isKubenet ? kubenetRanges : clusterCidrs
+      const shape = { mtu, plugins, isPromiscuous: isKubenet, isRouted: podNetwork.type === 'bgp' }
+      const network = { name: bridge, bridge, podCidrs, clusterCidrs: within, ...shape, dataDirectory: addresses }
       await files.write(
         join(directory, 'subnet.env'),
         subnetEnvText({ networks: clusterCidrs, subnets: podCidrs, mtu, masquerades: true }),

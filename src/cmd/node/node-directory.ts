@@ -17,6 +17,9 @@ export type NodeSettings = NodeRecord & {
   dataDir: string
   clusterCidrs: readonly string[]
   podNetwork: NetConf['backend'] | 'cni'
+  /** Whose plugins: ours, the machine's, or whichever are there. */
+  cniPlugins: string
+  isKubenet: boolean
   podCgroup: string
   /** How services are made to work; `none` leaves it to somebody else. */
   proxyMode: NodeTraffic['proxyMode']

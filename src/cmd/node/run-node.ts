@@ -14,6 +14,7 @@ import { nodeProcesses } from '#base/processes.ts'
 import { systemRandom } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
 import { openClient } from '#client/kubeconfig/open-client.ts'
+import { choosePlugins } from '#cmd/node/choose-plugins.ts'
 import { joinPodNetwork } from '#cmd/node/join-pod-network.ts'
 import { keepContainerd } from '#cmd/node/keep-containerd.ts'
 import { type NodeSettings, nodePaths } from '#cmd/node/node-directory.ts'
@@ -21,9 +22,11 @@ import { startNodeTraffic } from '#cmd/node/node-traffic.ts'
 import { kubernetesVersion } from '#cmd/version.ts'
 import { defaultKubeletConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
 import { startNode } from '#kubelet/run-node.ts'
+import { forgetOtherNetwork } from '#network/bridge-network.ts'
 
 /** The interface of pods, in a namespace that nobody else has. */
 const podBridge = 'cni0'
+const kubenetBridge = 'cbr0'
 const usualNetworks = '/etc/cni/net.d'
 const usualPlugins = '/opt/cni/bin'
 
@@ -60,14 +63,20 @@ async function startNodeOf(stage: Stage, settings: NodeSettings, seams: Seams): 
   const reader = stage.use(await openClient({ kubeconfig: paths.proxyConfig, userAgent: `kube-proxy/${kubernetesVersion}` }))
   const isForeign = podNetwork === 'cni'
   const networks = isForeign ? usualNetworks : paths.networks
+  const chosen = await choosePlugins(dataDir, settings.cniPlugins, files)
+  const kind = JSON.stringify({ podNetwork, isKubenet: settings.isKubenet, ...chosen })
+  if (!isForeign) await forgetOtherNetwork(kind, join(paths.directory, 'network-kind.json'), networks, files)
   const containerd = await keepContainerd(
-    { directory: paths.containerd, cniConfigDirectory: networks, ...(isForeign ? { cniBinDirectory: usualPlugins } : {}) },
+    { directory: paths.containerd, cniConfigDirectory: networks, cniBinDirectory: isForeign ? usualPlugins : chosen.cniBinDirectory },
     seams,
   )
   stage.defer(() => containerd.stop())
   const network = joinPodNetwork(
     stage,
-    { nodeName: name, address, podNetwork, clusterCidrs: settings.clusterCidrs, bridge: podBridge, networks, directory: paths.directory },
+    {
+      ...{ nodeName: name, address, podNetwork, clusterCidrs: settings.clusterCidrs, networks, directory: paths.directory },
+      ...{ bridge: settings.isKubenet ? kubenetBridge : podBridge, plugins: chosen.plugins, isKubenet: settings.isKubenet },
+    },
     { node: client, reader },
     seams,
   )

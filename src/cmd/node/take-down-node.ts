@@ -11,6 +11,7 @@ import { PodCgroups } from '#kubelet/cgroups/pod-cgroups.ts'
 import { sandboxImageName } from '#kubelet/images/sandbox-image.ts'
 import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
 import { privateContainerdSocket, removeAllPods, startContainerd, stopContainerd } from '#kubelet/runtimes/cri/private-containerd.ts'
+import { Bird } from '#network/bgp/bird-process.ts'
 import { nodePlace, processesIn, removeNodeNamespace } from '#network/node-namespace.ts'
 
 type Seams = { clock: Clock; files: Files }
@@ -45,13 +46,17 @@ export async function takeDownNode(dataDir: string, { name, number }: NodeRecord
   if (hasPods) {
     const inside = { files, clock, logger: silentLogger, processes: processesIn(place.path, nodeProcesses) }
     // One that was killed has left its containers behind: only it can take them down.
-    await startContainerd({ directory: paths.containerd, sandboxImage: sandboxImageName, cniConfigDirectory: paths.networks }, inside)
+    await startContainerd(
+      { directory: paths.containerd, sandboxImage: sandboxImageName, cniConfigDirectory: paths.networks, keepsConfiguration: true },
+      inside,
+    )
     using client = await CriClient.connect(privateContainerdSocket(paths.containerd))
     await removeAllPods(client)
   }
   await stopContainerd(paths.containerd, { files, clock, processes: nodeProcesses })
   const volumes = await files.realPath(join(paths.directory, 'kubelet'))
   for (const mounted of volumes === undefined ? [] : await nodeMounts.below(volumes)) await nodeMounts.unmount(mounted)
+  await new Bird({ directory: paths.directory, files, clock, processes: nodeProcesses }).stop()
   await removeNodeNamespace(place, nodeProcesses)
   // Addresses were given out by a bridge that is gone with the namespace.
   await files.remove(join(paths.directory, 'addresses'))

@@ -14,6 +14,7 @@ import { PodCgroups } from '#kubelet/cgroups/pod-cgroups.ts'
 import { sandboxImageName } from '#kubelet/images/sandbox-image.ts'
 import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
 import { privateContainerdSocket, removeAllPods, startContainerd, stopContainerd } from '#kubelet/runtimes/cri/private-containerd.ts'
+import { Bird } from '#network/bgp/bird-process.ts'
 import { bridgeNameOf, removeBridgeNetwork } from '#network/bridge-network.ts'
 import { removeNodeNetwork } from '#network/node-network.ts'
 import { leavePodNetwork } from '#network/pod-network/pod-network-agent.ts'
@@ -25,13 +26,14 @@ export async function takeDownPods(dataDir: string): Promise<boolean> {
   const records = await readNodeRecords(dataDir, nodeFiles)
   await Promise.all(records.map((record) => takeDownNode(dataDir, record, seams)))
   await leavePodNetwork(join(dataDir, 'pod-network.json'), seams)
+  await new Bird({ directory, ...seams }).stop()
   await leavePodNetwork(join(directory, 'pod-network.json'), seams)
   await removeMachineTraffic(dataDir, { ...seams, random: systemRandom })
   await removeNodeNetwork(dataDir, seams)
   if ((await nodeFiles.stat(join(directory, 'config.toml'))) === undefined) return records.length > 0
   const cniConfigDirectory = networksDirectory(dataDir)
   // One that was killed has left its containers behind: only it can take them down.
-  await startContainerd({ directory, sandboxImage: sandboxImageName, cniConfigDirectory }, seams)
+  await startContainerd({ directory, sandboxImage: sandboxImageName, cniConfigDirectory, keepsConfiguration: true }, seams)
   {
     using client = await CriClient.connect(privateContainerdSocket(directory))
     await removeAllPods(client)

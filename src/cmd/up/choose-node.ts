@@ -6,6 +6,8 @@ import { type UpOptions, upOptions } from '#cmd/up/options.ts'
 import { layNodeNetwork, type NodeNetwork } from '#network/node-network.ts'
 import { type BackendType, defaultBackend, type NetConf, parseNetConf } from '#network/pod-network/net-conf.ts'
 
+const calicoPool: readonly string[] = ['192.168.0.0/16']
+
 export type NodeChoice = {
   runtime: RuntimeChoice
   /** What joins the nodes on this machine; undefined where it could not be made. */
@@ -17,12 +19,22 @@ export type NodeChoice = {
 export async function chooseNode(options: UpOptions, seams: ClusterSeams): Promise<NodeChoice> {
   const runtime = await chooseRuntime(options, seams)
   const conf = options.netConf === '' ? undefined : parseNetConf(await seams.files.readText(options.netConf))
-  const podNetwork = options.podNetwork === 'cni' ? 'cni' : (conf?.backend ?? defaultBackend(options.podNetwork as BackendType))
-  const network = runtime.kind === 'none' ? undefined : await nodeNetworkFor(options, conf?.networks ?? options.clusterCidr, seams)
+  const podNetwork = options.podNetwork === 'cni' ? 'cni' : (conf?.backend ?? defaultBackend(backendOf(options.podNetwork)))
+  const network = runtime.kind === 'none' ? undefined : await nodeNetworkFor(options, conf?.networks ?? rangesOf(options), seams)
   if (runtime.kind !== 'none' && network === undefined && options.nodes > 1) {
     throw new Error('--nodes: several nodes on one machine need root, and the programs ip and nsenter (iproute2, util-linux)')
   }
   return { runtime, network, podNetwork }
+}
+
+/** kubenet leaves the ways between nodes to somebody else, such as the cloud. */
+const backendOf = (podNetwork: string): BackendType => (podNetwork === 'kubenet' ? 'none' : (podNetwork as BackendType))
+
+const isUsual = (clusterCidrs: readonly string[]): boolean => clusterCidrs.join() === upOptions.clusterCidr.default.join()
+
+/** Calico's pool has another place than Flannel's network. */
+function rangesOf({ podNetwork, clusterCidr }: UpOptions): readonly string[] {
+  return podNetwork === 'bgp' && isUsual(clusterCidr) ? calicoPool : clusterCidr
 }
 
 async function nodeNetworkFor(
@@ -31,7 +43,7 @@ async function nodeNetworkFor(
   { files, logger }: ClusterSeams,
 ): Promise<NodeNetwork | undefined> {
   if (thisMachine().platform !== 'linux' || !thisProcess.isRoot) return undefined
-  const mayMove = clusterCidrs.join() === upOptions.clusterCidr.default.join()
+  const mayMove = isUsual(clusterCidrs) || clusterCidrs === calicoPool
   try {
     await files.makeDirectory(options.dataDir)
     const wish = { clusterCidrs, mayMove, mayUseMachine: options.nodes === 1 }

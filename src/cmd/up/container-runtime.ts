@@ -4,7 +4,7 @@ import type { Files } from '#base/files.ts'
 import { thisMachine, thisProcess } from '#base/machine.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
 import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
-import { cniBinDirectory, privateContainerdSocket } from '#kubelet/runtimes/cri/private-containerd.ts'
+import { privateContainerdSocket } from '#kubelet/runtimes/cri/private-containerd.ts'
 import { bridgeNameOf } from '#network/bridge-network.ts'
 
 export type RuntimeChoice =
@@ -39,7 +39,7 @@ async function findRuntime({ dataDir }: UpOptions, { files }: { files: Files }):
   const missing = await missingPrograms(files)
   if (missing.length > 0) {
     const what = `no container runtime was found (${usualSockets.join(', ')}), and for a private one there is no ${missing.join(', ')}`
-    return { kind: 'none', why: `${what}; on Debian: apt install containerd runc containernetworking-plugins iptables` }
+    return { kind: 'none', why: `${what}; on Debian: apt install containerd runc iproute2 iptables nftables` }
   }
   if (privateContainerdSocket(directory).length > longestSocketPath) {
     return { kind: 'none', why: `the path of the data directory (${dataDir}) is too long for a socket in it; choose another --data-dir` }
@@ -60,7 +60,6 @@ async function missingPrograms(files: Files): Promise<string[]> {
     const places = await Promise.all(directories.map((directory) => files.stat(join(directory, program))))
     if (places.every((place) => place === undefined)) missing.push(program)
   }
-  if ((await files.stat(join(await cniBinDirectory(files), 'bridge'))) === undefined) missing.push("CNI's bridge plugin")
   return missing
 }
 

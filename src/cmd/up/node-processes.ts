@@ -19,6 +19,8 @@ export type NodeProcessesOptions = {
   /** Where nodes reach the API. */
   serverUrl: string
   podNetwork: NodeSettings['podNetwork']
+  cniPlugins: string
+  isKubenet: boolean
   logLevel: string
   traffic: Pick<NodeSettings, 'proxyMode' | 'enforcesPolicies'>
   nodes: LocalNodes
@@ -92,19 +94,11 @@ export class NodeProcesses {
   }
 
   async #writeSettings(record: NodeRecord, address: string): Promise<void> {
-    const { dataDir, network, podNetwork, logLevel, traffic, seams } = this.#options
+    const { dataDir, network, podNetwork, cniPlugins, isKubenet, logLevel, traffic, seams } = this.#options
     const paths = nodePaths(dataDir, record.name)
     const podCgroup = `${podCgroupOf(dataDir)}-${record.number}`
-    const settings: NodeSettings = {
-      ...record,
-      address,
-      dataDir,
-      clusterCidrs: network.clusterCidrs,
-      podNetwork,
-      podCgroup,
-      logLevel,
-      ...traffic,
-    }
+    const pods = { clusterCidrs: network.clusterCidrs, podNetwork, cniPlugins, isKubenet, podCgroup }
+    const settings: NodeSettings = { ...record, ...pods, ...traffic, address, dataDir, logLevel }
     await seams.files.makeDirectory(paths.directory)
     await seams.files.write(paths.settings, JSON.stringify(settings))
     await this.#writeCredentials(record.name)

@@ -58,3 +58,12 @@ export const upOptions = defineOptions({
 })
 
 export type UpOptions = OptionValues<typeof upOptions>
+
+/** Who lays a pod's part of the network, and how. */
+export function pluginsOf({ cniPlugins, podNetwork }: Pick<UpOptions, 'cniPlugins' | 'podNetwork'>): {
+  cniPlugins: string
+  isKubenet: boolean
+} {
+  // Stock plugins know no pods without a bridge.
+  return { cniPlugins: podNetwork === 'bgp' ? 'own' : cniPlugins, isKubenet: podNetwork === 'kubenet' }
+}

@@ -12,7 +12,7 @@ import type { ClusterSeams } from '#cmd/up/cluster.ts'
 import type { LocalNodes } from '#cmd/up/local-nodes.ts'
 import { grantPolicyReading } from '#cmd/up/machine-traffic.ts'
 import { NodeProcesses } from '#cmd/up/node-processes.ts'
-import type { UpOptions } from '#cmd/up/options.ts'
+import { pluginsOf, type UpOptions } from '#cmd/up/options.ts'
 import { layNodeMasquerade, type NodeNetwork } from '#network/node-network.ts'
 import { defaultBackend } from '#network/pod-network/net-conf.ts'
 
@@ -36,7 +36,10 @@ export async function startOwnNodes(stage: Stage, parts: OwnNodesParts, seams: C
   const wanted = options.nodes - (network.hasMachineNode ? 1 : 0)
   for (let count = (await readNodeRecords(dataDir, files)).length; count < wanted; count++) await addNodeRecord(dataDir, files)
   const traffic = { proxyMode: options.proxyMode as NodeSettings['proxyMode'], enforcesPolicies: options.networkPolicy }
-  const processes = new NodeProcesses({ dataDir, network, keys, serverUrl, podNetwork, logLevel, traffic, nodes, seams })
+  const processes = new NodeProcesses({
+    ...{ dataDir, network, keys, serverUrl, podNetwork, logLevel, traffic, nodes, seams },
+    ...pluginsOf(options),
+  })
   stage.defer(() => processes.stopAll())
   const client = clientInProcess(apiServer, 'typernetes:nodes', ['system:masters'])
   let hasWays = false
@@ -75,6 +78,14 @@ export async function startOwnNodes(stage: Stage, parts: OwnNodesParts, seams: C
 function reachPods(stage: Stage, { apiServer, options, network }: OwnNodesParts, seams: ClusterSeams): void {
   const reader = clientInProcess(apiServer, 'system:kube-proxy', [])
   const { address, bridge, clusterCidrs } = network
-  const place = { address, bridge, clusterCidrs, podNetwork: defaultBackend('host-gw'), networks: '', directory: options.dataDir }
+  const place = {
+    address,
+    bridge,
+    clusterCidrs,
+    podNetwork: defaultBackend('host-gw'),
+    plugins: 'own' as const,
+    networks: '',
+    directory: options.dataDir,
+  }
   joinPodNetwork(stage, place, { reader }, seams)
 }

@@ -10,17 +10,18 @@ import { thisMachine } from '#base/machine.ts'
 import { Metrics } from '#base/metrics.ts'
 import { nodeProcesses } from '#base/processes.ts'
 import { clientInProcess } from '#cmd/all-in-one/client-in-process.ts'
+import { choosePlugins } from '#cmd/node/choose-plugins.ts'
 import { joinPodNetwork } from '#cmd/node/join-pod-network.ts'
 import { keepContainerd } from '#cmd/node/keep-containerd.ts'
 import type { NodeSettings } from '#cmd/node/node-directory.ts'
 import type { ClusterSeams } from '#cmd/up/cluster.ts'
 import { containerdDirectory, networksDirectory, podCgroupOf, type RuntimeChoice } from '#cmd/up/container-runtime.ts'
 import { clientOfNode } from '#cmd/up/nodes.ts'
-import type { UpOptions } from '#cmd/up/options.ts'
+import { pluginsOf, type UpOptions } from '#cmd/up/options.ts'
 import { kubernetesVersion } from '#cmd/version.ts'
 import { defaultKubeletConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
 import { startNode } from '#kubelet/run-node.ts'
-import { bridgeNameOf } from '#network/bridge-network.ts'
+import { bridgeNameOf, forgetOtherNetwork } from '#network/bridge-network.ts'
 import type { NodeNetwork } from '#network/node-network.ts'
 
 /** Where the kubelet of this machine is reached by the API server beside it. */
@@ -51,7 +52,11 @@ export async function startRealNode(
   const isPrivate = choice.kind === 'private'
   const isForeign = podNetwork === 'cni'
   const networks = isPrivate && !isForeign ? networksDirectory(options.dataDir) : systemNetworks
-  const place = { cniConfigDirectory: networks, ...(isForeign ? { cniBinDirectory: systemPlugins } : {}) }
+  const { cniPlugins, isKubenet } = pluginsOf(options)
+  const chosen = isPrivate ? await choosePlugins(options.dataDir, cniPlugins, files) : undefined
+  const place = { cniConfigDirectory: networks, cniBinDirectory: isForeign ? systemPlugins : (chosen?.cniBinDirectory ?? systemPlugins) }
+  const kind = JSON.stringify({ podNetwork, isKubenet, ...chosen })
+  if (isPrivate && !isForeign) await forgetOtherNetwork(kind, join(options.dataDir, 'network-kind.json'), networks, files)
   const containerd = isPrivate ? await keepContainerd({ directory: choice.directory, ...place }, { ...seams, logger }) : undefined
   if (containerd) stage.defer(() => containerd.stop())
   const socket = containerd?.socket ?? (choice.kind === 'socket' ? choice.socket : '')
@@ -68,7 +73,7 @@ export async function startRealNode(
     {
       ...{ nodeName: name, podNetwork, clusterCidrs: options.clusterCidr, networks, directory: containerdDirectory(options.dataDir) },
       // Where there is no network of nodes there is no other node to be reached.
-      ...{ address: network?.address ?? first, bridge: bridgeNameOf(options.dataDir) },
+      ...{ address: network?.address ?? first, bridge: bridgeNameOf(options.dataDir), plugins: chosen?.plugins ?? 'stock', isKubenet },
     },
     { node: client, reader: clientInProcess(running, 'system:kube-proxy', []) },
     seams,

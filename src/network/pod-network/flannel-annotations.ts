@@ -3,6 +3,8 @@ import type { V1Node } from '#api/core/v1/types.gen.ts'
 import { type BackendData, isIpv6, type Peer } from '#network/pod-network/plan.ts'
 
 const prefix = 'flannel.alpha.coreos.com'
+/** Calico's word for nodes that hand on routes. */
+const reflector = 'projectcalico.org/RouteReflectorClusterID'
 const annotation = {
   backendData: `${prefix}/backend-data`,
   backendV6Data: `${prefix}/backend-v6-data`,
@@ -48,7 +50,9 @@ export function peerOf(node: V1Node): Peer | undefined {
   )
   const ipv6 = first(said[annotation.publicIpv6Overwrite], said[annotation.publicIpv6], internal.find(isIpv6))
   const type = said[annotation.backendType]
+  const cluster = said[reflector]
   return {
+    ...(cluster !== undefined && /^\d{1,3}(\.\d{1,3}){3}$/.test(cluster) ? { reflectorClusterId: cluster } : {}),
     name: node.metadata.name ?? '',
     podCidrs,
     addresses: [ipv4, ipv6].filter((address) => address !== undefined),

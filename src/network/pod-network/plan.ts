@@ -9,6 +9,8 @@ export type Peer = {
   addresses: readonly string[]
   /** How it says it wants to be reached; absent where it has not said so yet. */
   backend?: { type: string; data: BackendData; dataV6: BackendData }
+  /** It hands on to others what it hears of routes, for those of this cluster of reflectors. */
+  reflectorClusterId?: string
 }
 
 /** What Flannel's annotations say of a node's devices. */

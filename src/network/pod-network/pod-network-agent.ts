@@ -7,6 +7,8 @@ import type { Logger } from '#base/log.ts'
 import type { Processes } from '#base/processes.ts'
 import type { Client } from '#client/client.ts'
 import type { Informer } from '#client/informer/informer.ts'
+import { birdConfig, meshPeers } from '#network/bgp/bird-config.ts'
+import type { Bird } from '#network/bgp/bird-process.ts'
 import { ipTool, type Link, type Route } from '#network/kernel/ip-tool.ts'
 import { applyPlan } from '#network/pod-network/apply-plan.ts'
 import { planOf, podMtu, wordsOf } from '#network/pod-network/backend-plan.ts'
@@ -28,6 +30,8 @@ export type PodNetworkAgentOptions = {
   files: Files
   backend: NetConf['backend']
   uplink: UplinkWish
+  /** Speaks to other nodes of routes: for the backend bgp. */
+  bird?: Bird
   /** Where the devices that were made are written down, so that those of another backend are found at the next start. */
   stateFile: string
   /** A network namespace other than the process's own. */
@@ -35,6 +39,8 @@ export type PodNetworkAgentOptions = {
 }
 
 const firstRetryMs = 500
+/** Of all nodes, as Calico has it unless told. */
+const asNumber = 64_512
 const longestRetryMs = 30_000
 
 export class PodNetworkAgent {
@@ -127,6 +133,12 @@ export class PodNetworkAgent {
       others.filter((peer) => peer !== undefined),
     )
     await this.#apply(plan, uplink.interface)
+    if (own !== undefined)
+      await this.#speak(
+        own,
+        others.filter((peer) => peer !== undefined),
+        uplink,
+      )
     const problems = plan.problems.join('; ')
     if (problems !== this.#told && problems !== '') logger.info('pod network: some nodes are not reached', { problems: plan.problems })
     this.#told = problems
@@ -136,6 +148,13 @@ export class PodNetworkAgent {
     const annotations = annotationsOf(wordsOf(this.#options.backend, uplink, own))
     if (areSaid(annotations, self)) return
     await this.#options.client?.patch(Node, { name: own.name }, { metadata: { annotations } }, { type: 'merge' })
+  }
+
+  async #speak(own: Peer, others: readonly Peer[], uplink: Uplink): Promise<void> {
+    const { bird, backend } = this.#options
+    if (backend.type !== 'bgp') return bird?.stop()
+    const { podCidrs, reflectorClusterId } = own
+    await bird?.tell(birdConfig({ asNumber, uplink, podCidrs, reflectorClusterId, peers: meshPeers(own, others, asNumber) }))
   }
 
   async #apply(plan: Plan, uplink: string): Promise<void> {

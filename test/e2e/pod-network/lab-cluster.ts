@@ -8,6 +8,7 @@ import { silentLogger } from '#base/log.ts'
 import { nodeProcesses } from '#base/processes.ts'
 import type { Client } from '#client/client.ts'
 import type { InformerHandler } from '#client/informer/informer.ts'
+import { Bird } from '#network/bgp/bird-process.ts'
 import { type BackendType, defaultBackend, type NetConf } from '#network/pod-network/net-conf.ts'
 import { leavePodNetwork, PodNetworkAgent } from '#network/pod-network/pod-network-agent.ts'
 import type { LabNode, NetworkLab } from '../../support/network-lab.ts'
@@ -46,6 +47,7 @@ export class LabCluster implements AsyncDisposable {
         backend: { ...defaultBackend(type), ...settings },
         uplink: {},
         ...this.#place(node),
+        bird: this.#bird(node),
       })
       agent.start()
       this.#agents.set(node.name, agent)
@@ -64,8 +66,9 @@ export class LabCluster implements AsyncDisposable {
     else this.#agents.delete(name)
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.stop()
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+    for (const node of this.#lab.nodes) await this.#bird(node).stop()
   }
 
   /** A node leaves the cluster. */
@@ -77,6 +80,11 @@ export class LabCluster implements AsyncDisposable {
     await this.settled()
   }
 
+  /** Somebody writes on a node. */
+  annotate(name: string, annotations: Record<string, string>): Promise<void> {
+    return this.#annotate(name, { metadata: { annotations } } as V1Node)
+  }
+
   annotationsOf(name: string): Record<string, string> {
     return this.#nodes.get(name)?.metadata.annotations ?? {}
   }
@@ -86,7 +94,19 @@ export class LabCluster implements AsyncDisposable {
     for (const node of this.#lab.nodes) {
       const { stateFile, namespace } = this.#place(node)
       await leavePodNetwork(stateFile, { files: nodeFiles, processes: nodeProcesses, namespace })
+      await this.#bird(node).stop()
     }
+  }
+
+  #bird(node: LabNode): Bird {
+    const { namespace } = this.#place(node)
+    return new Bird({
+      directory: join(this.#lab.directory, node.name),
+      files: nodeFiles,
+      processes: nodeProcesses,
+      clock: systemClock,
+      namespace,
+    })
   }
 
   #place({ name, namespace }: LabNode): { stateFile: string; namespace: string } {

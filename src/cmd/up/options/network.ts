@@ -1,6 +1,6 @@
 import { defineOptions, list, text } from '#base/options.ts'
 
-const podNetworks = ['host-gw', 'vxlan', 'none', 'cni'] as const
+const podNetworks = ['host-gw', 'vxlan', 'bgp', 'none', 'kubenet', 'cni'] as const
 
 /** How pods on several nodes are joined. */
 export const networkOptions = defineOptions({
@@ -14,6 +14,14 @@ export const networkOptions = defineOptions({
     default: 'host-gw',
     choices: podNetworks,
   }),
+  cniPlugins: text(
+    "which network plugins the private containerd calls: the machine's (stock), this program's (own), or stock where they are installed",
+    {
+      placeholder: 'KIND',
+      default: 'auto',
+      choices: ['auto', 'own', 'stock'],
+    },
+  ),
   netConf: text("Flannel's net-conf.json: the range of pods and the backend, in place of --cluster-cidr and --pod-network", {
     placeholder: 'FILE',
     default: '',

@@ -14,6 +14,8 @@ export type PrivateContainerdOptions = {
   cniConfigDirectory: string
   /** Found by itself unless given. */
   cniBinDirectory?: string
+  /** Takes the configuration that was written before, where there is one: for those who come to clean up. */
+  keepsConfiguration?: boolean
 }
 
 export type ContainerdSeams = { files: Files; processes: Processes; clock: Clock; logger: Logger }
@@ -34,11 +36,14 @@ export async function startContainerd(options: PrivateContainerdOptions, seams: 
   const { files, processes, clock, logger } = seams
   const socket = privateContainerdSocket(directory)
   const running = await runningContainerd(directory, seams)
-  if (running !== undefined && (await answers(socket))) return { socket, pid: running, wasRunning: true }
+  const config = join(directory, 'config.toml')
+  const kept = await files.readTextIfPresent(config)
+  const text = options.keepsConfiguration && kept !== undefined ? kept : await configText(options, socket, files)
+  if (running !== undefined && text === kept && (await answers(socket))) return { socket, pid: running, wasRunning: true }
+  // Containers run on meanwhile.
   if (running !== undefined) await stopContainerd(directory, seams)
   await files.makeDirectory(directory)
-  const config = join(directory, 'config.toml')
-  await files.write(config, await configText(options, socket, files))
+  await files.write(config, text)
   const log = join(directory, 'containerd.log')
   const output = await files.openForOutput(log)
   try {
@@ -120,17 +125,21 @@ async function configText(options: PrivateContainerdOptions, socket: string, fil
   const { directory, sandboxImage, cniConfigDirectory } = options
   return containerdConfig({
     ...{ root: join(directory, 'root'), state: join(directory, 'state'), socket, sandboxImage },
-    cni: { binDirectory: options.cniBinDirectory ?? (await cniBinDirectory(files)), configDirectory: cniConfigDirectory },
+    cni: {
+      binDirectory: options.cniBinDirectory ?? (await stockPluginDirectory(files, ['bridge'])) ?? (cniBinDirectories[0] as string),
+      configDirectory: cniConfigDirectory,
+    },
     mayNotLowerOomScores: !(await hasSysResource(files)),
   })
 }
 
-/** Where the machine has CNI's plugins. */
-export async function cniBinDirectory(files: Files): Promise<string> {
+/** Where the machine has CNI's plugins, all of those that are needed. */
+export async function stockPluginDirectory(files: Files, needed: readonly string[]): Promise<string | undefined> {
   for (const directory of cniBinDirectories) {
-    if ((await files.stat(join(directory, 'bridge'))) !== undefined) return directory
+    const found = await Promise.all(needed.map((name) => files.statTarget(join(directory, name))))
+    if (found.every((stat) => stat !== undefined)) return directory
   }
-  return cniBinDirectories[0] as string
+  return undefined
 }
 
 /** Without this right runc cannot give sandboxes the score they should have, and fails with no hint of why. */

@@ -1,0 +1,59 @@
+/** What BIRD is told on a node: the node's blocks, and whom it speaks to. */
+import { blocksOf } from '#network/bgp/blocks.ts'
+import { isIpv6, type Peer, type Uplink } from '#network/pod-network/plan.ts'
+
+export type BgpPeer = { name: string; address: string; asNumber: number; isReflectorClient: boolean }
+
+export type BgpSettings = {
+  asNumber: number
+  uplink: Uplink
+  podCidrs: readonly string[]
+  peers: readonly BgpPeer[]
+  /** Of this node, where it hands on what it hears to its clients. */
+  reflectorClusterId: string | undefined
+}
+
+/** All nodes speak to each other; where there are reflectors, to those alone. */
+export function meshPeers(own: Peer, others: readonly Peer[], asNumber: number): BgpPeer[] {
+  const isReflector = ({ reflectorClusterId }: Peer) => reflectorClusterId !== undefined
+  const spokenTo = isReflector(own) || !others.some(isReflector) ? others : others.filter(isReflector)
+  return spokenTo.flatMap((peer) =>
+    peer.addresses.map((address) => ({ name: peer.name, address, asNumber, isReflectorClient: isReflector(own) && !isReflector(peer) })),
+  )
+}
+
+export function birdConfig({ asNumber, uplink, podCidrs, peers, reflectorClusterId }: BgpSettings): string {
+  const families = [
+    { channel: 'ipv4', like: '0.0.0.0' },
+    { channel: 'ipv6', like: '::' },
+  ].filter(({ like }) => podCidrs.some((cidr) => isIpv6(cidr) === isIpv6(like)))
+  const local = (like: string) => (isIpv6(like) ? uplink.addressV6 : uplink.address)
+  return `${[
+    'log stderr { warning, error, fatal, bug };',
+    `router id ${uplink.address};`,
+    'protocol device { scan time 10; }',
+    // What peers are reached by, also those that a reflector tells of.
+    `protocol direct { ${families.map(({ channel }) => `${channel};`).join(' ')} interface "${uplink.interface}"; }`,
+    ...families.flatMap(({ channel, like }) => {
+      const blocks = podCidrs.filter((cidr) => isIpv6(cidr) === isIpv6(like)).flatMap(blocksOf)
+      return [
+        // Routes stay in the kernel while BIRD is started anew.
+        `protocol kernel kernel_${channel} { persist; scan time 10; ${channel} { import none; export where source != RTS_DEVICE; }; graceful restart; }`,
+        // What is for a pod that is not there ends here, and does not go round in circles.
+        `protocol static blocks_${channel} { ${channel}; ${blocks.map((block) => `route ${block} blackhole;`).join(' ')} }`,
+      ]
+    }),
+    ...peers.flatMap(({ name, address, asNumber: theirs, isReflectorClient }, index) => {
+      const own = local(address)
+      const family = families.find(({ like }) => isIpv6(like) === isIpv6(address))
+      if (own === undefined || own === '' || family === undefined) return []
+      const reflecting = isReflectorClient ? ` rr client; rr cluster id ${reflectorClusterId};` : ''
+      // A next hop that was heard from a client is handed on as it is: packets take the straight way.
+      const channel = `${family.channel} { import all; export where source ~ [ RTS_STATIC, RTS_BGP ]; };`
+      return [
+        `# ${name}`,
+        `protocol bgp peer_${index} { local ${own} as ${asNumber}; neighbor ${address} as ${theirs}; graceful restart;${reflecting} connect delay time 1; connect retry time 3; error wait time 1, 10; ${channel} }`,
+      ]
+    }),
+  ].join('\n')}\n`
+}

@@ -1,0 +1,258 @@
+/** Our network plugins as a runtime calls them: programs on the real kernel, each version of the contract. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { nodeFiles } from '#base/files.ts'
+import { layPlugins } from '#cmd/cni/lay-plugins.ts'
+import { whyNoLab } from '../support/network-lab.ts'
+
+type Call = {
+  exitCode: number
+  answer: Record<string, unknown> & { ips?: { address: string; gateway?: string }[]; msg?: string; code?: number }
+}
+
+let count = 0
+
+/** A node of one namespace, and namespaces for containers on it. */
+class Bench implements Disposable {
+  readonly directory = mkdtempSync(join(tmpdir(), 'tn-cni-'))
+  readonly #prefix = `tncni-${process.pid}-${count++}`
+  readonly #made: string[] = []
+  readonly node = this.namespace('node')
+
+  namespace(name: string): string {
+    const full = `${this.#prefix}-${name}`
+    assert.equal(spawnSync('ip', ['netns', 'add', full]).status, 0)
+    this.#made.push(full)
+    return `/run/netns/${full}`
+  }
+  in(namespace: string, ...command: readonly string[]): { ok: boolean; output: string } {
+    const { status, stdout, stderr } = spawnSync('nsenter', [`--net=${namespace}`, ...command], { encoding: 'utf8' })
+    return { ok: status === 0, output: stdout + stderr }
+  }
+  call(type: string, command: string, conf: object, { netns = '', id = 'c1', args = '', ifName = 'eth0' } = {}): Call {
+    const bin = join(this.directory, 'bin')
+    const { status, stdout, stderr } = spawnSync('nsenter', [`--net=${this.node}`, join(bin, type)], {
+      encoding: 'utf8',
+      input: JSON.stringify({ name: 'net', type, ...conf }),
+      env: {
+        ...process.env,
+        CNI_COMMAND: command,
+        CNI_CONTAINERID: id,
+        CNI_NETNS: netns,
+        CNI_IFNAME: ifName,
+        CNI_PATH: bin,
+        CNI_ARGS: args,
+      },
+    })
+    return { exitCode: status ?? 128, answer: stdout.trim() === '' ? { stderr } : JSON.parse(stdout) }
+  }
+  ok(...args: Parameters<Bench['call']>): Call['answer'] {
+    const { exitCode, answer } = this.call(...args)
+    assert.equal(exitCode, 0, JSON.stringify(answer))
+    return answer
+  }
+  [Symbol.dispose](): void {
+    for (const name of this.#made) spawnSync('ip', ['netns', 'delete', name])
+    rmSync(this.directory, { recursive: true, force: true })
+  }
+}
+
+async function openBench(): Promise<Bench> {
+  const bench = new Bench()
+  await layPlugins(join(bench.directory, 'bin'), nodeFiles)
+  return bench
+}
+
+const conf = (bench: Bench, more: object = {}) => ({
+  cniVersion: '1.1.0',
+  isGateway: true,
+  hairpinMode: true,
+  ipam: {
+    type: 'host-local',
+    ranges: [[{ subnet: '10.60.0.0/29' }], [{ subnet: 'fd60::/64' }]],
+    routes: [{ dst: '0.0.0.0/0' }, { dst: '::/0' }],
+    dataDir: join(bench.directory, 'addresses'),
+  },
+  ...more,
+})
+
+const linksOf = (bench: Bench) =>
+  bench
+    .in(bench.node, 'ip', '-br', 'link')
+    .output.split('\n')
+    .map((line) => line.split(/[\s@]/)[0])
+    .filter(Boolean)
+
+describe('network plugins', { skip: whyNoLab(), timeout: 120_000 }, () => {
+  for (const type of ['bridge', 'ptp']) {
+    test(`${type}: containers reach the node and each other, both families; CHECK sees what is amiss, DEL leaves nothing and may be repeated`, async () => {
+      using bench = await openBench()
+      const before = linksOf(bench)
+      const [one, two] = [bench.namespace('one'), bench.namespace('two')]
+      const first = bench.ok(type, 'ADD', conf(bench, { mtu: 1400 }), { netns: one })
+      const second = bench.ok(type, 'ADD', conf(bench, { mtu: 1400 }), { netns: two, id: 'c2' })
+      assert.deepEqual(
+        first.ips?.map(({ address }) => address),
+        ['10.60.0.2/29', 'fd60::2/64'],
+      )
+      assert.equal(second.ips?.[0]?.address, '10.60.0.3/29')
+      for (const address of ['10.60.0.3', '10.60.0.1'])
+        assert.ok(bench.in(one, 'busybox', 'ping', '-c', '1', '-W', '2', address).ok, address)
+      for (const address of ['fd60::3', 'fd60::1']) assert.ok(bench.in(one, 'busybox', 'ping6', '-c', '1', '-W', '2', address).ok, address)
+      assert.match(bench.in(one, 'ip', 'link', 'show', 'eth0').output, /mtu 1400/)
+      const prevResult = first
+      bench.ok(type, 'CHECK', conf(bench, { prevResult }), { netns: one })
+      bench.in(one, 'ip', 'address', 'delete', '10.60.0.2/29', 'dev', 'eth0')
+      assert.equal(bench.call(type, 'CHECK', conf(bench, { prevResult }), { netns: one }).exitCode, 1)
+      for (const _ of [1, 2]) bench.ok(type, 'DEL', conf(bench, { prevResult }), { netns: one })
+      bench.ok(type, 'DEL', conf(bench), { netns: '/nowhere', id: 'c2' })
+      assert.deepEqual(
+        linksOf(bench).filter((name) => name !== 'cni0'),
+        before,
+      )
+      const files = readdirSync(join(bench.directory, 'addresses', 'net')).filter((name) => !name.startsWith('last_'))
+      assert.deepEqual(files, [])
+    })
+  }
+
+  test('results are in the version that was asked for, and other versions are refused', async () => {
+    using bench = await openBench()
+    for (const cniVersion of ['0.3.0', '0.3.1', '0.4.0', '1.0.0', '1.1.0']) {
+      const netns = bench.namespace(cniVersion.replaceAll('.', ''))
+      const answer = bench.ok('bridge', 'ADD', conf(bench, { cniVersion }), { netns, id: cniVersion })
+      assert.equal(answer['cniVersion'], cniVersion)
+      const [ip] = answer.ips as { version?: string; interface?: number }[]
+      assert.equal(ip?.version, cniVersion.startsWith('0.') ? '4' : undefined)
+      assert.equal(ip?.interface, 2)
+      bench.ok('bridge', 'DEL', conf(bench, { cniVersion }), { netns, id: cniVersion })
+    }
+    const old = bench.call('bridge', 'ADD', conf(bench, { cniVersion: '2.0.0' }), { netns: '/x' })
+    assert.deepEqual([old.exitCode, old.answer.code], [1, 1])
+    assert.equal(bench.call('bridge', 'ADD', conf(bench), { netns: '' }).answer.code, 4)
+    assert.equal(bench.call('bridge', 'GC', conf(bench, { cniVersion: '1.0.0' })).answer.code, 1)
+    assert.deepEqual(bench.ok('bridge', 'VERSION', {})['supportedVersions'], ['0.3.0', '0.3.1', '0.4.0', '1.0.0', '1.1.0'])
+    bench.ok('bridge', 'STATUS', conf(bench))
+    assert.equal(bench.call('bridge', 'STATUS', conf(bench, { ipam: { type: 'host-local' } })).answer.code, 7)
+    assert.equal(bench.call('bridge', 'ADD', conf(bench, { vlan: 7 }), { netns: '/x' }).answer.code, 2)
+  })
+
+  test('host-local: the whole range once, then none; one that is asked for; what is given back last is given out last; GC', async () => {
+    using bench = await openBench()
+    const settings = {
+      cniVersion: '1.1.0',
+      ipam: { type: 'host-local', subnet: '10.60.0.0/29', dataDir: join(bench.directory, 'addresses') },
+    }
+    const take = (id: string, args = '') => bench.call('host-local', 'ADD', settings, { netns: '/x', id, args }).answer
+    assert.equal(take('asked', 'IP=10.60.0.4').ips?.[0]?.address, '10.60.0.4/29')
+    assert.deepEqual(
+      ['a', 'b', 'c', 'd'].map((id) => take(id).ips?.[0]?.address),
+      ['10.60.0.5/29', '10.60.0.6/29', '10.60.0.2/29', '10.60.0.3/29'],
+    )
+    assert.equal(take('e').msg, 'no IP addresses available in range set: 10.60.0.1-10.60.0.6')
+    assert.match(take('a').msg ?? '', /duplicate allocation is not allowed/)
+    bench.ok('host-local', 'DEL', settings, { id: 'b' })
+    assert.equal(take('f').ips?.[0]?.address, '10.60.0.6/29')
+    const valid = { ...settings, 'cni.dev/valid-attachments': [{ containerID: 'c', ifname: 'eth0' }] }
+    bench.ok('host-local', 'GC', valid)
+    bench.ok('host-local', 'CHECK', { ...settings, prevResult: {} }, { netns: '/x', id: 'c' })
+    assert.equal(bench.call('host-local', 'CHECK', { ...settings, prevResult: {} }, { netns: '/x', id: 'd' }).exitCode, 1)
+  })
+
+  test('portmap: ports of the node lead to the container, from outside, from the node, from itself; DEL closes them', async () => {
+    using bench = await openBench()
+    bench.in(bench.node, 'ip', 'link', 'set', 'lo', 'up')
+    const outside = bench.namespace('outside')
+    const wire = `ip link add v0 type veth peer name eth0 netns ${outside}; ip address add 192.0.2.1/24 dev v0; ip link set v0 up`
+    assert.ok(bench.in(bench.node, 'sh', '-ec', wire).ok)
+    assert.ok(bench.in(outside, 'sh', '-ec', 'ip address add 192.0.2.2/24 dev eth0; ip link set eth0 up').ok)
+    const netns = bench.namespace('server')
+    const portMappings = [
+      { hostPort: 8080, containerPort: 80, protocol: 'tcp' },
+      { hostPort: 8081, containerPort: 80, protocol: 'tcp', hostIP: '192.0.2.1' },
+    ]
+    const settings = {
+      ...conf(bench),
+      runtimeConfig: { portMappings },
+      plugins: [{ ...conf(bench), type: 'bridge' }, { type: 'portmap' }],
+    }
+    bench.ok('typernetes', 'ADD', settings, { netns })
+    bench.in(netns, 'ip', 'link', 'set', 'lo', 'up')
+    const web = join(bench.directory, 'web')
+    await nodeFiles.makeDirectory(web)
+    writeFileSync(join(web, 'hello'), 'hello')
+    const server = spawnSync('nsenter', [`--net=${netns}`, 'busybox', 'httpd', '-p', '80', '-h', web])
+    assert.equal(server.status, 0)
+    try {
+      const reaches = (from: string, place: string) =>
+        bench.in(from, 'sh', '-c', `printf 'GET /hello HTTP/1.0\\r\\n\\r\\n' | busybox nc -w 2 ${place} | grep -q hello`).ok
+      assert.ok(reaches(outside, '192.0.2.1 8080'), 'from outside')
+      assert.ok(reaches(outside, '192.0.2.1 8081'), 'from outside, at one address')
+      assert.ok(reaches(bench.node, '127.0.0.1 8080'), 'from the node, by loopback')
+      assert.ok(reaches(bench.node, '192.0.2.1 8080'), 'from the node')
+      assert.ok(reaches(netns, '10.60.0.1 8080'), 'from itself')
+      assert.ok(!reaches(bench.node, '127.0.0.1 8081'), 'not at another address')
+      const others = { ...settings, runtimeConfig: { portMappings: [{ hostPort: 9090, containerPort: 80 }] } }
+      bench.ok('typernetes', 'ADD', others, { netns: bench.namespace('other'), id: 'c2' })
+      assert.equal(
+        bench.call('portmap', 'GC', { cniVersion: '1.1.0', 'cni.dev/valid-attachments': [{ containerID: 'c1', ifname: 'eth0' }] }).exitCode,
+        0,
+      )
+      bench.ok('typernetes', 'DEL', settings, { netns })
+      assert.ok(!reaches(outside, '192.0.2.1 8080'))
+      assert.ok(!bench.in(bench.node, 'nft', 'list', 'table', 'inet', 'typernetes_hostports').output.includes('comment'))
+    } finally {
+      bench.in(netns, 'sh', '-c', `busybox pkill -f ${web}`)
+    }
+  })
+
+  test('bandwidth: both directions are held to their rates, and the device goes with the container', async () => {
+    using bench = await openBench()
+    const netns = bench.namespace('slow')
+    const limits = { ingressRate: 1_000_000, ingressBurst: 100_000, egressRate: 2_000_000, egressBurst: 100_000 }
+    const settings = {
+      ...conf(bench),
+      runtimeConfig: { bandwidth: limits },
+      plugins: [{ ...conf(bench), type: 'bridge' }, { type: 'bandwidth' }],
+    }
+    const before = linksOf(bench)
+    const result = bench.ok('typernetes', 'ADD', settings, { netns })
+    const rules = bench.in(bench.node, 'tc', 'qdisc').output
+    assert.match(rules, /tbf .*dev veth\w+ .*rate 1Mbit/)
+    assert.match(rules, /tbf .*dev bwp\w+ .*rate 2Mbit/)
+    assert.ok(bench.in(netns, 'busybox', 'ping', '-c', '1', '-W', '2', '10.60.0.1').ok)
+    bench.ok('typernetes', 'CHECK', { ...settings, prevResult: result }, { netns })
+    bench.ok('typernetes', 'DEL', settings, { netns })
+    assert.deepEqual(
+      linksOf(bench).filter((name) => name !== 'cni0'),
+      before,
+    )
+  })
+
+  test('loopback is brought up; flannel makes a bridge of what subnet.env says', async () => {
+    using bench = await openBench()
+    const netns = bench.namespace('one')
+    bench.ok('loopback', 'ADD', { cniVersion: '1.0.0' }, { netns, ifName: 'lo' })
+    assert.ok(bench.in(netns, 'busybox', 'ping', '-c', '1', '-W', '2', '127.0.0.1').ok)
+    const subnetFile = join(bench.directory, 'subnet.env')
+    const settings = {
+      cniVersion: '1.0.0',
+      subnetFile,
+      dataDir: join(bench.directory, 'flannel'),
+      delegate: { isDefaultGateway: true, hairpinMode: true },
+      ipam: { dataDir: join(bench.directory, 'addresses') },
+    }
+    assert.equal(bench.call('flannel', 'ADD', settings, { netns }).answer.code, 11)
+    writeFileSync(subnetFile, 'FLANNEL_NETWORK=10.61.0.0/16\nFLANNEL_SUBNET=10.61.3.1/24\nFLANNEL_MTU=1450\nFLANNEL_IPMASQ=true\n')
+    const result = bench.ok('flannel', 'ADD', settings, { netns })
+    assert.equal(result.ips?.[0]?.address, '10.61.3.2/24')
+    assert.match(bench.in(netns, 'ip', 'link', 'show', 'eth0').output, /mtu 1450/)
+    assert.match(bench.in(netns, 'ip', 'route').output, /default via 10\.61\.3\.1/)
+    bench.ok('flannel', 'CHECK', { ...settings, prevResult: result }, { netns })
+    bench.ok('flannel', 'DEL', settings, { netns })
+    assert.ok(!bench.in(netns, 'ip', 'link', 'show', 'eth0').ok)
+  })
+})
