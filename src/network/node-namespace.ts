@@ -59,9 +59,9 @@ export async function removeNodeNamespace({ namespace, link }: Pick<NodePlace, '
   await ipTool(processes).try([`link delete ${link}`, `netns delete ${namespace}`])
 }
 
-/** Programs that are started in another network namespace. */
-export function processesIn(path: string, processes: Processes): Processes {
-  const enter = (command: string, args: readonly string[]) => ['nsenter', [`--net=${path}`, '--', command, ...args]] as const
+/** Programs that are started in another network namespace, by way of a command that begins with `before`. */
+export function processesIn(path: string, processes: Processes, before: readonly string[] = []): Processes {
+  const enter = (command: string, args: readonly string[]) => ['nsenter', [`--net=${path}`, '--', ...before, command, ...args]] as const
   return {
     ...processes,
     run: (command: string, args: readonly string[], options?: RunOptions) => processes.run(...enter(command, args), options),

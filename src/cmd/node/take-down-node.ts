@@ -6,6 +6,7 @@ import { silentLogger } from '#base/log.ts'
 import { nodeMounts } from '#base/mounts.ts'
 import { nodeProcesses } from '#base/processes.ts'
 import { type NodeRecord, type NodeSettings, nodePaths } from '#cmd/node/node-directory.ts'
+import { inNodeMounts } from '#cmd/node/node-mounts.ts'
 import { findCgroups } from '#kubelet/cgroups/cgroup-files.ts'
 import { PodCgroups } from '#kubelet/cgroups/pod-cgroups.ts'
 import { sandboxImageName } from '#kubelet/images/sandbox-image.ts'
@@ -44,7 +45,9 @@ export async function takeDownNode(dataDir: string, { name, number }: NodeRecord
   const settings = await files.readTextIfPresent(paths.settings)
   const hasPods = (await files.stat(join(paths.containerd, 'config.toml'))) !== undefined && (await files.stat(place.path)) !== undefined
   if (hasPods) {
-    const inside = { files, clock, logger: silentLogger, processes: processesIn(place.path, nodeProcesses) }
+    const isForeign = settings !== undefined && (JSON.parse(settings) as NodeSettings).podNetwork === 'cni'
+    const mounts = isForeign ? await inNodeMounts(paths.directory, { files, processes: nodeProcesses }) : []
+    const inside = { files, clock, logger: silentLogger, processes: processesIn(place.path, nodeProcesses, mounts) }
     // One that was killed has left its containers behind: only it can take them down.
     await startContainerd(
       { directory: paths.containerd, sandboxImage: sandboxImageName, cniConfigDirectory: paths.networks, keepsConfiguration: true },

@@ -5,6 +5,7 @@ import { writeKubeconfig } from '#apiserver/pki/kubeconfig.ts'
 import { thisProcess } from '#base/machine.ts'
 import { nodeProcesses, type RunningProcess } from '#base/processes.ts'
 import { type NodeRecord, type NodeSettings, nodePaths } from '#cmd/node/node-directory.ts'
+import { inNodeMounts } from '#cmd/node/node-mounts.ts'
 import { endNodeProcess } from '#cmd/node/take-down-node.ts'
 import type { ClusterSeams } from '#cmd/up/cluster.ts'
 import { podCgroupOf } from '#cmd/up/container-runtime.ts'
@@ -78,7 +79,9 @@ export class NodeProcesses {
     const entry = this.#running.get(record.name)
     if (entry === undefined) return
     const output = await seams.files.openForOutput(log)
-    const program = [thisProcess.executable, thisProcess.argv[1] ?? '', 'node', 'run', record.name, '--data-dir', dataDir]
+    const { directory } = nodePaths(dataDir, record.name)
+    const mounts = this.#options.podNetwork === 'cni' ? await inNodeMounts(directory, { files: seams.files, processes: nodeProcesses }) : []
+    const program = [...mounts, thisProcess.executable, thisProcess.argv[1] ?? '', 'node', 'run', record.name, '--data-dir', dataDir]
     // Containers with the node's network are to find the node's name.
     const named = ['--uts', 'sh', '-c', 'echo "$0" > /proc/sys/kernel/hostname; exec "$@"', record.name, ...program]
     const inside = processesIn(nodePlace(dataDir, network, record.number).path, nodeProcesses)

@@ -1,0 +1,23 @@
+/**
+ * Several nodes on one machine share its files; where somebody else's network installs itself on each of them, each has to have the usual
+ * directories to itself. A node then lives in a mount namespace too, which lasts as long as its containerd and its containers do.
+ */
+import { join } from 'node:path'
+import type { Files } from '#base/files.ts'
+import type { Processes } from '#base/processes.ts'
+
+const script = `for place in etc/cni opt/cni; do
+  mkdir -p "/$place" "$0/root/$place" && mount --bind "$0/root/$place" "/$place" || exit 1
+done
+mkdir -p /etc/cni/net.d /opt/cni/bin
+exec "$@"`
+
+/** What a command of the node begins with. */
+export async function inNodeMounts(directory: string, { files, processes }: { files: Files; processes: Processes }): Promise<string[]> {
+  const containerd = join(directory, 'containerd')
+  const pid = Number(await files.readTextIfPresent(join(containerd, 'containerd.pid')))
+  const words = pid && processes.isAlive(pid) ? await files.readTextIfPresent(`/proc/${pid}/cmdline`).catch(() => undefined) : undefined
+  // Volumes that are mounted for containers must be where their runtime sees them.
+  if (words?.split('\0').includes(join(containerd, 'config.toml'))) return ['nsenter', `--mount=/proc/${pid}/ns/mnt`, '--']
+  return ['unshare', '--mount', '--propagation', 'slave', 'sh', '-c', script, directory]
+}
