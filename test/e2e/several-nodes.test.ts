@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { systemClock } from '#base/clock.ts'
 import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
+import { hashOf } from '#network/bridge-network.ts'
 import { whyNoContainers } from '../support/containerd.ts'
 import { installedKubectls, type Kubectl } from '../support/kubectl.ts'
 import { type RealCluster, startRealCluster } from '../support/real-cluster.ts'
@@ -14,11 +15,12 @@ import { type RealCluster, startRealCluster } from '../support/real-cluster.ts'
 const newest = installedKubectls().at(-1)
 const whyNot = whyNoContainers() || (newest === undefined ? 'kubectl is not installed' : false)
 
-/** What of the machine could be left over: links, namespaces, rules, routes. */
-const machineState = () => {
+/** What of a cluster could be left over on the machine: links, namespaces, rules, routes. */
+const leftOf = (dataDir: string) => {
   const lines = (command: string) => spawnSync('sh', ['-c', command], { encoding: 'utf8' }).stdout.split('\n').sort()
-  const ours = /\btn[nl]?\d*-[0-9a-f]{8}/
-  return ['ip -o link', 'ip netns list', 'ip route', 'iptables-save', 'nft list ruleset'].flatMap(lines).filter((line) => ours.test(line))
+  return ['ip -o link', 'ip netns list', 'ip route', 'iptables-save', 'nft list ruleset']
+    .flatMap(lines)
+    .filter((line) => line.includes(hashOf(dataDir)))
 }
 const processesOf = (directory: string) =>
   readdirSync('/proc')
@@ -50,10 +52,8 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
 describe('a cluster of several nodes on one machine', { skip: whyNot, timeout: 600_000 }, () => {
   let cluster: RealCluster
   let kubectl: Kubectl
-  let stateBefore: string[]
 
   before(async () => {
-    stateBefore = machineState()
     cluster = await startRealCluster({ podCidr: '10.244.0.0/16', flags: ['--nodes', '2'] })
     kubectl = cluster.kubectlAt(newest?.path ?? '')
   })
@@ -199,7 +199,7 @@ describe('a cluster of several nodes on one machine', { skip: whyNot, timeout: 6
         .map(({ spec }) => spec.nodeName)
         .sort()
     assert.deepEqual(nodesOf(), ['node-1', 'node-2'])
-    const link = /^\d+: (tnl2-[0-9a-f]{8})/m.exec(spawnSync('ip', ['-o', 'link'], { encoding: 'utf8' }).stdout)?.[1] ?? ''
+    const link = `tnl2-${hashOf(cluster.dataDir)}`
     spawnSync('ip', ['link', 'set', link, 'down'])
     try {
       await until(() =>
@@ -224,8 +224,9 @@ describe('a cluster of several nodes on one machine', { skip: whyNot, timeout: 6
   test('down leaves no link, rule, route, namespace or process behind', () => {
     ok(['create', 'deployment', 'many', '--image=typernetes.test/busybox:1', '--replicas=4', '--', 'sleep', '1000'])
     ok(['wait', '--for=condition=Available', 'deployment/many', '--timeout=20s'])
+    assert.ok(leftOf(cluster.dataDir).length > 5)
     command('down')
-    assert.deepEqual(machineState(), stateBefore)
+    assert.deepEqual(leftOf(cluster.dataDir), [])
     assert.deepEqual(processesOf(cluster.directory), [])
     assert.ok(!readFileSync('/proc/mounts', 'utf8').includes(cluster.directory))
   })

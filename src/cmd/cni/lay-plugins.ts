@@ -5,7 +5,7 @@ import { thisProcess } from '#base/machine.ts'
 import { plugins } from '#network/cni/chain.ts'
 
 /** Runs the whole chain of a pod in one process. */
-export const chainPlugin = 'typernetes'
+const chainPlugin = 'typernetes'
 
 const extension = import.meta.filename.endsWith('.ts') ? 'ts' : 'js'
 const main = join(import.meta.dirname, `main.${extension}`)
