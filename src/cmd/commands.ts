@@ -74,5 +74,10 @@ export const commands: readonly CommandEntry[] = [
     summary: 'explain where a pod would be scheduled, or why it is pending',
     load: async () => (await import('#cmd/scheduler/schedule-command.ts')).scheduleCommand,
   },
+  {
+    name: 'new',
+    summary: 'begin a project: an operator, an extension API server, or webhooks',
+    load: async () => (await import('#cmd/new/command.ts')).newCommand,
+  },
   { name: 'version', summary: 'print the version', load: async () => (await import('#cmd/version.ts')).versionCommand },
 ]

@@ -32,6 +32,7 @@ test('the packed package installs and starts a cluster that answers /livez', { t
     run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', `./${tarball}`], directory)
     assert.match(run('npx', ['tn', 'version'], directory), /^typernetes \d+\.\d+\.\d+ \(Kubernetes v1\.36/)
     usesLibrary(directory)
+    for (const kind of ['operator', 'apiserver', 'webhook']) passesItsTests(directory, kind)
 
     const port = await freePort()
     const program = join(directory, 'node_modules', '.bin', 'typernetes')
@@ -74,6 +75,19 @@ function usesLibrary(directory: string): void {
     directory,
   )
   assert.equal(run(node, ['controller.mts'], directory), 'Hello, blue\n')
+}
+
+/** A project that `new` writes: its types are right and its tests pass, before anybody touches it. The package is found one directory up. */
+function passesItsTests(directory: string, kind: string): void {
+  run('npx', ['tn', 'new', kind, `my-${kind}`, '--group', 'demo.example.com'], directory)
+  const project = join(directory, `my-${kind}`)
+  const tsc = join(repository, 'node_modules', 'typescript', 'bin', 'tsc')
+  run(process.execPath, [tsc, '-p', project, '--typeRoots', join(repository, 'node_modules', '@types')], project)
+  const { scripts } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as { scripts: { test: string } }
+  const node = join(directory, 'node_modules', '.bin', 'node')
+  const result = run('sh', ['-c', scripts.test.replace(/^node/, `'${node}'`)], project)
+  assert.match(result, /fail 0/)
+  assert.match(result, /pass [2-9]/)
 }
 
 function get(url: string): Promise<string> {
