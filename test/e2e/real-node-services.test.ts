@@ -79,7 +79,11 @@ for (const nodes of [1, 2])
         10,
       )
       // With several nodes the machine is none of them: it knows no services.
-      if (nodes === 1) assert.ok(pods.has((await (await fetch(url())).text()).trim()))
+      if (nodes === 1) {
+        const answer = await fetch(url())
+        const text = (await answer.text()).trim()
+        assert.ok(pods.has(text), `${url()} answered ${answer.status}: ${text}`)
+      }
       const address = ok(['get', 'nodes', '-o', 'jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}'])
       const answer = await fetch(`http://${address}:${service.spec?.ports?.[0]?.nodePort}/`)
       assert.ok(pods.has((await answer.text()).trim()), 'by the node port')
