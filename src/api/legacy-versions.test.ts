@@ -66,7 +66,11 @@ test('every old version is of a known type, has no rules of its own where anothe
 
 test('a stored version is never an old one, unless nothing came after it', () => {
   const kept = legacy.filter(({ storedAs }) => storedAs === undefined).map(nameOf)
-  assert.deepEqual(kept, ['policy/v1beta1 PodSecurityPolicy', 'settings.k8s.io/v1alpha1 PodPreset'])
+  assert.deepEqual(kept, [
+    'extensions/v1beta1 ThirdPartyResource',
+    'policy/v1beta1 PodSecurityPolicy',
+    'settings.k8s.io/v1alpha1 PodPreset',
+  ])
 })
 
 const manifests = new URL('../../test/manifests/', import.meta.url)

@@ -11,6 +11,7 @@ import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import { conversionOf } from '#apiserver/custom-resources/conversion-webhook.ts'
 import { CustomDefinitions } from '#apiserver/custom-resources/custom-definitions.ts'
 import { definitionHooks } from '#apiserver/custom-resources/definition-hooks.ts'
+import { followThirdPartyResources } from '#apiserver/custom-resources/third-party-resources.ts'
 import type { ValueTransformer } from '#apiserver/encryption/transformer.ts'
 import { FlowControl } from '#apiserver/flow-control/flow-control.ts'
 import { FlowMetrics } from '#apiserver/flow-control/flow-metrics.ts'
@@ -162,6 +163,9 @@ export class ApiServer {
       const { webhooks, random } = this.#options
       const converter = (definition: V1CustomResourceDefinition) => webhooks && conversionOf(definition, { webhooks, random })
       this.#running.use(new CustomDefinitions({ scheme, registries, ownership: this.#ownership, clock, logger, converter }))
+    }
+    if (scheme.byResource('extensions', 'v1beta1', 'thirdpartyresources')) {
+      this.#running.use(followThirdPartyResources({ cluster, clock, logger }))
     }
     const flowControl = this.#flowControl
     if (flowControl) {

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { CustomResourceDefinition } from '#api/apiextensions/v1/kinds.gen.ts'
 import type { V1CustomResourceDefinition, V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
 import { ConfigMap, Namespace, ResourceQuota } from '#api/core/v1/kinds.gen.ts'
+import { ThirdPartyResource } from '#api/extensions/v1beta1/third-party-kind.ts'
 import { defineKind } from '#api/kind.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import type { KubernetesObject } from '#api/resource.ts'
@@ -165,4 +166,21 @@ test('servers that share a store serve the same kinds, each by what it sees', as
   } finally {
     for (const server of servers) await server.stop()
   }
+})
+
+test('a ThirdPartyResource becomes a definition, which goes with it', async () => {
+  await using cluster = await FakeCluster.start({ controllers: ['garbagecollector'], withoutNodes: true })
+  const CronTab = defineKind<Widget>({ group: 'stable.example.com', version: 'v1', kind: 'CronTab', plural: 'crontabs' })
+  await cluster.create(ThirdPartyResource, { metadata: { name: 'cron-tab.stable.example.com' }, versions: [{ name: 'v1' }] })
+  await cluster.clock.settle()
+  const definition = await cluster.get(CustomResourceDefinition, '', 'crontabs.stable.example.com')
+  assert.equal(definition.spec.names.kind, 'CronTab')
+  await cluster.create(CronTab, { metadata: { namespace: 'default', name: 'one' }, cronSpec: '* * * * /5' } as KubernetesObject)
+  assert.equal(((await cluster.get(CronTab, 'default', 'one')) as { cronSpec?: string }).cronSpec, '* * * * /5')
+  await cluster.client.delete(ThirdPartyResource, { name: 'cron-tab.stable.example.com' })
+  await cluster.until(async () => (await cluster.find(CustomResourceDefinition, '', 'crontabs.stable.example.com')) === undefined, 120_000)
+  await assert.rejects(
+    cluster.create(ThirdPartyResource, { metadata: { name: 'short' }, versions: [] }),
+    /unexpectedly short resource name/,
+  )
 })

@@ -5,6 +5,7 @@ import { ingressResource } from '#api/extensions/v1beta1/ingress.ts'
 import { jobResource } from '#api/extensions/v1beta1/job.ts'
 import { typeName } from '#api/extensions/v1beta1/older-types.ts'
 import { replicaSetResource } from '#api/extensions/v1beta1/replica-set.ts'
+import { thirdPartyResource } from '#api/extensions/v1beta1/third-party-resource.ts'
 import { legacyVersion } from '#api/meta/legacy-version.ts'
 import { networkPolicyResource as networkPolicyV1 } from '#api/networking/v1/network-policy.ts'
 import { podSecurityPolicyResource as podSecurityPolicyOfPolicy } from '#api/policy/v1beta1/pod-security-policy.ts'
@@ -34,4 +35,5 @@ export const extensionsV1beta1: readonly ResourceDefinition[] = [
   networkPolicyResource,
   podSecurityPolicyResource,
   replicaSetResource,
+  thirdPartyResource,
 ]

@@ -36,6 +36,11 @@ export const typeName = writeTypes({
   group: 'extensions',
   version: 'v1beta1',
   text: `
+kind ThirdPartyResource
+  description Description s o 2
+  versions Versions [@.APIVersion o 3
+APIVersion
+  name Name s o 1
 kind Job
   spec Spec @.JobSpec o 2
   status Status @io.k8s.api.batch.v1.JobStatus o 3
