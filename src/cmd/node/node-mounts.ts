@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { Files } from '#base/files.ts'
 import type { Processes } from '#base/processes.ts'
 
-const script = `for place in etc/cni opt/cni; do
+const script = `for place in etc/cni opt/cni var/lib/cni; do
   mkdir -p "/$place" "$0/root/$place" && mount --bind "$0/root/$place" "/$place" || exit 1
 done
 mkdir -p /etc/cni/net.d /opt/cni/bin
