@@ -217,6 +217,7 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
   )
   const background = await bootstrap(server, {
     ...options,
+    isEnabled,
     securePort: port,
     clientCa: () => keys.authority('ca').certificatePem,
     frontProxy,

@@ -1,6 +1,8 @@
+import { bootstrapSigner } from '#controllers/bootstrap-signer/bootstrap-signer.ts'
 import { csrApprovingController } from '#controllers/certificates/csr-approving-controller.ts'
 import { csrCleaner } from '#controllers/certificates/csr-cleaner.ts'
 import { csrSigningController } from '#controllers/certificates/csr-signing-controller.ts'
+import { clusterTrustBundlePublisher } from '#controllers/cluster-trust-bundle/cluster-trust-bundle-publisher.ts'
 import { clusterRoleAggregationController } from '#controllers/clusterrole-aggregation/clusterrole-aggregation-controller.ts'
 import { cronJobController } from '#controllers/cronjob/cronjob-controller.ts'
 import { daemonSetController } from '#controllers/daemonset/daemonset-controller.ts'
@@ -15,17 +17,20 @@ import { legacyTokenCleaner } from '#controllers/legacy-token-cleaner/legacy-tok
 import { namespaceController } from '#controllers/namespace/namespace-controller.ts'
 import { nodeIpamController } from '#controllers/node-ipam/node-ipam-controller.ts'
 import { nodeLifecycleController } from '#controllers/node-lifecycle/node-lifecycle-controller.ts'
+import { podCertificateRequestCleaner } from '#controllers/pod-certificate-request-cleaner/pod-certificate-request-cleaner.ts'
 import { podGarbageCollector } from '#controllers/pod-gc/pod-gc.ts'
 import { replicaSetController } from '#controllers/replicaset/replicaset-controller.ts'
 import { replicationController } from '#controllers/replication/replication-controller.ts'
 import { resourceQuotaController } from '#controllers/resourcequota/resourcequota-controller.ts'
 import { rootCaPublisher } from '#controllers/root-ca/root-ca-publisher.ts'
 import type { Controller } from '#controllers/runtime/environment.ts'
+import { serviceCidrController } from '#controllers/service-cidr/service-cidr-controller.ts'
 import { serviceAccountController } from '#controllers/serviceaccount/serviceaccount-controller.ts'
 import { serviceAccountTokenController } from '#controllers/serviceaccount-token/serviceaccount-token-controller.ts'
 import { statefulSetController } from '#controllers/statefulset/statefulset-controller.ts'
 import { taintEvictionController } from '#controllers/taint-eviction/taint-eviction-controller.ts'
 import { tokenCleaner } from '#controllers/token-cleaner/token-cleaner.ts'
+import { ttlController } from '#controllers/ttl/ttl-controller.ts'
 import { ttlAfterFinishedController } from '#controllers/ttl-after-finished/ttl-after-finished-controller.ts'
 
 /** Every controller, in the order in which they start. */
@@ -52,10 +57,15 @@ export const controllers: readonly Controller[] = [
   csrSigningController,
   csrApprovingController,
   csrCleaner,
+  podCertificateRequestCleaner,
+  clusterTrustBundlePublisher,
+  ttlController,
+  bootstrapSigner,
   ttlAfterFinishedController,
   tokenCleaner,
   nodeIpamController,
   nodeLifecycleController,
   taintEvictionController,
   legacyTokenCleaner,
+  serviceCidrController,
 ]

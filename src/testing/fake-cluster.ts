@@ -34,6 +34,7 @@ export type FakeClusterOptions = FakeNodesOptions & {
   seed?: number
   settings?: Partial<ControllerSettings>
   featureGates?: readonly string[]
+  runtimeConfig?: readonly string[]
   /** Stands between the controllers and the server: for faults. */
   through?(transport: Transport, parts: { clock: VirtualClock; random: Random }): Transport
   /** Pods are not touched by anybody. */
@@ -66,7 +67,7 @@ export class FakeCluster implements AsyncDisposable {
   static async start(options: FakeClusterOptions = {}): Promise<FakeCluster> {
     const clock = new VirtualClock()
     const random = seededRandom(options.seed ?? 1)
-    const server = await fakeApiServer(clock, random, options.featureGates)
+    const server = await fakeApiServer(clock, random, options.featureGates, { runtimeConfig: options.runtimeConfig ?? [] })
     const cluster = new FakeCluster(server, clock, random, options, [])
     if (!options.withoutNodes) await cluster.nodes.start()
     await cluster.startControllers()

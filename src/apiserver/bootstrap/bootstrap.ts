@@ -2,6 +2,7 @@
 
 import type { FrontProxy } from '#apiserver/access/front-proxy.ts'
 import { defaultRbacObjects } from '#apiserver/authz/rbac/default-roles.ts'
+import { gatedRbacObjects } from '#apiserver/authz/rbac/gated-roles.ts'
 import type { ClusterRole } from '#apiserver/authz/rbac/rbac-objects.ts'
 import { aggregateClusterRoles } from '#apiserver/bootstrap/aggregate-cluster-roles.ts'
 import { ensureAuthenticationConfig } from '#apiserver/bootstrap/authentication-config.ts'
@@ -28,6 +29,7 @@ export type BootstrapOptions = BootstrapFacts &
   Company & {
     store: Store
     random: Random
+    isEnabled(gate: string): boolean
     logger: Logger
     aggregatesClusterRoles: boolean
     /** PEM, of the authority of client certificates; changes as it is renewed. */
@@ -46,7 +48,9 @@ export async function bootstrap(server: ApiServer, options: BootstrapOptions): P
   await createAll(namespaceEntries())
   server.boot.done('namespaces')
   await Promise.all([
-    inParallel(options, defaultRbacObjects(), ({ kind, object }) => reconcileRbac(server, kind, object as unknown as ClusterRole)),
+    inParallel(options, [...defaultRbacObjects(), ...gatedRbacObjects(options.isEnabled)], ({ kind, object }) =>
+      reconcileRbac(server, kind, object as unknown as ClusterRole),
+    ),
     createAll([...bootstrapEntries(options), tokenTracking(options.clock.now()), ...defaultFlowControl()]),
     besideOthers(options, () => ensureAuthenticationConfig(server, options.clientCa(), options.frontProxy)),
     keepLocalApiServices(server, options).then((keeping) => background.use(keeping)),

@@ -22,10 +22,10 @@ const laterNames: ReadonlySet<string> = new Set(
   [
     'attachdetach persistentvolume-attach-detach persistentvolume-binder persistentvolume-expander clusterrole-aggregation',
     'pvc-protection persistentvolumeclaim-protection pv-protection persistentvolume-protection ephemeral-volume',
-    'horizontalpodautoscaling horizontal-pod-autoscaler ttl service service-lb route node-route',
-    'cloud-node-lifecycle bootstrapsigner bootstrap-signer resourceclaim resource-claim validatingadmissionpolicy-status',
-    'storage-version-gc storageversion-garbage-collector service-cidr-controller legacy-service-account-token-cleaner',
-    'kube-apiserver-serving-clustertrustbundle-publisher selinux-warning volumeattributesclass-protection',
-    'storage-version-migrator device-taint-eviction podcertificaterequestcleaner',
+    'horizontalpodautoscaling horizontal-pod-autoscaler service service-lb route node-route',
+    'cloud-node-lifecycle resourceclaim resource-claim validatingadmissionpolicy-status',
+    'storage-version-gc storageversion-garbage-collector',
+    'selinux-warning volumeattributesclass-protection',
+    'storage-version-migrator device-taint-eviction',
   ].flatMap((line) => line.split(' ').flatMap((name) => [name, `${name}-controller`])),
 )

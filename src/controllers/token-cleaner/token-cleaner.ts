@@ -1,7 +1,6 @@
 import { Secret } from '#api/core/v1/kinds.gen.ts'
-import type { V1Secret } from '#api/core/v1/types.gen.ts'
-import { parseTime } from '#api/meta/time.ts'
 import { defineController } from '#controllers/runtime/define-controller.ts'
+import { expiryMs, isBootstrapToken } from '#controllers/token-cleaner/bootstrap-token.ts'
 
 /** Deletes bootstrap tokens that have expired. */
 export const tokenCleaner = defineController({
@@ -22,17 +21,3 @@ export const tokenCleaner = defineController({
     await client.delete(Secret, secret.metadata, uid === undefined ? {} : { uid })
   },
 })
-
-const isBootstrapToken = ({ type, metadata }: V1Secret): boolean =>
-  type === 'bootstrap.kubernetes.io/token' && metadata.namespace === 'kube-system'
-
-/** Undefined for tokens that never expire; one that cannot be read has expired. */
-function expiryMs({ data }: V1Secret): number | undefined {
-  const text = Buffer.from(data?.['expiration'] ?? '', 'base64').toString()
-  if (text === '') return undefined
-  try {
-    return parseTime(text)
-  } catch {
-    return 0
-  }
-}

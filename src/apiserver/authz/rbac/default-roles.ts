@@ -27,7 +27,7 @@ export function defaultRbacObjects(): DefaultObject[] {
   return (facts as Fact[]).map(defaultObject).sort((left, right) => order.indexOf(left.kind) - order.indexOf(right.kind))
 }
 
-function defaultObject({ kind, namespace, name, labels, rules, aggregationRule, role, subjects }: Fact): DefaultObject {
+export function defaultObject({ kind, namespace, name, labels, rules, aggregationRule, role, subjects }: Fact): DefaultObject {
   const head = {
     apiVersion: `${rbacGroup}/v1`,
     kind: kind as RbacKind,
