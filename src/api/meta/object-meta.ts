@@ -1,7 +1,7 @@
 /** Judges the metadata every object has, on create and on update. `check` stands at `metadata`. */
+import { sameObjectMeta } from '#api/meta/equality.ts'
 import type { V1ManagedFieldsEntry, V1ObjectMeta, V1OwnerReference } from '#api/meta/v1/types.gen.ts'
 import { type Check, quoted } from './check.ts'
-import { semanticEqual } from './equality.ts'
 import { nonNegative } from './formats.ts'
 import { parseApiVersion } from './gvk.ts'
 import { validateAnnotations, validateLabels } from './labels.ts'
@@ -37,6 +37,9 @@ function validateNamespaceOf({ namespace = '' }: V1ObjectMeta, scope: ObjectMeta
   else for (const message of nameIsDns1123Label(namespace, false)) check.invalid(message, namespace)
 }
 
+const immutableFields = ['name', 'namespace', 'uid', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds'] as const
+const textFields: ReadonlySet<string> = new Set(['name', 'namespace', 'uid'])
+
 export function validateObjectMetaUpdate(
   check: Check<V1ObjectMeta>,
   prev: V1ObjectMeta,
@@ -47,12 +50,7 @@ export function validateObjectMetaUpdate(
   if (!next.resourceVersion) check.at('resourceVersion').invalid('must be specified for an update', '')
   const generation = next.generation ?? 0
   if (generation < (prev.generation ?? 0)) check.at('generation').or(0).invalid('must not be decremented')
-  immutable(check.at('name').or(''), prev.name ?? '')
-  immutable(check.at('namespace').or(''), prev.namespace ?? '')
-  immutable(check.at('uid').or(''), prev.uid ?? '')
-  immutable(check.at('creationTimestamp'), prev.creationTimestamp)
-  immutable(check.at('deletionTimestamp'), prev.deletionTimestamp)
-  immutable(check.at('deletionGracePeriodSeconds'), prev.deletionGracePeriodSeconds)
+  for (const field of immutableFields) immutable(check, field, prev)
   validateLabels(check.at('labels'))
   validateAnnotations(check.at('annotations'))
   validateOwnerReferences(check.at('ownerReferences'))
@@ -60,9 +58,11 @@ export function validateObjectMetaUpdate(
   if (finalizers === 'qualified') validateQualifiedFinalizers(check.at('finalizers'))
 }
 
-function immutable(check: Check<string | number | undefined>, prev: string | number | undefined): void {
-  const next = check.value
-  if (!semanticEqual(next, prev)) check.invalid('field is immutable')
+function immutable(check: Check<V1ObjectMeta>, field: (typeof immutableFields)[number], prev: V1ObjectMeta): void {
+  if (sameObjectMeta.at(field)(check.value[field], prev[field])) return
+  const at = check.at(field)
+  // What is no pointer is quoted as its zero.
+  at.invalid('field is immutable', at.value ?? (textFields.has(field) ? '' : undefined))
 }
 
 function validateOwnerReferences(check: Check<readonly V1OwnerReference[] | undefined>): void {

@@ -1,9 +1,11 @@
 import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { isExtendedResource } from '#api/core/v1/resource-names.ts'
 import type { V1Pod, V1Toleration } from '#api/core/v1/types.gen.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import type { AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { objectOf } from '#apiserver/admission/object-of.ts'
+
+const sameToleration = equalityOf(Pod).at('spec').at('tolerations').each
 
 /** Nodes with special devices are tainted with the device's name; the pods that ask for it may go there. */
 export function extendedResourceToleration(): AdmissionPlugin {
@@ -26,6 +28,6 @@ function addOrReplace({ spec }: V1Pod, toleration: V1Toleration): void {
   const given = spec.tolerations ?? []
   const isSame = ({ key, effect, operator, value }: V1Toleration) =>
     key === toleration.key && effect === toleration.effect && operator === toleration.operator && !value
-  if (given.some((each) => semanticEqual(each, toleration))) return
+  if (given.some((each) => sameToleration(each, toleration))) return
   spec.tolerations = given.some(isSame) ? given.map((each) => (isSame(each) ? toleration : each)) : [...given, toleration]
 }

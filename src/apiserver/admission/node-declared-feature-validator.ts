@@ -1,23 +1,26 @@
 import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
 import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1PodSpec } from '#api/core/v1/types.gen.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
 import { objectOf, oldObjectOf } from '#apiserver/admission/object-of.ts'
+
+const sameSpec = equalityOf(Pod).at('spec')
 
 /** What a change of a running pod asks of its node agent, by the name under which nodes declare it; in order of name. */
 const requirements: readonly { feature: string; isNeeded(next: V1PodSpec, prev: V1PodSpec): boolean }[] = [
   {
     feature: 'InPlacePodLevelResourcesVerticalScaling',
-    isNeeded: (next, prev) => !semanticEqual(next.resources, prev.resources),
+    isNeeded: (next, prev) => !sameSpec.at('resources')(next.resources, prev.resources),
   },
   {
     feature: 'InPlacePodVerticalScalingInitContainers',
     isNeeded: (next, prev) =>
       (prev.initContainers ?? []).some(
         (container, index) =>
-          !isSidecar(container) && !semanticEqual(container.resources ?? {}, next.initContainers?.[index]?.resources ?? {}),
+          !isSidecar(container) &&
+          !sameSpec.at('containers').each.at('resources')(container.resources, next.initContainers?.[index]?.resources),
       ),
   },
 ]

@@ -1,4 +1,4 @@
-import { semanticEqual } from '#api/meta/equality.ts'
+import { sameObjectMeta } from '#api/meta/equality.ts'
 import { parseApiVersion } from '#api/meta/gvk.ts'
 import type { V1OwnerReference } from '#api/meta/v1/types.gen.ts'
 import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
@@ -32,7 +32,7 @@ export function ownerReferencesPermissionEnforcement({ authorizer, cluster }: Ad
     validate(request) {
       // A pod's status cannot touch its owners, and old node agents send them damaged.
       if (request.definition.plural === 'pods' && request.definition.group === '' && request.subresource === 'status') return undefined
-      return semanticEqual(owners(request.object), owners(request.oldObject)) ? undefined : judge(request)
+      return sameObjectMeta.at('ownerReferences')(owners(request.object), owners(request.oldObject)) ? undefined : judge(request)
     },
   }
 }

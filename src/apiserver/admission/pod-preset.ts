@@ -2,7 +2,7 @@ import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { mirrorPodAnnotation } from '#api/core/v1/pod-spec/validate-annotations.ts'
 import type { V1Container, V1EnvFromSource, V1Pod } from '#api/core/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { type Equality, equalityOf } from '#api/meta/equality.ts'
 import { labelSelectorFrom } from '#api/meta/selector.ts'
 import { unknownFailure } from '#api/meta/status-error.ts'
 import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
@@ -10,6 +10,9 @@ import { PodPreset, type V1alpha1PodPreset } from '#api/settings/v1alpha1/pod-pr
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { objectOf } from '#apiserver/admission/object-of.ts'
 import { errorMessage } from '#base/error-message.ts'
+
+const sameSpec = equalityOf(Pod).at('spec')
+const sameContainer = sameSpec.at('containers').each
 
 const prefix = 'podpreset.admission.kubernetes.io'
 
@@ -53,23 +56,26 @@ function apply(pod: V1Pod, presets: readonly V1alpha1PodPreset[]): void {
     pod.spec?.volumes,
     specs.map((spec) => spec.volumes),
     ({ name }) => name,
+    sameSpec.at('volumes'),
   )
   const containers = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])]
   const parts = containers.map((container): Required<Pick<V1Container, 'env' | 'envFrom' | 'volumeMounts'>> => {
     const mounts = specs.map((spec) => spec.volumeMounts)
-    merged(container.volumeMounts, mounts, ({ mountPath }) => mountPath)
+    merged(container.volumeMounts, mounts, ({ mountPath }) => mountPath, sameContainer.at('volumeMounts'))
     return {
       env: merged(
         container.env,
         specs.map((spec) => spec.env),
         ({ name }) => name,
+        sameContainer.at('env'),
       ),
       envFrom: merged(
         container.envFrom,
         specs.map((spec) => spec.envFrom),
         envFromKey,
+        sameContainer.at('envFrom'),
       ),
-      volumeMounts: merged(container.volumeMounts, mounts, ({ name }) => name),
+      volumeMounts: merged(container.volumeMounts, mounts, ({ name }) => name, sameContainer.at('volumeMounts')),
     }
   })
   if (volumes.length > 0) pod.spec.volumes = volumes
@@ -83,7 +89,12 @@ function apply(pod: V1Pod, presets: readonly V1alpha1PodPreset[]): void {
 const envFromKey = ({ prefix: start = '', configMapRef, secretRef }: V1EnvFromSource): string =>
   JSON.stringify([start, configMapRef?.name, secretRef?.name])
 
-function merged<T>(own: readonly T[] = [], added: readonly (readonly T[] | undefined)[], keyOf: (item: T) => string): T[] {
+function merged<T>(
+  own: readonly T[] = [],
+  added: readonly (readonly T[] | undefined)[],
+  keyOf: (item: T) => string,
+  same: Equality<T[] | undefined>,
+): T[] {
   const byKey = new Map(own.map((item) => [keyOf(item), item]))
   const all = [...own]
   for (const item of added.flatMap((list) => list ?? [])) {
@@ -91,7 +102,7 @@ function merged<T>(own: readonly T[] = [], added: readonly (readonly T[] | undef
     if (known === undefined) {
       byKey.set(keyOf(item), item)
       all.push(item)
-    } else if (!semanticEqual(known, item)) throw new Contradiction(`${keyOf(item)} is there already, and different`)
+    } else if (!same.each(known as never, item as never)) throw new Contradiction(`${keyOf(item)} is there already, and different`)
   }
   return all
 }

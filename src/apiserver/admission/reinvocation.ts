@@ -1,6 +1,8 @@
 /** Plugins change an object one after the other; once somebody from outside has changed it, all may look at it a second time. */
+
+import type { Kind } from '#api/kind.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 
 /** The rounds of one request. There are two at most: whoever changes things back and forth finds no end otherwise. */
@@ -43,8 +45,8 @@ export class Invocations {
   startedMs: number | undefined
 
   /** In the second round: somebody else has changed the object since. */
-  begin(rounds: Rounds, object: KubernetesObject | undefined): void {
-    if (rounds.isRepeat && !semanticEqual(this.#lastOutput, object)) this.#askAgain()
+  begin(rounds: Rounds, object: KubernetesObject | undefined, kind: Pick<Kind, 'schema'>): void {
+    if (rounds.isRepeat && !equalityOf(kind)(this.#lastOutput, object)) this.#askAgain()
   }
 
   /** Nobody is asked for the first time in the second round. */

@@ -1,12 +1,14 @@
 import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { RuntimeClass } from '#api/node/v1/kinds.gen.ts'
 import type { V1RuntimeClass } from '#api/node/v1/types.gen.ts'
 import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
 import { mergeTolerations } from '#apiserver/admission/merge-tolerations.ts'
 import { objectOf } from '#apiserver/admission/object-of.ts'
+
+const sameOverhead = equalityOf(Pod).at('spec').at('overhead')
 
 const overheadDiffers = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
 
@@ -40,7 +42,7 @@ function takeOver(request: AdmissionRequest, { spec }: V1Pod, found: V1RuntimeCl
   const { overhead, scheduling } = found ?? {}
   if (overhead !== undefined) {
     const { podFixed } = overhead
-    if (Object.keys(spec.overhead ?? {}).length > 0 && !hasSameOverhead(spec.overhead, podFixed)) throw forbid(request, overheadDiffers)
+    if (Object.keys(spec.overhead ?? {}).length > 0 && !sameOverhead(spec.overhead, podFixed)) throw forbid(request, overheadDiffers)
     if (podFixed === undefined) delete spec.overhead
     else spec.overhead = { ...podFixed }
   }
@@ -63,7 +65,5 @@ function judge(request: AdmissionRequest, { spec }: V1Pod, found: V1RuntimeClass
     if (spec?.overhead === undefined) return
     throw forbid(request, 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead')
   }
-  if (!hasSameOverhead(spec?.overhead, found.overhead.podFixed)) throw forbid(request, overheadDiffers)
+  if (!sameOverhead(spec?.overhead, found.overhead.podFixed)) throw forbid(request, overheadDiffers)
 }
-
-const hasSameOverhead = (one: unknown, other: unknown): boolean => semanticEqual({ overhead: one }, { overhead: other })

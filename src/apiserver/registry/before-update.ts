@@ -1,7 +1,7 @@
 /** What happens to every changed object before it is stored, whatever its kind. */
 
 import { Check } from '#api/meta/check.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { nameIsPathSegment } from '#api/meta/names.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { putBackOtherPart } from '#api/meta/spec-and-status.ts'
@@ -49,7 +49,10 @@ function counts(definition: ResourceDefinition, next: KubernetesObject, prev: Ku
   const { generation } = definition
   if (!generation) return false
   if (typeof generation === 'function') return generation(next, prev)
-  const fields = new Set([...Object.keys(next), ...Object.keys(prev)])
-  for (const field of ['apiVersion', 'kind', 'metadata', 'status']) fields.delete(field)
-  return [...fields].some((field) => !semanticEqual(next[field as keyof KubernetesObject], prev[field as keyof KubernetesObject]))
+  return !equalityOf(definition)(contentOf(next), contentOf(prev))
+}
+
+function contentOf(object: KubernetesObject): KubernetesObject {
+  const { apiVersion: _v, kind: _k, metadata: _m, status: _s, ...content } = object as KubernetesObject & { status?: unknown }
+  return content
 }

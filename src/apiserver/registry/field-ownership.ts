@@ -1,4 +1,5 @@
 import type { V1Scale } from '#api/autoscaling/v1/types.gen.ts'
+import type { Kind } from '#api/kind.ts'
 import type { V1ManagedFieldsEntry } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
@@ -27,5 +28,5 @@ export type FieldOwnership = {
   /** As `afterUpdate`, for a write through the scale subresource. A Scale that was applied brings its owners along. */
   afterScale(prev: KubernetesObject | undefined, next: KubernetesObject, scale: V1Scale, context: WriteContext, wasApplied: boolean): void
   /** Where nothing but the times of managedFields would change, puts the old times back, so that the write is none. */
-  keepTimesOfUnchanged(next: KubernetesObject, prev: KubernetesObject): void
+  keepTimesOfUnchanged(next: KubernetesObject, prev: KubernetesObject, kind: Pick<Kind, 'schema'>): void
 }

@@ -11,6 +11,7 @@ import { entriesOfScale, entriesOfScaled } from '#api/meta/apply/scale-entries.t
 import { emptyObject, mergeTypeOf } from '#api/meta/apply/schema-merge-type.ts'
 import { typeErrors } from '#api/meta/apply/type-check.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { apiVersionOf } from '#api/meta/gvk.ts'
 import type { JsonObject } from '#api/meta/patch/json-value.ts'
 import { PatchError } from '#api/meta/patch/patch-error.ts'
@@ -85,7 +86,7 @@ export function managedFieldsOwnership({ clock, findVersion = () => undefined }:
         copied(entriesOfScaled(before, changed.metadata?.managedFields, apiVersionOf(context.served.definition), paths)),
       )
     },
-    keepTimesOfUnchanged: (next, prev) => keepTimesOfNoop(prev, next),
+    keepTimesOfUnchanged: (next, prev, kind) => keepTimesOfNoop(prev, next, equalityOf(kind)),
   }
 }
 

@@ -193,7 +193,7 @@ export class ResourceRegistry {
       for (const warning of beforeUpdate(this.definition, rules, next, prev.object, this.#rules(context))) context.warn(warning)
       const judged = hooks?.afterRules?.(next, prev.object, context)
       if (judged !== undefined) await judged
-      ownership.keepTimesOfUnchanged(next, prev.object)
+      ownership.keepTimesOfUnchanged(next, prev.object, this.definition)
       if (!context.skipsAdmission) await admission.validate(judgedRequest(request, next, context))
       if (isReleased(next, prev.object) && (hooks?.mayDeleteOnUpdate?.(next) ?? true)) {
         const deleted = await this.#remove(prev, next, context, pass)

@@ -1,8 +1,10 @@
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { aggregatedRules } from '#api/rbac/v1/aggregated-rules.ts'
 import { ClusterRole } from '#api/rbac/v1/kinds.gen.ts'
 import { defineController } from '#controllers/runtime/define-controller.ts'
 import { on } from '#controllers/runtime/triggers.ts'
+
+const sameRules = equalityOf(ClusterRole).at('rules')
 
 /** Fills cluster roles that gather rules from others. */
 export const clusterRoleAggregationController = defineController({
@@ -20,7 +22,7 @@ export const clusterRoleAggregationController = defineController({
 
   async reconcile(role, { cache, client }) {
     const rules = aggregatedRules(role, cache.list(ClusterRole))
-    if (rules === undefined || semanticEqual(rules, role.rules ?? [])) return
+    if (rules === undefined || sameRules(rules, role.rules ?? [])) return
     await client.apply(ClusterRole, { metadata: { name: role.metadata.name ?? '' }, rules } as typeof role, {
       fieldManager: 'clusterrole-aggregation-controller',
       force: true,

@@ -3,7 +3,7 @@ import { CronJob, Job } from '#api/batch/v1/kinds.gen.ts'
 import { timeZoneError } from '#api/batch/v1/time-zone.ts'
 import type { V1CronJob, V1CronJobStatus, V1Job } from '#api/batch/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { controllerReference, isControlledBy } from '#api/meta/owner-references.ts'
 import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
@@ -15,6 +15,8 @@ import { conditionOf, isJobFinished } from '#controllers/job/conditions.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { isNamespaceTerminating } from '#controllers/workload/pod-writes.ts'
 import { byAge, isDeleting } from '#controllers/workload/pods.ts'
+
+const sameStatus = equalityOf(CronJob).at('status')
 
 /** Makes jobs at the times of a schedule. */
 export const cronJobController = defineController({
@@ -33,7 +35,7 @@ export const cronJobController = defineController({
     try {
       if (!isDeleting(cronJob)) await runIfDue(cronJob, cronJob.status, context)
     } finally {
-      if (!semanticEqual(cronJob.status, cached.status ?? {})) await context.client.updateStatus(CronJob, cronJob)
+      if (!sameStatus(cronJob.status, cached.status ?? {})) await context.client.updateStatus(CronJob, cronJob)
     }
   },
 })

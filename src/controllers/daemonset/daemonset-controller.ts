@@ -2,7 +2,7 @@ import { ControllerRevision, DaemonSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1DaemonSet, V1DaemonSetStatus } from '#api/apps/v1/types.gen.ts'
 import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { labelSelectorFrom } from '#api/meta/selector.ts'
 import { isConflict } from '#api/meta/server-response.ts'
 import { defined } from '#base/defined.ts'
@@ -16,6 +16,8 @@ import { byAge, isAvailable, isDeleting, isReady } from '#controllers/workload/p
 import { type History, hashLabel, syncHistory, truncateHistory } from '#controllers/workload/revisions.ts'
 import { inSlowStartBatches } from '#controllers/workload/slow-start.ts'
 import { sortedJson } from '#controllers/workload/sorted-json.ts'
+
+const sameStatus = equalityOf(DaemonSet).at('status')
 
 const burst = 250
 
@@ -152,7 +154,7 @@ function statusOf({ daemonSet, nodes, podsByNode, hash, nowMs }: DaemonView, { c
 async function writeStatus(daemonSet: V1DaemonSet, status: V1DaemonSetStatus, { client, requeueAfter }: ReconcileContext): Promise<void> {
   const { minReadySeconds = 0 } = daemonSet.spec ?? {}
   if (minReadySeconds > 0 && status.numberReady !== (status.numberAvailable ?? 0)) requeueAfter(minReadySeconds * 1000)
-  if (semanticEqual({ ...status, conditions: daemonSet.status?.conditions }, { ...daemonSet.status })) return
+  if (sameStatus({ ...status, conditions: daemonSet.status?.conditions }, { ...daemonSet.status })) return
   const next = { ...daemonSet, status: { ...status, ...(daemonSet.status?.conditions ? { conditions: daemonSet.status.conditions } : {}) } }
   await client.updateStatus(DaemonSet, next).catch(async (error: unknown) => {
     if (!isConflict(error)) throw error

@@ -1,8 +1,12 @@
 /** Which replica set is which revision, written into annotations. */
+
+import { Deployment } from '#api/apps/v1/kinds.gen.ts'
 import type { V1Deployment, V1ReplicaSet } from '#api/apps/v1/types.gen.ts'
 import type { V1PodTemplateSpec } from '#api/core/v1/types.gen.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { byAge } from '#controllers/workload/pods.ts'
+
+const sameTemplate = equalityOf(Deployment).at('spec').at('template')
 
 export const revisionAnnotation = 'deployment.kubernetes.io/revision'
 const historyAnnotation = 'deployment.kubernetes.io/revision-history'
@@ -56,7 +60,7 @@ export function lastRevision(sets: readonly V1ReplicaSet[]): bigint {
 
 /** Whether two templates are the same but for the hash label. */
 export function isSameTemplate(one: V1PodTemplateSpec, other: V1PodTemplateSpec): boolean {
-  return semanticEqual(withoutHash(one), withoutHash(other))
+  return sameTemplate(withoutHash(one), withoutHash(other))
 }
 
 function withoutHash(template: V1PodTemplateSpec): V1PodTemplateSpec {

@@ -4,7 +4,7 @@ import { Deployment, ReplicaSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1Deployment, V1DeploymentStatus, V1ReplicaSet } from '#api/apps/v1/types.gen.ts'
 import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf, sameObjectMeta } from '#api/meta/equality.ts'
 import { controllerReference, isControlledBy } from '#api/meta/owner-references.ts'
 import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
 import { defined } from '#base/defined.ts'
@@ -28,6 +28,8 @@ import type { ReconcileContext } from '#controllers/runtime/define-controller.ts
 import { isNamespaceTerminating } from '#controllers/workload/pod-writes.ts'
 import { byAge, isDeleting, isFinished } from '#controllers/workload/pods.ts'
 import { templateHash } from '#controllers/workload/template-hash.ts'
+
+const sameStatus = equalityOf(Deployment).at('status')
 
 export class Rollout {
   /** A private copy, whose status grows with what is found. */
@@ -59,7 +61,10 @@ export class Rollout {
     }
     const annotations = annotationsOfNewSet(deployment, newSet.metadata.annotations ?? {}, revision)
     const minReadySeconds = deployment.spec?.minReadySeconds ?? 0
-    if (!semanticEqual(annotations, newSet.metadata.annotations ?? {}) || (newSet.spec?.minReadySeconds ?? 0) !== minReadySeconds) {
+    if (
+      !sameObjectMeta.at('annotations')(annotations, newSet.metadata.annotations ?? {}) ||
+      (newSet.spec?.minReadySeconds ?? 0) !== minReadySeconds
+    ) {
       const next = { ...newSet, metadata: { ...newSet.metadata, annotations }, spec: { ...newSet.spec, minReadySeconds } } as V1ReplicaSet
       this.newSet = await client.update(ReplicaSet, next)
       return
@@ -229,7 +234,7 @@ export class Rollout {
   }
 
   async #writeStatus(status: V1DeploymentStatus): Promise<boolean> {
-    if (semanticEqual(this.deployment.status, status)) return false
+    if (sameStatus(this.deployment.status, status)) return false
     this.deployment.status = status
     await this.#writeDeploymentStatus()
     return true

@@ -1,7 +1,7 @@
 import { Deployment, ReplicaSet, StatefulSet } from '#api/apps/v1/kinds.gen.ts'
 import { Pod, ReplicationController } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { labelSelectorFrom, labelSelectorText } from '#api/meta/selector.ts'
 import { formatTime, parseTime } from '#api/meta/time.ts'
 import type { V1Condition } from '#api/meta/v1/types.gen.ts'
@@ -15,6 +15,8 @@ import type { Controller } from '#controllers/runtime/environment.ts'
 import { togetherAs } from '#controllers/runtime/together-as.ts'
 import { on } from '#controllers/runtime/triggers.ts'
 import { isDeleting, isReady } from '#controllers/workload/pods.ts'
+
+const sameStatus = equalityOf(PodDisruptionBudget).at('status')
 
 /** How long an evicted pod is taken for gone before it must be. */
 const deletionPatienceMs = 120_000
@@ -134,7 +136,7 @@ async function write(
     ...(disruptedPods === undefined || Object.keys(disruptedPods).length === 0 ? {} : { disruptedPods }),
     conditions: [...before.filter(({ type }) => type !== 'DisruptionAllowed'), condition],
   }
-  if (!semanticEqual(next, budget.status)) await client.updateStatus(PodDisruptionBudget, { ...budget, status: next })
+  if (!sameStatus(next, budget.status)) await client.updateStatus(PodDisruptionBudget, { ...budget, status: next })
 }
 
 export const disruptionController: Controller = togetherAs(names, [budgets, staleDisruptions])

@@ -1,6 +1,6 @@
 import { Endpoints, Pod, Service } from '#api/core/v1/kinds.gen.ts'
 import type { V1EndpointAddress, V1EndpointSubset, V1Endpoints, V1Pod, V1Service } from '#api/core/v1/types.gen.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf, sameObjectMeta } from '#api/meta/equality.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
@@ -12,6 +12,8 @@ import { on } from '#controllers/runtime/triggers.ts'
 import { isNamespaceTerminating } from '#controllers/workload/pod-writes.ts'
 import { isDeleting, isReady } from '#controllers/workload/pods.ts'
 import { sortedJson } from '#controllers/workload/sorted-json.ts'
+
+const sameSubsets = equalityOf(Endpoints).at('subsets')
 
 const managedBy = { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' }
 const overCapacity = 'endpoints.kubernetes.io/over-capacity'
@@ -40,9 +42,12 @@ export const endpointsController = defineController({
     const triggered = triggerTimes.next(cache, key, service, pods)
     const isSame =
       current !== undefined &&
-      semanticEqual(current.subsets ?? [], subsets) &&
-      semanticEqual(current.metadata.labels ?? {}, labels) &&
-      semanticEqual(current.metadata.annotations ?? {}, { ...lasting, ...(when === undefined ? {} : { [triggerTimeAnnotation]: when }) })
+      sameSubsets(current.subsets, subsets) &&
+      sameObjectMeta.at('labels')(current.metadata.labels, labels) &&
+      sameObjectMeta.at('annotations')(current.metadata.annotations, {
+        ...lasting,
+        ...(when === undefined ? {} : { [triggerTimeAnnotation]: when }),
+      })
     if (isSame) return
     const annotations = { ...lasting, ...triggered }
     const next: V1Endpoints = { metadata: { ...(current?.metadata ?? { namespace, name }), labels, annotations }, subsets }

@@ -1,14 +1,15 @@
 /** Which services a change of a pod concerns. */
+
 import { Service } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod, V1Service } from '#api/core/v1/types.gen.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { sameObjectMeta } from '#api/meta/equality.ts'
 import { labelSelectorFromMap } from '#api/meta/selector.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'
 import type { Change } from '#controllers/runtime/triggers.ts'
 import { isDeleting, isFinished, isReady } from '#controllers/workload/pods.ts'
 
 export function* servicesOfPod(pod: V1Pod, cache: Cache, { prev }: Change<V1Pod>): Generator<string> {
-  const hasNewLabels = prev !== undefined && !semanticEqual(pod.metadata.labels, prev.metadata.labels)
+  const hasNewLabels = prev !== undefined && !sameObjectMeta.at('labels')(pod.metadata.labels, prev.metadata.labels)
   let hasMoved: boolean | undefined
   for (const service of cache.list(Service, pod.metadata.namespace ?? '')) {
     if (!selects(service, pod) && !(hasNewLabels && prev !== undefined && selects(service, prev))) continue

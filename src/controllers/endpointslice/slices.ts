@@ -3,13 +3,17 @@
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import type { V1Endpoint, V1EndpointPort, V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf, sameObjectMeta } from '#api/meta/equality.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { append } from '#base/append.ts'
 import { defined } from '#base/defined.ts'
 import type { Client } from '#client/client.ts'
 import { triggerTimeAnnotation } from '#controllers/endpointslice/trigger-times.ts'
 import { sortedJson } from '#controllers/workload/sorted-json.ts'
+
+const sameEndpoint = equalityOf(EndpointSlice).at('endpoints').each
+const sameLabels = sameObjectMeta.at('labels')
+const sameAnnotations = sameObjectMeta.at('annotations')
 
 /** Endpoints that share their ports, and may share slices. */
 export type EndpointGroup = { ports: V1EndpointPort[]; endpoints: V1Endpoint[] }
@@ -70,7 +74,7 @@ function planGroup(
         continue
       }
       missing.delete(key)
-      if (!semanticEqual(wanted, endpoint)) isChanged = true
+      if (!sameEndpoint(wanted, endpoint)) isChanged = true
       stays.push(wanted)
     }
     if (stays.length === 0) plan.remove.push(slice)
@@ -93,7 +97,7 @@ function planGroup(
 }
 
 function hasMetadata({ metadata }: V1EndpointSlice, { metadata: wanted }: V1EndpointSlice): boolean {
-  return semanticEqual(metadata.labels, wanted.labels) && semanticEqual(lasting(metadata.annotations), lasting(wanted.annotations))
+  return sameLabels(metadata.labels, wanted.labels) && sameAnnotations(lasting(metadata.annotations), lasting(wanted.annotations))
 }
 
 /** When something had changed is told with the change, and is no change itself. */

@@ -3,17 +3,20 @@
  *
  *   finished pod with finalizer ──> its uid in status.uncountedTerminatedPods ──> finalizer removed ──> counted, uid out of the list
  */
+
 import { Job } from '#api/batch/v1/kinds.gen.ts'
 import type { V1Job, V1JobCondition, V1JobStatus } from '#api/batch/v1/types.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { conditionOf, newCondition, withCondition } from '#controllers/job/conditions.ts'
 import { completionIndex, countsAsFailure, hasLimitPerIndex, isFailed, isIndexed, isTracked } from '#controllers/job/job-pods.ts'
 import type { JobState } from '#controllers/job/job-state.ts'
 import { removeTracking } from '#controllers/job/manage-pods.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { isDeleting } from '#controllers/workload/pods.ts'
+
+const sameStatus = equalityOf(Job).at('status')
 
 /** Keeps the list in the status small, and one job from keeping others waiting. */
 const mostUncounted = 500
@@ -32,7 +35,7 @@ export async function track(
   const { released, isFull } = noteFinished(look, status, verdict)
   if (verdict !== undefined && conditionOf({ ...look.job, status }, verdict.type) === undefined)
     status.conditions = [...(status.conditions ?? []), verdict]
-  if (!semanticEqual(status, look.job.status)) job = await client.updateStatus(Job, job)
+  if (!sameStatus(status, look.job.status)) job = await client.updateStatus(Job, job)
 
   const next = deepCopy(job.status ?? {})
   const outcomes = await Promise.allSettled(released.map((pod) => removeTracking(pod, context)))
@@ -49,7 +52,7 @@ export async function track(
     next.conditions = withCondition(next.conditions ?? [], final).conditions
     if (type === 'Complete' && final.lastTransitionTime) next.completionTime = final.lastTransitionTime
   }
-  if (!semanticEqual(next, job.status)) job = await client.updateStatus(Job, { ...job, status: next })
+  if (!sameStatus(next, job.status)) job = await client.updateStatus(Job, { ...job, status: next })
   if (final !== undefined) {
     if (final.type === 'Complete') {
       const { completions } = job.spec ?? {}

@@ -1,5 +1,5 @@
 import type { Kind } from '#api/kind.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import type { Client } from '#client/client.ts'
 
@@ -13,6 +13,7 @@ export async function writeStatus<T extends KubernetesObject & { status?: unknow
   object: T,
   status: NonNullable<T['status']>,
 ): Promise<T> {
-  if (semanticEqual(object.status, status)) return object
+  const same: (one: unknown, other: unknown) => boolean = equalityOf<KubernetesObject & { status?: unknown }>(kind).at('status')
+  if (same(object.status, status)) return object
   return client.updateStatus(kind, { ...object, status })
 }

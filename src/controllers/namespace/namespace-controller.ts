@@ -1,11 +1,13 @@
 import { Namespace } from '#api/core/v1/kinds.gen.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { discover } from '#client/discovery.ts'
 import { conditionsOf } from '#controllers/namespace/conditions.ts'
 import { emptyNamespace } from '#controllers/namespace/empty-namespace.ts'
 import { defineController } from '#controllers/runtime/define-controller.ts'
 import { isDeleting } from '#controllers/workload/pods.ts'
+
+const sameConditions = equalityOf(Namespace).at('status').at('conditions')
 
 const ourFinalizer = 'kubernetes'
 
@@ -31,7 +33,7 @@ export const namespaceController = defineController({
     }
     const emptied = await emptyNamespace(client, namespace, await discover(client), clock.now())
     const conditions = conditionsOf(namespace, emptied, clock.now())
-    if (!semanticEqual(conditions, namespace.status?.conditions)) {
+    if (!sameConditions(conditions, namespace.status?.conditions)) {
       namespace = await client.updateStatus(Namespace, { ...namespace, status: { ...namespace.status, conditions } })
     }
     if (emptied.estimateSeconds === undefined) {

@@ -1,10 +1,11 @@
 /** Keeping a number of pods alive: the same for replica sets and replication controllers. */
 
+import { ReplicaSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1ReplicaSetCondition, V1ReplicaSetStatus } from '#api/apps/v1/types.gen.ts'
 import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod, V1PodTemplateSpec } from '#api/core/v1/types.gen.ts'
 import type { Kind } from '#api/kind.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import type { LabelSelector } from '#api/meta/selector.ts'
 import { isConflict } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
@@ -18,6 +19,9 @@ import { claimChildren } from '#controllers/workload/claim-children.ts'
 import { createPod, deletePod, isNamespaceTerminating, podFromTemplate } from '#controllers/workload/pod-writes.ts'
 import { isActive, isAvailable, isDeleting, isReady, isTerminating, nextAvailabilityMs } from '#controllers/workload/pods.ts'
 import { inSlowStartBatches } from '#controllers/workload/slow-start.ts'
+
+// Replication controllers tell the same.
+const sameStatus = equalityOf(ReplicaSet).at('status')
 
 /** No more than this many pods are made or ended in one go. */
 const burst = 500
@@ -137,7 +141,7 @@ async function writeStatus<T extends KubernetesObject & { metadata: V1ObjectMeta
   status: Status,
   { client }: ReconcileContext,
 ): Promise<void> {
-  if (semanticEqual(object.status, status)) return
+  if (sameStatus(object.status, status)) return
   try {
     await client.updateStatus(kind, { ...object, status })
   } catch (error) {

@@ -8,7 +8,7 @@ import { quotaUsage } from '#api/core/v1/quota/quota-usage.ts'
 import type { V1Pod, V1ResourceQuota } from '#api/core/v1/types.gen.ts'
 import type { Kind } from '#api/kind.ts'
 import { knownKinds } from '#api/known-kinds.gen.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { type GroupResource, groupResourceText, parseGroupResource } from '#api/meta/gvk.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { DeviceClass, ResourceClaim } from '#api/resource/v1/kinds.gen.ts'
@@ -21,6 +21,9 @@ import { defineController, type ReconcileContext } from '#controllers/runtime/de
 import { on } from '#controllers/runtime/triggers.ts'
 import { isFinished } from '#controllers/workload/pods.ts'
 import { sortedJson } from '#controllers/workload/sorted-json.ts'
+
+const sameStatus = equalityOf(ResourceQuota).at('status')
+const sameResources = equalityOf(Pod).at('spec').at('containers').each.at('resources')
 
 const known = new Scheme(knownKinds)
 
@@ -67,7 +70,7 @@ export const resourceQuotaController = defineController({
     const { evaluators, objectsOf, countsCustom } = objects
     const used = quantityTexts(quotaUsage(quota, evaluators, objectsOf))
     const status = { hard, used: Object.fromEntries(Object.entries(used).filter(([name]) => name in hard)) }
-    if (!semanticEqual(status, quota.status)) await context.client.updateStatus(ResourceQuota, { ...quota, status })
+    if (!sameStatus(status, quota.status)) await context.client.updateStatus(ResourceQuota, { ...quota, status })
     // Kinds come and go with their definitions: nobody tells us when one of their objects is deleted.
     if (countsCustom) context.requeueAfter(customKindsPeriodMs)
   },
@@ -76,10 +79,8 @@ export const resourceQuotaController = defineController({
 function hasShrunk(pod: V1Pod, prev: V1Pod | undefined): boolean {
   return (
     prev !== undefined &&
-    !semanticEqual(
-      pod.spec.containers.map(({ resources }) => resources),
-      prev.spec.containers.map(({ resources }) => resources),
-    )
+    (pod.spec.containers.length !== prev.spec.containers.length ||
+      pod.spec.containers.some(({ resources }, index) => !sameResources(resources, prev.spec.containers[index]?.resources)))
   )
 }
 

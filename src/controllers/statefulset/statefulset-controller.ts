@@ -2,7 +2,7 @@ import { ControllerRevision, StatefulSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1StatefulSet, V1StatefulSetStatus } from '#api/apps/v1/types.gen.ts'
 import { PersistentVolumeClaim, Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { labelSelectorFrom } from '#api/meta/selector.ts'
 import { isConflict } from '#api/meta/server-response.ts'
 import { defined } from '#base/defined.ts'
@@ -13,6 +13,8 @@ import { bringIntoShape, type SetView } from '#controllers/statefulset/replicas.
 import { claimChildren, possibleOwners } from '#controllers/workload/claim-children.ts'
 import { isAvailable, isDeleting, isReady, nextAvailabilityMs } from '#controllers/workload/pods.ts'
 import { type History, syncHistory, truncateHistory } from '#controllers/workload/revisions.ts'
+
+const sameStatus = equalityOf(StatefulSet).at('status')
 
 /** Runs pods with names, storage and an order of their own. */
 export const statefulSetController = defineController({
@@ -91,7 +93,7 @@ function statusOf(
 
 async function writeStatus(set: V1StatefulSet, status: V1StatefulSetStatus, { client }: ReconcileContext): Promise<void> {
   const next = { ...status, ...(set.status?.conditions ? { conditions: set.status.conditions } : {}) }
-  if (semanticEqual(next, set.status)) return
+  if (sameStatus(next, set.status)) return
   await client.updateStatus(StatefulSet, { ...set, status: next }).catch(async (error: unknown) => {
     if (!isConflict(error)) throw error
     const fresh = await client.get(StatefulSet, set.metadata.namespace ?? '', set.metadata.name ?? '')

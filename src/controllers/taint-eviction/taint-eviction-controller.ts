@@ -1,7 +1,7 @@
 import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
 import { toleratesTaint } from '#api/core/v1/node/tolerations.ts'
 import type { V1Node, V1Pod, V1Taint } from '#api/core/v1/types.gen.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { formatTime, parseTime } from '#api/meta/time.ts'
 import { smallest } from '#base/append.ts'
@@ -9,6 +9,9 @@ import type { Cache } from '#controllers/runtime/cache.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { on } from '#controllers/runtime/triggers.ts'
 import { isDeleting } from '#controllers/workload/pods.ts'
+
+const sameTolerations = equalityOf(Pod).at('spec').at('tolerations')
+const sameTaints = equalityOf(Node).at('spec').at('taints')
 
 const nodeIndex = 'node'
 
@@ -27,10 +30,10 @@ export const taintEvictionController = defineController({
   reads: [Node],
   indexes: (cache) => cache.addIndex(Pod, nodeIndex, ({ spec }) => (spec.nodeName ? [spec.nodeName] : [])),
   ignores: (next, prev) =>
-    prev !== undefined && next.spec.nodeName === prev.spec.nodeName && semanticEqual(next.spec.tolerations, prev.spec.tolerations),
+    prev !== undefined && next.spec.nodeName === prev.spec.nodeName && sameTolerations(next.spec.tolerations, prev.spec.tolerations),
   watches: [
     on(Node, function* (node, cache, { prev }) {
-      if (prev === undefined ? noExecuteTaints(node).length === 0 : semanticEqual(noExecuteTaints(node), noExecuteTaints(prev))) return
+      if (prev === undefined ? noExecuteTaints(node).length === 0 : sameTaints(noExecuteTaints(node), noExecuteTaints(prev))) return
       for (const { metadata } of cache.byIndex(Pod, nodeIndex, node.metadata.name ?? '')) yield `${metadata.namespace}/${metadata.name}`
     }),
   ],

@@ -1,11 +1,16 @@
 /** What policies that judge requests and policies that change them have in common. */
+
 import { validateExpression } from '#api/admissionregistration/v1/compile-expression.ts'
+import { ValidatingAdmissionPolicy } from '#api/admissionregistration/v1/kinds.gen.ts'
 import { validateMatchConditions } from '#api/admissionregistration/v1/match-conditions.ts'
 import { validateMatchConstraints } from '#api/admissionregistration/v1/match-resources.ts'
 import { validateParamKind } from '#api/admissionregistration/v1/parameters.ts'
 import type { V1MutatingAdmissionPolicySpec, V1ValidatingAdmissionPolicySpec, V1Variable } from '#api/admissionregistration/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
+
+/** Mutating policies have the same. */
+const sameSpec = equalityOf(ValidatingAdmissionPolicy).at('spec')
 
 const failurePolicies = ['Fail', 'Ignore']
 
@@ -24,7 +29,12 @@ export function validateHead(check: Check<PolicySpec>): void {
 export function validatePolicyMatchConditions(check: Check<PolicySpec>, prev: PolicySpec | undefined): void {
   const spec = check.value
   const { paramKind, matchConditions } = spec
-  if (prev !== undefined && semanticEqual(paramKind, prev.paramKind) && semanticEqual(matchConditions, prev.matchConditions)) return
+  if (
+    prev !== undefined &&
+    sameSpec.at('paramKind')(paramKind, prev.paramKind) &&
+    sameSpec.at('matchConditions')(matchConditions, prev.matchConditions)
+  )
+    return
   validateMatchConditions(check.at('matchConditions'), {
     hasParams: paramKind != null,
     stored: prev?.matchConditions ?? [],

@@ -2,7 +2,7 @@ import { ValidatingWebhookConfiguration } from '#api/admissionregistration/v1/ki
 import { staticSuffixWarnings, validateStaticSuffix } from '#api/admissionregistration/v1/static-suffix.ts'
 import { defaultWebhook, validateWebhooks } from '#api/admissionregistration/v1/webhooks.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { defineResource } from '#api/resource.ts'
@@ -10,7 +10,7 @@ import { defineResource } from '#api/resource.ts'
 /** Webhooks that may refuse requests. */
 export const validatingWebhookConfigurationResource = defineResource(ValidatingWebhookConfiguration, {
   finalizers: 'any',
-  generation: (next, prev) => !semanticEqual(next.webhooks, prev.webhooks),
+  generation: (next, prev) => !equalityOf(ValidatingWebhookConfiguration).at('webhooks')(next.webhooks, prev.webhooks),
   rejudgesMetadata: false,
 
   defaults({ webhooks }) {

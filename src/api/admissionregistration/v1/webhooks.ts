@@ -1,16 +1,21 @@
 /** What webhooks that change requests and webhooks that judge them have in common. */
+
+import { ValidatingWebhookConfiguration } from '#api/admissionregistration/v1/kinds.gen.ts'
 import { validateMatchConditions } from '#api/admissionregistration/v1/match-conditions.ts'
 import { matchPolicies } from '#api/admissionregistration/v1/match-resources.ts'
 import { defaultRules, validateRule } from '#api/admissionregistration/v1/rules.ts'
 import type { V1MutatingWebhook, V1ValidatingWebhook, V1WebhookClientConfig } from '#api/admissionregistration/v1/types.gen.ts'
 import { Check } from '#api/meta/check.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { fullyQualifiedName } from '#api/meta/formats.ts'
 import { validateLabelSelector } from '#api/meta/labels.ts'
 import { dns1035Label, mustBe } from '#api/meta/names.ts'
 import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
 import { validateWebhookService, validateWebhookUrl } from '#api/meta/webhook-client.ts'
 import type { RuleContext } from '#api/resource.ts'
+
+/** Mutating webhooks have the same. */
+const sameConditions = equalityOf(ValidatingWebhookConfiguration).at('webhooks').each.at('matchConditions')
 
 type Webhook = V1ValidatingWebhook & Pick<V1MutatingWebhook, 'reinvocationPolicy'>
 
@@ -55,7 +60,7 @@ function leniency(webhooks: readonly Webhook[], prev: readonly Webhook[] | undef
     matchConditionsUnchanged:
       prev !== undefined &&
       webhooks.length === prev.length &&
-      webhooks.every(({ matchConditions }, index) => semanticEqual(matchConditions, prev[index]?.matchConditions)),
+      webhooks.every(({ matchConditions }, index) => sameConditions(matchConditions, prev[index]?.matchConditions)),
   }
 }
 

@@ -1,4 +1,6 @@
 /** How strictly a definition is judged: what its stored form already has wrong, an update of it may keep. */
+
+import { CustomResourceDefinition } from '#api/apiextensions/v1/kinds.gen.ts'
 import { unsupportedField, validateStructural } from '#api/apiextensions/v1/schema/structural.ts'
 import { hasUnprunedDefault } from '#api/apiextensions/v1/schema/validate-defaults.ts'
 import { hasMergedItems, openApiTypes, type SchemaRules, validateListKeys } from '#api/apiextensions/v1/schema/validate-schema.ts'
@@ -6,8 +8,10 @@ import { someSchema } from '#api/apiextensions/v1/schema/walk.ts'
 import type { V1CustomResourceDefinition, V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
 import { schemaFor, schemasOf, type UnversionedSpec } from '#api/apiextensions/v1/unversioned-spec.ts'
 import { Check } from '#api/meta/check.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { caBundleError } from '#api/meta/webhook-client.ts'
+
+const sameVersion = equalityOf(CustomResourceDefinition).at('spec').at('versions').each
 
 export type Strictness = SchemaRules & {
   schemaPresent: boolean
@@ -70,7 +74,7 @@ export function strictnessFor(next: UnversionedSpec, prev: UnversionedSpec, isSe
           now: selectableFields,
           before: prev.versions?.find((version) => version.name === name)?.selectableFields,
         })),
-      ].flatMap(({ name, now, before }) => ((before?.length ?? 0) > 8 && semanticEqual(now, before) ? name : [])),
+      ].flatMap(({ name, now, before }) => ((before?.length ?? 0) > 8 && sameVersion.at('selectableFields')(now, before) ? name : [])),
     ),
   }
 }
@@ -89,7 +93,10 @@ function hasUnsureKeys(schema: V1JSONSchemaProps): boolean {
 }
 
 function hasSameSchema(next: UnversionedSpec, prev: UnversionedSpec, name: string): boolean {
-  return prev.versions?.some((version) => version.name === name) === true && semanticEqual(schemaFor(next, name), schemaFor(prev, name))
+  return (
+    prev.versions?.some((version) => version.name === name) === true &&
+    sameVersion.at('schema').at('openAPIV3Schema')(schemaFor(next, name), schemaFor(prev, name))
+  )
 }
 
 function expressionsIn(schemas: readonly V1JSONSchemaProps[]): Set<string> {

@@ -2,6 +2,8 @@
  * Definitions as upstream validates them. What all versions have in common stands above the versions, as it did in v1beta1;
  * paths in errors tell so: `spec.validation.openAPIV3Schema`.
  */
+
+import { CustomResourceDefinition } from '#api/apiextensions/v1/kinds.gen.ts'
 import type {
   V1CustomResourceColumnDefinition,
   V1CustomResourceDefinitionNames,
@@ -13,7 +15,9 @@ import type {
   V1SelectableField,
   V1WebhookClientConfig,
 } from '#api/apiextensions/v1/types.gen.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
+
+const sameVersion = equalityOf(CustomResourceDefinition).at('spec').at('versions').each
 
 export type UnversionedSpec = {
   group: string
@@ -41,7 +45,7 @@ export function unversionedSpec(spec: V1CustomResourceDefinitionSpec): Unversion
   if (first === undefined || versions === undefined) return result
 
   const isShared = (field: keyof V1CustomResourceDefinitionVersion) =>
-    versions.every((version) => semanticEqual(version[field], first[field]))
+    versions.every((version) => sameVersion.at(field)(version[field], first[field]))
   const { schema, subresources, additionalPrinterColumns, selectableFields } = first
   const shared = new Set<string>((['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'] as const).filter(isShared))
   if (shared.has('schema')) result.validation = schema

@@ -1,5 +1,6 @@
 import { ControllerRevision } from '#api/apps/v1/kinds.gen.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { nonNegative } from '#api/meta/formats.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
@@ -20,7 +21,7 @@ export const controllerRevisionResource = defineResource(ControllerRevision, {
   validateUpdate(_next, prev, check) {
     validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })
     nonNegative(check.at('revision'))
-    mustNotChange(check.at('data'), prev.data, 'r')
+    mustNotChange(check.at('data'), prev.data, equalityOf(ControllerRevision).at('data'), 'r')
   },
 
   columns: [

@@ -16,13 +16,15 @@ import { type PodValidationOptions, podValidationOptions, validatePodTemplate } 
 import { podTemplateWarnings } from '#api/core/v1/pod-spec/warnings.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { nonNegative } from '#api/meta/formats.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { hasInvalidLabelValue, validateLabelSelector } from '#api/meta/labels.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { labelsText } from '#api/meta/selector.ts'
 import { defineResource } from '#api/resource.ts'
+
+const sameSpec = equalityOf(DaemonSet).at('spec')
 
 /** Counts versions of the template. A field of old API versions; in this one an annotation that only the server writes. */
 export const templateGenerationAnnotation = 'deprecated.daemonset.template.generation'
@@ -55,12 +57,12 @@ export const daemonSetResource = defineResource(DaemonSet, {
   prepareForUpdate(next, prev, context) {
     dropDisabledFields(next.spec.template, prev.spec.template, context)
     const generation = templateGeneration(prev)
-    setTemplateGeneration(next, semanticEqual(next.spec.template, prev.spec.template) ? generation : generation + 1)
+    setTemplateGeneration(next, sameSpec.at('template')(next.spec.template, prev.spec.template) ? generation : generation + 1)
   },
   validateUpdate(next, prev, check, context) {
     const { spec } = next
     if (context.requestVersion !== 'extensions/v1beta1') {
-      mustNotChange(check.at('spec').at('selector'), prev.spec.selector, '*meta.LabelSelector')
+      mustNotChange(check.at('spec').at('selector'), prev.spec.selector, sameSpec.at('selector'), '*meta.LabelSelector')
     }
     const options = podValidationOptions(spec.template, prev.spec.template, context)
     validateSpec(check.at('spec'), options, options.allowInvalidLabelValueInSelector || hasInvalidLabelValue(prev.spec.selector))

@@ -16,11 +16,13 @@ import { type PodValidationOptions, podValidationOptions } from '#api/core/v1/po
 import { podTemplateWarnings } from '#api/core/v1/pod-spec/warnings.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { nonNegative } from '#api/meta/formats.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { defineResource } from '#api/resource.ts'
+
+const same = equalityOf(Deployment)
 
 const rollbackAnnotation = 'deprecated.deployment.rollback.to'
 
@@ -56,7 +58,8 @@ export const deploymentResource = defineResource(Deployment, {
   ],
 
   // Replica sets copy the annotations, hence they count as well.
-  generation: (next, prev) => !semanticEqual(next.spec, prev.spec) || !semanticEqual(next.metadata.annotations, prev.metadata.annotations),
+  generation: (next, prev) =>
+    !same.at('spec')(next.spec, prev.spec) || !same.at('metadata').at('annotations')(next.metadata.annotations, prev.metadata.annotations),
   prepareForUpdate(next, prev, context) {
     dropDisabledFields(next.spec.template, prev.spec.template, context)
   },
@@ -64,7 +67,7 @@ export const deploymentResource = defineResource(Deployment, {
     validateSpec(check.at('spec'), podValidationOptions(next.spec.template, prev.spec.template, context))
     validateRollback(next.metadata.annotations?.[rollbackAnnotation], check)
     if (selectorMayChange.includes(context.requestVersion ?? '')) return
-    mustNotChange(check.at('spec').at('selector'), prev.spec.selector, '*meta.LabelSelector')
+    mustNotChange(check.at('spec').at('selector'), prev.spec.selector, same.at('spec').at('selector'), '*meta.LabelSelector')
   },
   warningsOnUpdate: (next, prev) =>
     next.metadata.generation === prev.metadata.generation

@@ -10,6 +10,7 @@ import { podTemplateWarnings } from '#api/core/v1/pod-spec/warnings.ts'
 import type { V1PodTemplateSpec } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { nonNegative } from '#api/meta/formats.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { defineResource } from '#api/resource.ts'
@@ -42,7 +43,12 @@ export const replicaSetResource = defineResource(ReplicaSet, {
   validateUpdate(next, prev, check, context) {
     validateSpec(check.at('spec'), podValidationOptions(next.spec.template, prev.spec.template, context))
     if (context.requestVersion === 'extensions/v1beta1') return
-    mustNotChange(check.at('spec').at('selector'), prev.spec.selector, '*meta.LabelSelector')
+    mustNotChange(
+      check.at('spec').at('selector'),
+      prev.spec.selector,
+      equalityOf(ReplicaSet).at('spec').at('selector'),
+      '*meta.LabelSelector',
+    )
   },
   warningsOnUpdate: (next, prev) =>
     next.metadata.generation === prev.metadata.generation ? [] : podTemplateWarnings(templateOf(next), prev.spec.template, 'spec.template'),

@@ -22,13 +22,15 @@ import { podTemplateWarnings } from '#api/core/v1/pod-spec/warnings.ts'
 import type { V1PodTemplateSpec, V1Volume } from '#api/core/v1/types.gen.ts'
 import { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { nonNegative } from '#api/meta/formats.ts'
 import { validateAnnotations, validateLabels } from '#api/meta/labels.ts'
 import { dns1123Label, mustBe, nameIsDns1123Label } from '#api/meta/names.ts'
 import { validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
+
+const sameSpec = equalityOf(StatefulSet).at('spec')
 
 export const statefulSetResource = defineResource(StatefulSet, {
   nameRule: nameIsDns1123Label,
@@ -79,7 +81,7 @@ export const statefulSetResource = defineResource(StatefulSet, {
     const wasWrong = new Check(prev.spec)
     validateSpec(wasWrong, options, { isUpdate: true })
     validateSpec(check.at('spec'), options, { isUpdate: true, skipPodTemplate: wasWrong.failed })
-    if (!semanticEqual(frozenPart(next.spec), frozenPart(prev.spec))) {
+    if (!sameSpec(frozenPart(next.spec), frozenPart(prev.spec))) {
       check
         .at('spec')
         .forbidden(

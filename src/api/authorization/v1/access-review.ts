@@ -1,4 +1,5 @@
 /** What the reviews that ask "may they?" have in common. They are answered at once and never stored. */
+
 import type {
   V1FieldSelectorAttributes,
   V1LabelSelectorAttributes,
@@ -7,7 +8,7 @@ import type {
   V1SubjectAccessReviewSpec,
 } from '#api/authorization/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { sameObjectMeta } from '#api/meta/equality.ts'
 import { validateFieldSelectorRequirement, validateLabelSelectorRequirement } from '#api/meta/labels.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
@@ -72,5 +73,5 @@ function validateSelector(check: Check<V1FieldSelectorAttributes | V1LabelSelect
 export function validateNoMeta(check: Check<{ metadata?: V1ObjectMeta }>, message: string, kept: readonly string[] = []): void {
   const { metadata } = check.value
   const given = Object.fromEntries(Object.entries(metadata ?? {}).filter(([field]) => field !== 'managedFields' && !kept.includes(field)))
-  if (!semanticEqual(given, {})) check.at('metadata').invalid(message)
+  if (!sameObjectMeta(given, {})) check.at('metadata').invalid(message)
 }

@@ -1,10 +1,14 @@
 /** Rules for what a job's status may say, and how it may move on. A rule that a stored status breaks is not held against writes that leave that part alone. */
+
 import { indexesError, overlappingIndex } from '#api/batch/v1/job-indexes.ts'
+import { Job } from '#api/batch/v1/kinds.gen.ts'
 import type { V1Job, V1JobStatus } from '#api/batch/v1/types.gen.ts'
 import { type Check, omittedValue } from '#api/meta/check.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { nonNegative } from '#api/meta/formats.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
+
+const sameUncounted = equalityOf(Job).at('status').at('uncountedTerminatedPods')
 
 export function hasCondition(status: V1JobStatus | undefined, type: string, value = 'True'): boolean {
   return status?.conditions?.some((condition) => condition.type === type && condition.status === value) ?? false
@@ -99,7 +103,7 @@ function validateFinish(job: V1Job, check: Check<V1JobStatus>, before: V1JobStat
   if ((finishedChanged || startTimeChanged) && !neverStarts && !status.startTime && is.finished) {
     check.at('startTime').required('startTime is required for finished job')
   }
-  if (finishedChanged || !semanticEqual(uncountedTerminatedPods, before.uncountedTerminatedPods)) {
+  if (finishedChanged || !sameUncounted(uncountedTerminatedPods, before.uncountedTerminatedPods)) {
     if (is.finished && (uncountedTerminatedPods?.failed?.length || uncountedTerminatedPods?.succeeded?.length)) {
       const quoted = asInternal('batch.UncountedTerminatedPods', uncountedTerminatedPods)
       check.at('uncountedTerminatedPods').invalid('must be empty for finished job', quoted)

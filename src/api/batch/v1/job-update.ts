@@ -1,22 +1,27 @@
 /** What of a job's spec may change once it exists. */
+
 import { hasCondition } from '#api/batch/v1/job-status.ts'
+import { Job } from '#api/batch/v1/kinds.gen.ts'
 import type { V1Job, V1JobSpec } from '#api/batch/v1/types.gen.ts'
 import type { V1Container, V1PodSpec, V1PodTemplateSpec } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import type { RuleContext } from '#api/resource.ts'
+
+const sameSpec = equalityOf(Job).at('spec')
+const sameResources = sameSpec.at('template').at('spec').at('containers').each.at('resources')
 
 /** `check` stands at the spec. */
 export function validateJobUpdate(next: V1Job, prev: V1Job, check: Check<V1JobSpec>, context: RuleContext): void {
   validateCompletions(check, prev.spec)
-  mustNotChange(check.at('selector'), prev.spec.selector, '*meta.LabelSelector')
+  mustNotChange(check.at('selector'), prev.spec.selector, sameSpec.at('selector'), '*meta.LabelSelector')
   validateTemplate(next, prev, check, context)
   mustNotChange(check.at('completionMode'), prev.spec.completionMode)
-  mustNotChange(check.at('podFailurePolicy'), prev.spec.podFailurePolicy, '*batch.PodFailurePolicy')
+  mustNotChange(check.at('podFailurePolicy'), prev.spec.podFailurePolicy, sameSpec.at('podFailurePolicy'), '*batch.PodFailurePolicy')
   mustNotChange(check.at('backoffLimitPerIndex'), prev.spec.backoffLimitPerIndex)
   mustNotChange(check.at('managedBy'), prev.spec.managedBy)
-  mustNotChange(check.at('successPolicy'), prev.spec.successPolicy, '*batch.SuccessPolicy')
+  mustNotChange(check.at('successPolicy'), prev.spec.successPolicy, sameSpec.at('successPolicy'), '*batch.SuccessPolicy')
 }
 
 /** Indexed jobs are elastic: their size may change, completions and parallelism together. */
@@ -39,11 +44,16 @@ function validateTemplate(next: V1Job, prev: V1Job, check: Check<V1JobSpec>, { i
   const { template } = next.spec
   const allowed = mayMove ? withSchedulingOf(template, prev.spec.template) : prev.spec.template
   if (!mayResize) {
-    mustNotChange(check.at('template'), allowed, 'core.PodTemplateSpec')
+    mustNotChange(check.at('template'), allowed, sameSpec.at('template'), 'core.PodTemplateSpec')
     return
   }
   const podSpec = template.spec ?? { containers: [] }
-  mustNotChange(check.at('template').at('spec').with(podSpec), withResourcesOf(podSpec, allowed.spec ?? { containers: [] }), 'core.PodSpec')
+  mustNotChange(
+    check.at('template').at('spec').with(podSpec),
+    withResourcesOf(podSpec, allowed.spec ?? { containers: [] }),
+    sameSpec.at('template').at('spec'),
+    'core.PodSpec',
+  )
 }
 
 /** The old template, but with everything of the next one that tells the scheduler where pods go. */
@@ -67,7 +77,7 @@ function containersWithResourcesOf(next: readonly V1Container[] = [], prev: read
   if (next.length !== prev.length) return [...prev]
   return prev.map((container, index) => {
     const counterpart = next[index]
-    if (counterpart?.name !== container.name || semanticEqual(counterpart.resources, container.resources)) return container
+    if (counterpart?.name !== container.name || sameResources(counterpart.resources, container.resources)) return container
     const { resources: _resources, ...rest } = container
     return counterpart.resources ? { ...rest, resources: counterpart.resources } : rest
   })

@@ -1,10 +1,13 @@
+import { CertificateSigningRequest } from '#api/certificates/v1/kinds.gen.ts'
 import { certificateError, signingRequestError } from '#api/certificates/v1/pem-errors.ts'
 import type { V1CertificateSigningRequest, V1CertificateSigningRequestCondition } from '#api/certificates/v1/types.gen.ts'
 import { validateSignerName } from '#api/core/v1/signer-names.ts'
 import { type Check, quoted } from '#api/meta/check.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import type { RuleContext } from '#api/resource.ts'
+
+const sameConditions = equalityOf(CertificateSigningRequest).at('status').at('conditions')
 
 const keyUsages = [
   ...['any', 'cert sign', 'client auth', 'code signing', 'content commitment', 'crl sign', 'data encipherment', 'decipher only'],
@@ -122,7 +125,7 @@ function validateFinalConditions(check: Check<Conditions>, prev: Conditions, may
   for (const type of verdicts) {
     const [now, before] = [of(conditions, type), of(prev, type)]
     if (now.length > before.length) check.forbidden(`updates may not add a condition of type ${quoted(type)}`)
-    else if (now.length === before.length && !semanticEqual(now, before)) {
+    else if (now.length === before.length && !sameConditions(now, before)) {
       check.forbidden(`updates may not modify a condition of type ${quoted(type)}`)
     }
   }

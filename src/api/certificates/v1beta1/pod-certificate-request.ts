@@ -6,6 +6,7 @@ import { isKubernetesSigner, validateUserAnnotations } from '#api/core/v1/pod-sp
 import { validateSignerName } from '#api/core/v1/signer-names.ts'
 import type { Check } from '#api/meta/check.ts'
 import { nameColumn } from '#api/meta/columns.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { byteLength, dns1123Subdomain, mustBe } from '#api/meta/names.ts'
 import { labelsText } from '#api/meta/selector.ts'
@@ -20,7 +21,8 @@ export const podCertificateRequestResource = defineResource(PodCertificateReques
     if (spec != null) spec.maxExpirationSeconds ??= 24 * 60 * 60
   },
   validate: (_object, check) => validateSpec(check.at('spec').or({} as V1beta1PodCertificateRequestSpec)),
-  validateUpdate: (_next, prev, check) => mustNotChange(check.at('spec'), prev.spec, 'certificates.PodCertificateRequestSpec'),
+  validateUpdate: (_next, prev, check) =>
+    mustNotChange(check.at('spec'), prev.spec, equalityOf(PodCertificateRequest).at('spec'), 'certificates.PodCertificateRequestSpec'),
 
   subresources: {
     status: {

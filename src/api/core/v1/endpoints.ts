@@ -4,12 +4,14 @@ import { validatePortNumber, validateProtocol } from '#api/core/v1/pod-spec/vali
 import type { V1EndpointAddress, V1EndpointPort, V1EndpointSubset, V1Endpoints } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { ipForLegacyField, warningsForIp } from '#api/meta/ip.ts'
 import { dns1123Label, dns1123Subdomain, mustBe, nameIsDns1123Subdomain, qualifiedName } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { defineResource } from '#api/resource.ts'
 import { append } from '#base/append.ts'
+
+const sameSubsets = equalityOf(Endpoints).at('subsets')
 
 export const endpointsResource = defineResource(Endpoints, {
   storagePath: 'services/endpoints',
@@ -27,7 +29,7 @@ export const endpointsResource = defineResource(Endpoints, {
   validateUpdate(next, prev, check) {
     validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })
     // What was stored under older rules may stay, as long as nobody touches it.
-    if (!semanticEqual(next.subsets, prev.subsets)) validateSubsets(check.at('subsets').or([]))
+    if (!sameSubsets(next.subsets, prev.subsets)) validateSubsets(check.at('subsets').or([]))
   },
   warningsOnUpdate: endpointsWarnings,
 

@@ -6,7 +6,7 @@ import { dropDisabledFields } from '#api/core/v1/pod-spec/drop-disabled.ts'
 import { podValidationOptions, validatePodTemplate } from '#api/core/v1/pod-spec/validate-pod-template.ts'
 import { podTemplateWarnings } from '#api/core/v1/pod-spec/warnings.ts'
 import { nameColumn } from '#api/meta/columns.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { defineResource } from '#api/resource.ts'
 
 export const podTemplateResource = defineResource(PodTemplate, {
@@ -24,7 +24,7 @@ export const podTemplateResource = defineResource(PodTemplate, {
   },
   warningsOnCreate: ({ template }) => podTemplateWarnings(template, undefined, 'template'),
 
-  generation: (next, prev) => !semanticEqual(next.template, prev.template),
+  generation: (next, prev) => !equalityOf(PodTemplate).at('template')(next.template, prev.template),
   prepareForUpdate: (next, prev, context) => dropDisabledFields(next.template, prev.template, context),
   validateUpdate(next, prev, check, context) {
     const { template } = next

@@ -8,7 +8,7 @@ import { podTemplateWarnings } from '#api/core/v1/pod-spec/warnings.ts'
 import type { V1PodTemplateSpec, V1ReplicationController, V1ReplicationControllerSpec } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { nonNegative } from '#api/meta/formats.ts'
 import { dns1123Label, nameIsLongName } from '#api/meta/names.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
@@ -46,7 +46,7 @@ export const replicationControllerResource = defineResource(ReplicationControlle
     return [...warnings, ...podTemplateWarnings(spec.template, undefined, 'spec.template')]
   },
 
-  generation: (next, prev) => !semanticEqual(next.spec, prev.spec),
+  generation: (next, prev) => !equalityOf(ReplicationController).at('spec')(next.spec, prev.spec),
   prepareForUpdate(next, prev, context) {
     dropDisabledFields(next.spec.template, prev.spec.template, context)
   },

@@ -3,13 +3,15 @@ import type { V1Endpoint, V1EndpointPort, V1EndpointSlice } from '#api/discovery
 import { validateEndpoints, validatePorts } from '#api/discovery/v1/validate-endpoints.ts'
 import { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { warningsForIp } from '#api/meta/ip.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
 import { append } from '#base/append.ts'
+
+const sameSlice = equalityOf(EndpointSlice)
 
 const addressTypes = ['FQDN', 'IPv4', 'IPv6']
 const hostnameLabel = 'kubernetes.io/hostname'
@@ -36,7 +38,7 @@ export const endpointSliceResource = defineResource(EndpointSlice, {
   ],
 
   generation: (next, prev) =>
-    !semanticEqual(contentOf(next), contentOf(prev)) || !semanticEqual(next.metadata.labels, prev.metadata.labels),
+    !sameSlice(contentOf(next), contentOf(prev)) || !sameSlice.at('metadata').at('labels')(next.metadata.labels, prev.metadata.labels),
   rejudgesMetadata: false,
   prepareForUpdate: (next, prev, context) => dropTopology(next, prev, context),
   validateUpdate(_next, prev, check, context) {
@@ -65,14 +67,14 @@ export const endpointSliceResource = defineResource(EndpointSlice, {
   ],
 })
 
-function contentOf({ addressType, endpoints, ports }: V1EndpointSlice): unknown {
-  return { addressType, endpoints, ports }
+function contentOf({ addressType, endpoints, ports }: V1EndpointSlice): V1EndpointSlice {
+  return { metadata: {}, addressType, endpoints, ports } as V1EndpointSlice
 }
 
 /** This version has no topology; the node's name in it was a field of old, and lives on as one of its own. */
 function dropTopology(next: V1EndpointSlice, prev: V1EndpointSlice | undefined, { requestVersion }: RuleContext): void {
   if (requestVersion === 'discovery.k8s.io/v1beta1') return
-  if (prev && semanticEqual(prev.endpoints, next.endpoints)) return
+  if (prev && sameSlice.at('endpoints')(prev.endpoints, next.endpoints)) return
   for (const endpoint of next.endpoints ?? []) {
     if (!endpoint.deprecatedTopology) continue
     const nodeName = endpoint.deprecatedTopology[hostnameLabel]
@@ -94,7 +96,7 @@ function validateSlice(check: Check<V1EndpointSlice>, prev: V1EndpointSlice | un
   const found = new Check(slice.endpoints, 'endpoints')
   validateEndpoints(slice.endpoints ?? [], addressType, found, context)
   // Endpoints that are wrong by newer rules may stay as they are.
-  if (found.failed && !(prev && semanticEqual(prev.endpoints, slice.endpoints))) append(check.errors, found.errors)
+  if (found.failed && !(prev && sameSlice.at('endpoints')(prev.endpoints, slice.endpoints))) append(check.errors, found.errors)
 }
 
 function addressWarnings({ metadata, endpoints }: V1EndpointSlice): string[] {

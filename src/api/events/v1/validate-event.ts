@@ -1,12 +1,15 @@
 /** Rules for events. Upstream judges the stored form, so that messages name the fields of the core group. */
 
+import { Event } from '#api/core/v1/kinds.gen.ts'
 import type { V1Event as CoreEvent } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { byteLength, dns1123Subdomain, mustBe, nameIsDns1123Subdomain, qualifiedName } from '#api/meta/names.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { append } from '#base/append.ts'
+
+const sameEvent = equalityOf(Event)
 
 const maxShortBytes = 128
 const maxMessageBytes = 1024
@@ -82,11 +85,11 @@ function validateNewMetadata(check: Check<CoreEvent>): void {
 function validateModernEventUpdate(check: Check<CoreEvent>, prev: CoreEvent): void {
   const next = check.value
   validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
-  if (!semanticEqual(next.series, prev.series)) validateSeries(check)
-  mustNotChange(check.at('involvedObject'), prev.involvedObject, 'core.ObjectReference')
+  if (!sameEvent.at('series')(next.series, prev.series)) validateSeries(check)
+  mustNotChange(check.at('involvedObject'), prev.involvedObject, sameEvent.at('involvedObject'), 'core.ObjectReference')
   mustNotChange(check.at('reason').or(''), prev.reason ?? '')
   mustNotChange(check.at('message').or(''), prev.message ?? '')
-  mustNotChange(check.at('source').or({}), prev.source ?? {}, 'core.EventSource')
+  mustNotChange(check.at('source').or({}), prev.source ?? {}, sameEvent.at('source'), 'core.EventSource')
   mustNotChange(check.at('firstTimestamp'), prev.firstTimestamp)
   mustNotChange(check.at('lastTimestamp'), prev.lastTimestamp)
   mustNotChange(check.at('count').or(0), prev.count ?? 0)
@@ -95,7 +98,7 @@ function validateModernEventUpdate(check: Check<CoreEvent>, prev: CoreEvent): vo
   mustNotChange(check.at('type').or(''), prev.type ?? '')
   mustNotChange(check.at('eventTime'), prev.eventTime)
   mustNotChange(check.at('action').or(''), prev.action ?? '')
-  mustNotChange(check.at('related'), prev.related, '*core.ObjectReference')
+  mustNotChange(check.at('related'), prev.related, sameEvent.at('related'), '*core.ObjectReference')
   mustNotChange(check.dynamic('reportingController').with(next.reportingComponent ?? ''), prev.reportingComponent ?? '')
   mustNotChange(check.at('reportingInstance').or(''), prev.reportingInstance ?? '')
 }

@@ -6,11 +6,13 @@ import type { V1FlowSchema, V1FlowSchemaSpec } from '#api/flowcontrol/v1/types.g
 import { validateFlowRule } from '#api/flowcontrol/v1/validate-flow-rule.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { dns1123Subdomain, mustBe, nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { defineResource } from '#api/resource.ts'
+
+const sameSpec = equalityOf(FlowSchema).at('spec')
 
 const maxMatchingPrecedence = 10_000
 const distinguisherMethods = ['ByNamespace', 'ByUser']
@@ -78,7 +80,7 @@ function validateFlowSchema({ metadata, spec }: V1FlowSchema, check: Check<V1Flo
   const { name = '' } = metadata
   validateSpec(check.at('spec'), name)
   const mandatory = mandatoryFlowSchemas.get(name)
-  if (mandatory && !semanticEqual(spec, mandatory)) {
+  if (mandatory && !sameSpec(spec, mandatory)) {
     check.at('spec').invalid(`spec of '${name}' must equal the fixed value`, asInternal('flowcontrol.FlowSchemaSpec', spec))
   }
   validateFlowConditions(check.at('status').at('conditions'))

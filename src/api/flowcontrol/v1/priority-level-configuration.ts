@@ -12,11 +12,13 @@ import type {
 } from '#api/flowcontrol/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { defineResource } from '#api/resource.ts'
+
+const sameSpec = equalityOf(PriorityLevelConfiguration).at('spec')
 
 export const preserveZeroSharesAnnotation = 'flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares'
 const maxQueues = 10_000_000
@@ -111,7 +113,7 @@ function mustBeMandatory(check: Check<V1PriorityLevelConfigurationSpec>, name: s
   const mandatory = mandatoryPriorityLevels.get(name)
   if (!mandatory) return
   const compared = name === 'exempt' && mandatory.exempt ? { ...spec, exempt: mandatory.exempt } : spec
-  if (semanticEqual(compared, mandatory)) return
+  if (sameSpec(compared, mandatory)) return
   const except = name === 'exempt' ? " except the 'spec.exempt' field" : ''
   check.invalid(`spec of '${name}'${except} must equal the fixed value`, asInternal('flowcontrol.PriorityLevelConfigurationSpec', spec))
 }

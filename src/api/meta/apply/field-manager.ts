@@ -1,6 +1,6 @@
 /** Keeps managedFields: who last set which field of an object, and what an applier may change. */
 
-import { semanticEqual } from '#api/meta/equality.ts'
+import type { Equality } from '#api/meta/equality.ts'
 import { equalJson, isDeeperThan, isObject, type JsonObject, maxDepth } from '#api/meta/patch/json-value.ts'
 import { PatchError } from '#api/meta/patch/patch-error.ts'
 import type { V1ManagedFieldsEntry } from '#api/meta/v1/types.gen.ts'
@@ -271,7 +271,7 @@ function withoutManagedFields(object: KubernetesObject): JsonObject {
  * without effect. Changes `next`. To be called on the object as it would be stored. Owners are in the order of their
  * times, so a new time may also have moved one: they are compared by who they are.
  */
-export function keepTimesOfNoop(live: KubernetesObject, next: KubernetesObject): void {
+export function keepTimesOfNoop(live: KubernetesObject, next: KubernetesObject, same: Equality<KubernetesObject>): void {
   const before = live.metadata?.managedFields
   const after = next.metadata?.managedFields
   if (before === undefined || after === undefined || before === after || before.length !== after.length || next.metadata === undefined)
@@ -283,7 +283,7 @@ export function keepTimesOfNoop(live: KubernetesObject, next: KubernetesObject):
     const other = known.get(key)
     return other !== undefined && known.delete(key) && equalJson({ ...entry, time: '' }, { ...other, time: '' })
   })
-  if (sameOwners && semanticEqual(withoutManagedFields(live), withoutManagedFields(next))) next.metadata.managedFields = before
+  if (sameOwners && same(withoutManagedFields(live), withoutManagedFields(next))) next.metadata.managedFields = before
 }
 
 const ownerKey = ({ operation, manager, apiVersion, subresource }: V1ManagedFieldsEntry): string =>

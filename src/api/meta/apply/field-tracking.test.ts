@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ConfigMap } from '#api/core/v1/kinds.gen.ts'
 import {
   type Anything,
   configMap,
@@ -15,6 +16,7 @@ import {
   statuses,
   stored,
 } from '#api/meta/apply/testing/ownership.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import { schemaOf } from '#api/schema/schema.ts'
 import { onlyThese } from './field-filter.ts'
@@ -148,6 +150,8 @@ test('[SA5] the oldest of more than ten updaters become one', () => {
   assert.equal(all[0]?.time, '2026-01-01T00:00:03Z')
 })
 
+const sameConfigMap = equalityOf<KubernetesObject>(ConfigMap)
+
 test('[SA4] a write that changes nothing but times gets the old times back', () => {
   const live = stored(configMaps.applied(undefined, configMap({ a: '1' }), { manager: 'one', time: noon }))
   const retimed = (data: Anything) =>
@@ -157,10 +161,10 @@ test('[SA4] a write that changes nothing but times gets the old times back', () 
       metadata: { ...live.metadata, managedFields: live.metadata?.managedFields?.map((each) => ({ ...each, time: later })) },
     }) as KubernetesObject
   const same = retimed({ a: '1' })
-  keepTimesOfNoop(live, same)
+  keepTimesOfNoop(live, same, sameConfigMap)
   assert.deepEqual(same, live)
   const other = retimed({ a: '2' })
-  keepTimesOfNoop(live, other)
+  keepTimesOfNoop(live, other, sameConfigMap)
   assert.equal(other.metadata?.managedFields?.[0]?.time, later)
 })
 
@@ -169,7 +173,7 @@ test('[SA4] owners that a new time would put in another order are the same owner
   const live = stored(configMaps.applied(first, configMap({ b: '2' }), { manager: 'two', time: noon }))
   const [one, two] = live.metadata?.managedFields ?? []
   const swapped = { ...live, metadata: { ...live.metadata, managedFields: [two, { ...one, time: later }] } } as KubernetesObject
-  keepTimesOfNoop(live, swapped)
+  keepTimesOfNoop(live, swapped, sameConfigMap)
   assert.deepEqual(swapped, live)
 })
 

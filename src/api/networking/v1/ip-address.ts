@@ -1,5 +1,6 @@
 import { Check } from '#api/meta/check.ts'
 import { nameColumn } from '#api/meta/columns.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { validIp } from '#api/meta/ip.ts'
 import { dns1123Subdomain, mustBe, type NameRule, pathSegmentName } from '#api/meta/names.ts'
@@ -26,7 +27,12 @@ export const ipAddressResource = defineResource(IPAddress, {
     validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsIp })
     validateSpec(next.spec, check.at('spec').at('parentRef'))
     validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
-    mustNotChange(check.at('spec').at('parentRef'), prev.spec?.parentRef, '*networking.ParentReference')
+    mustNotChange(
+      check.at('spec').at('parentRef'),
+      prev.spec?.parentRef,
+      equalityOf(IPAddress).at('spec').at('parentRef'),
+      '*networking.ParentReference',
+    )
   },
 
   columns: [

@@ -1,7 +1,9 @@
 /** Rules for what a claim got. */
+
 import { validateNodeSelector } from '#api/core/v1/pod-spec/node-selectors.ts'
 import type { Check } from '#api/meta/check.ts'
 import { validateConditions } from '#api/meta/conditions.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { validInterfaceAddress } from '#api/meta/ip.ts'
 import { byteLength, dns1123Label, mustBe } from '#api/meta/names.ts'
@@ -17,6 +19,7 @@ import {
   validateRequestReference,
   validateShareId,
 } from '#api/resource/v1/device-names.ts'
+import { ResourceClaim } from '#api/resource/v1/kinds.gen.ts'
 import type {
   V1AllocatedDeviceStatus,
   V1AllocationResult,
@@ -63,7 +66,12 @@ export function validateClaimStatus(next: V1ResourceClaim, prev: V1ResourceClaim
   }
   if (!allocation) return
   if (prev.status?.allocation) {
-    mustNotChange(check.at('allocation').with(allocation), prev.status.allocation, '*resource.AllocationResult')
+    mustNotChange(
+      check.at('allocation').with(allocation),
+      prev.status.allocation,
+      equalityOf(ResourceClaim).at('status').at('allocation'),
+      '*resource.AllocationResult',
+    )
   } else validateAllocation(check.at('allocation').with(allocation), requestNamesOf(next.spec.devices?.requests))
 }
 

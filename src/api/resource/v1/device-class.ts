@@ -1,7 +1,7 @@
 import { isExtendedResource } from '#api/core/v1/resource-names.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { nameIsLongName } from '#api/meta/names.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { boundedList } from '#api/resource/v1/bounded.ts'
@@ -10,6 +10,8 @@ import { validateDeviceSelectors } from '#api/resource/v1/device-selectors.ts'
 import { DeviceClass } from '#api/resource/v1/kinds.gen.ts'
 import type { V1DeviceClass, V1DeviceClassSpec } from '#api/resource/v1/types.gen.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
+
+const sameConfig = equalityOf(DeviceClass).at('spec').at('config')
 
 const maxConfigurations = 32
 
@@ -43,7 +45,7 @@ function dropDisabledFields(next: V1DeviceClass, prev: V1DeviceClass | undefined
 function validateSpec(check: Check<V1DeviceClassSpec>, prev: V1DeviceClassSpec | undefined): void {
   const spec = check.value
   validateDeviceSelectors(check.at('selectors'))
-  const configIsStored = prev !== undefined && semanticEqual(spec.config, prev.config)
+  const configIsStored = prev !== undefined && sameConfig(spec.config, prev.config)
   boundedList(check.at('config').with(spec.config), maxConfigurations, (at) => validateDeviceConfiguration(at, configIsStored))
   const { extendedResourceName } = spec
   if (extendedResourceName !== undefined && !isExtendedResource(extendedResourceName)) {

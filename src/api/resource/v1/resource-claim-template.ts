@@ -1,6 +1,7 @@
 import { validateTemplateMeta } from '#api/core/v1/persistent-volume-claim/claim-spec.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
@@ -30,7 +31,7 @@ export const resourceClaimTemplateResource = defineResource(ResourceClaimTemplat
     validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })
     validateTemplate(check, context)
     validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
-    mustNotChange(check.at('spec'), prev.spec, 'resource.ResourceClaimTemplateSpec')
+    mustNotChange(check.at('spec'), prev.spec, equalityOf(ResourceClaimTemplate).at('spec'), 'resource.ResourceClaimTemplateSpec')
   },
 
   columns: [nameColumn, ageColumn],

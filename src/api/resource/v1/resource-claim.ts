@@ -1,4 +1,5 @@
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
@@ -38,7 +39,7 @@ export const resourceClaimResource = defineResource(ResourceClaim, {
   validateUpdate(_next, prev, check) {
     validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })
     validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
-    mustNotChange(check.at('spec'), prev.spec, 'resource.ResourceClaimSpec')
+    mustNotChange(check.at('spec'), prev.spec, equalityOf(ResourceClaim).at('spec'), 'resource.ResourceClaimSpec')
   },
 
   subresources: {

@@ -1,8 +1,9 @@
 /** Rules for one device of a slice. */
+
 import { validateNodeSelector } from '#api/core/v1/pod-spec/node-selectors.ts'
 import { isNativeResource } from '#api/core/v1/resource-names.ts'
 import type { Check } from '#api/meta/check.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { byteLength, dns1123Label, dns1123Subdomain, mustBe } from '#api/meta/names.ts'
 import { parseQuantity } from '#api/meta/quantity.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
@@ -12,7 +13,10 @@ import { boundedList, boundedMap, boundedSet } from '#api/resource/v1/bounded.ts
 import { validateRequestPolicy } from '#api/resource/v1/capacity-request-policy.ts'
 import { maxQualifiedNameBytes, validateQualifiedName } from '#api/resource/v1/device-names.ts'
 import { validateDeviceTaint } from '#api/resource/v1/device-taints.ts'
+import { ResourceSlice } from '#api/resource/v1/kinds.gen.ts'
 import type { V1Device, V1DeviceAttribute, V1DeviceCounterConsumption } from '#api/resource/v1/types.gen.ts'
+
+const sameTaints = equalityOf(ResourceSlice).at('spec').at('devices').each.at('taints')
 
 const maxAttributesAndCapacities = 32
 const maxAttributeValues = 48
@@ -50,7 +54,7 @@ export function validateDevice(check: Check<V1Device>, prev: V1Device | undefine
       else at.at('requestPolicy').forbidden('allowMultipleAllocations must be true')
     },
   })
-  if (!prev || !semanticEqual(prev.taints, device.taints)) {
+  if (!prev || !sameTaints(prev.taints, device.taints)) {
     boundedList(check.at('taints').with(device.taints), maxTaints, (at) => validateDeviceTaint(at, undefined))
   }
   boundedSet(check.at('consumesCounters').with(device.consumesCounters), maxConsumptions, {

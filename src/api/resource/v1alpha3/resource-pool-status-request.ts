@@ -1,7 +1,7 @@
 import type { Check } from '#api/meta/check.ts'
 import { nameColumn } from '#api/meta/columns.ts'
 import { validateConditions } from '#api/meta/conditions.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { maximumError, minimumError, resourcePoolName } from '#api/meta/formats.ts'
 import { ageOf } from '#api/meta/human-duration.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
@@ -14,6 +14,8 @@ import type {
   V1alpha3ResourcePoolStatusRequestStatus,
 } from '#api/resource/v1alpha3/types.gen.ts'
 import { defineResource } from '#api/resource.ts'
+
+const same = equalityOf(ResourcePoolStatusRequest)
 
 const defaultLimit = 100
 const maxLimit = 1000
@@ -33,7 +35,7 @@ export const resourcePoolStatusRequestResource = defineResource(ResourcePoolStat
   },
   validate: (_object, check) => validateSpec(check.at('spec')),
   validateUpdate(next, prev, check) {
-    if (!semanticEqual(next.spec, prev.spec)) check.at('spec').invalid('field is immutable', null)
+    if (!same.at('spec')(next.spec, prev.spec)) check.at('spec').invalid('field is immutable', null)
   },
 
   subresources: {
@@ -41,9 +43,9 @@ export const resourcePoolStatusRequestResource = defineResource(ResourcePoolStat
       keepsMetadata: 'all',
       validateUpdate({ status }, prev, check) {
         const at = check.at('status')
-        if (prev.status) mustNotChange(at, prev.status, '*resource.ResourcePoolStatusRequestStatus')
+        if (prev.status) mustNotChange(at, prev.status, same.at('status'), '*resource.ResourcePoolStatusRequestStatus')
         else if (status) validateConditions(at.at('conditions'))
-        if (status && !semanticEqual(status, prev.status)) validateStatus(at.present)
+        if (status && !same.at('status')(status, prev.status)) validateStatus(at.present)
       },
     },
   },

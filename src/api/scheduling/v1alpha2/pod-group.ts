@@ -2,7 +2,7 @@ import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { validateConditions } from '#api/meta/conditions.ts'
 import { eachRepeated } from '#api/meta/duplicates.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { longName, mustBe, shortName } from '#api/meta/names.ts'
 import { mustBeOneOf } from '#api/meta/union.ts'
 import { defineResource } from '#api/resource.ts'
@@ -20,6 +20,8 @@ import type {
   V1alpha2PodGroupStatus,
   V1alpha2PodGroupTemplateReference,
 } from '#api/scheduling/v1alpha2/types.gen.ts'
+
+const sameSpec = equalityOf(PodGroup).at('spec')
 
 const maxClaims = 4
 
@@ -54,7 +56,7 @@ export const podGroupResource = defineResource(PodGroup, {
   // Nothing of the spec may change, so that there is nothing else to judge.
   validateUpdate({ spec }, prev, check) {
     for (const field of immutableFields) {
-      if (!semanticEqual(spec[field], prev.spec[field])) check.at('spec').at(field).invalid('field is immutable', null)
+      if (!sameSpec.at(field)(spec[field], prev.spec[field])) check.at('spec').at(field).invalid('field is immutable', null)
     }
   },
 

@@ -1,7 +1,7 @@
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { eachRepeated } from '#api/meta/duplicates.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { longName, mustBe, pathSegmentName, shortName } from '#api/meta/names.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
 import { Workload } from '#api/scheduling/v1alpha2/kinds.gen.ts'
@@ -18,6 +18,8 @@ import type {
   V1alpha2Workload,
   V1alpha2WorkloadSpec,
 } from '#api/scheduling/v1alpha2/types.gen.ts'
+
+const sameSpec = equalityOf(Workload).at('spec')
 
 const maxTemplates = 8
 
@@ -38,7 +40,7 @@ export const workloadResource = defineResource(Workload, {
   // Nothing of the spec may change, so that there is nothing else to judge.
   validateUpdate({ spec }, prev, check) {
     for (const field of ['controllerRef', 'podGroupTemplates'] as const) {
-      if (!semanticEqual(spec[field], prev.spec[field])) check.at('spec').at(field).invalid('field is immutable', null)
+      if (!sameSpec.at(field)(spec[field], prev.spec[field])) check.at('spec').at(field).invalid('field is immutable', null)
     }
   },
 

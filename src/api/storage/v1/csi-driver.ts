@@ -1,10 +1,12 @@
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { type Column, defineResource, type RuleContext } from '#api/resource.ts'
 import { CSIDriver } from '#api/storage/v1/kinds.gen.ts'
 import type { V1CSIDriver, V1CSIDriverSpec, V1TokenRequest } from '#api/storage/v1/types.gen.ts'
+
+const sameSpec = equalityOf(CSIDriver).at('spec')
 
 /** What a volume driver wants of the cluster. */
 export const csiDriverResource = defineResource(CSIDriver, {
@@ -34,11 +36,13 @@ export const csiDriverResource = defineResource(CSIDriver, {
   validateUpdate(next, prev, check, context) {
     validateSpec(check.at('spec'), context)
     mustNotChange(check.at('spec').dynamic('attachedRequired').with(next.spec.attachRequired), prev.spec.attachRequired)
-    mustNotChange(check.at('spec').at('volumeLifecycleModes'), prev.spec.volumeLifecycleModes)
+    mustNotChange(check.at('spec').at('volumeLifecycleModes'), prev.spec.volumeLifecycleModes, sameSpec.at('volumeLifecycleModes'))
   },
   warningsOnCreate: ({ spec }) => (sendsTokensInAttributes(spec) ? [tokenWarning] : []),
   warningsOnUpdate: (next, prev) =>
-    sendsTokensInAttributes(next.spec) && !semanticEqual(next.spec.tokenRequests, prev.spec.tokenRequests) ? [tokenWarning] : [],
+    sendsTokensInAttributes(next.spec) && !sameSpec.at('tokenRequests')(next.spec.tokenRequests, prev.spec.tokenRequests)
+      ? [tokenWarning]
+      : [],
 
   columns: [
     nameColumn,

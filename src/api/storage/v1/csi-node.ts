@@ -1,6 +1,7 @@
 import { validateCsiDriverName } from '#api/core/v1/volume-sources.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { nonNegative } from '#api/meta/formats.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { byteLength, mustBe, nameIsDns1123Subdomain, qualifiedName } from '#api/meta/names.ts'
@@ -73,7 +74,7 @@ function validateDriversUpdate(check: Check<V1CSINode>, prev: V1CSINode, context
   for (const before of prev.spec?.drivers ?? []) {
     for (const driver of next.spec?.drivers ?? []) {
       if (driver.name !== before.name) continue
-      mustNotChange(check.with(judged(driver)), judged(before), 'storage.CSINodeDriver')
+      mustNotChange(check.with(judged(driver)), judged(before), equalityOf(CSINode).at('spec').at('drivers').each, 'storage.CSINodeDriver')
     }
   }
 }

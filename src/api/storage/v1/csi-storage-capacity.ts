@@ -1,6 +1,7 @@
 import { deprecatedNodeLabelMessage } from '#api/core/v1/deprecated-node-labels.ts'
 import { Check } from '#api/meta/check.ts'
 import { defaultColumns } from '#api/meta/columns.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { mustBeNonNegative } from '#api/meta/formats.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { type LabelSelectorOptions, validateLabelSelector } from '#api/meta/labels.ts'
@@ -22,7 +23,7 @@ export const csiStorageCapacityResource = defineResource(CSIStorageCapacity, {
     validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })
     validateCapacity(check, { allowInvalidValues: hasInvalidTopology(prev) })
     validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
-    mustNotChange(check.at('nodeTopology'), prev.nodeTopology, '*meta.LabelSelector')
+    mustNotChange(check.at('nodeTopology'), prev.nodeTopology, equalityOf(CSIStorageCapacity).at('nodeTopology'), '*meta.LabelSelector')
     mustNotChange(check.at('storageClassName'), prev.storageClassName)
   },
   warningsOnCreate: topologyWarnings,

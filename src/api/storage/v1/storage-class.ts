@@ -2,7 +2,7 @@ import { deprecatedNodeLabelMessage } from '#api/core/v1/deprecated-node-labels.
 import type { V1TopologySelectorTerm } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { mustBe, nameIsDns1123Subdomain, qualifiedName } from '#api/meta/names.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
@@ -11,6 +11,8 @@ import { defineResource } from '#api/resource.ts'
 import { StorageClass } from '#api/storage/v1/kinds.gen.ts'
 import { validateParameters, validateProvisioner } from '#api/storage/v1/parameters.ts'
 import type { V1StorageClass } from '#api/storage/v1/types.gen.ts'
+
+const sameParameters = equalityOf(StorageClass).at('parameters')
 
 /** How volumes are made for the claims that name this class. */
 export const storageClassResource = defineResource(StorageClass, {
@@ -28,7 +30,7 @@ export const storageClassResource = defineResource(StorageClass, {
     validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain })
     validateStorageClass(next, check)
     validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
-    if (!semanticEqual({ parameters: next.parameters }, { parameters: prev.parameters })) {
+    if (!sameParameters(next.parameters, prev.parameters)) {
       check.at('parameters').invalid('field is immutable', asInternal('{s', next.parameters))
     }
     mustNotChange(check.at('provisioner'), prev.provisioner)

@@ -2,6 +2,7 @@ import { validateVolumeSpec } from '#api/core/v1/persistent-volume/validate-pers
 import { validateCsiDriverName } from '#api/core/v1/volume-sources.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { byteLength, dns1123Subdomain, mustBe, nameIsDns1123Subdomain, rangeError } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
@@ -71,7 +72,7 @@ export const volumeAttachmentResource = defineResource(VolumeAttachment, {
 function validateUpdate(next: V1VolumeAttachment, prev: V1VolumeAttachment, check: Check<V1VolumeAttachment>): void {
   validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain })
   validateAttachment(next, check)
-  mustNotChange(check.at('spec'), prev.spec, 'storage.VolumeAttachmentSpec')
+  mustNotChange(check.at('spec'), prev.spec, equalityOf(VolumeAttachment).at('spec'), 'storage.VolumeAttachmentSpec')
 }
 
 function validateAttachment({ spec, status }: V1VolumeAttachment, check: Check<V1VolumeAttachment>): void {

@@ -1,6 +1,7 @@
 import type { Check } from '#api/meta/check.ts'
 import { nameColumn } from '#api/meta/columns.ts'
 import { validateConditions } from '#api/meta/conditions.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { groupResourceText } from '#api/meta/gvk.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { dns1035Label, dns1123Subdomain, nameIsDns1123Subdomain } from '#api/meta/names.ts'
@@ -23,7 +24,12 @@ export const storageVersionMigrationResource = defineResource(StorageVersionMigr
     validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain })
     validateSpec(check.at('spec'))
     validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
-    mustNotChange(check.at('spec'), prev.spec, 'storagemigration.StorageVersionMigrationSpec')
+    mustNotChange(
+      check.at('spec'),
+      prev.spec,
+      equalityOf(StorageVersionMigration).at('spec'),
+      'storagemigration.StorageVersionMigrationSpec',
+    )
   },
 
   subresources: {

@@ -1,9 +1,11 @@
 import { CertificateSigningRequest } from '#api/certificates/v1/kinds.gen.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { mayActForSigner } from '#apiserver/admission/certificates/signer-permission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
 import { objectOf, oldObjectOf } from '#apiserver/admission/object-of.ts'
+
+const sameConditions = equalityOf(CertificateSigningRequest).at('status').at('conditions')
 
 /** Who puts a certificate into a request must be allowed to sign for its signer. */
 export function certificateSigning({ authorizer }: AdmissionContext): AdmissionPlugin {
@@ -14,7 +16,7 @@ export function certificateSigning({ authorizer }: AdmissionContext): AdmissionP
     async validate(request) {
       const [next, prev] = [objectOf(CertificateSigningRequest, request), oldObjectOf(CertificateSigningRequest, request)]
       const isSigned = (next.status?.certificate ?? '') !== (prev.status?.certificate ?? '')
-      if (!isSigned && semanticEqual(next.status?.conditions, prev.status?.conditions)) return
+      if (!isSigned && sameConditions(next.status?.conditions, prev.status?.conditions)) return
       const { signerName = '' } = prev.spec ?? {}
       if (await mayActForSigner(authorizer, request.user, 'sign', signerName)) return
       throw forbid(request, `user not permitted to sign requests with signerName "${signerName}"`)

@@ -2,10 +2,12 @@
 
 import { Node } from '#api/core/v1/kinds.gen.ts'
 import type { V1Node } from '#api/core/v1/types.gen.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
 import type { NodeRules } from '#apiserver/admission/node-restriction/node-restriction.ts'
 import { objectOf, oldObjectOf } from '#apiserver/admission/object-of.ts'
+
+const same = equalityOf(Node)
 
 export const nodeRules: NodeRules = {
   nodes(request, nodeName) {
@@ -23,11 +25,12 @@ export const nodeRules: NodeRules = {
     }
     if (request.operation !== 'UPDATE') return
     const prev = oldObjectOf(Node, request)
-    if (node.spec?.configSource !== undefined && !semanticEqual(node.spec.configSource, prev.spec?.configSource)) {
+    if (node.spec?.configSource !== undefined && !same.at('spec').at('configSource')(node.spec.configSource, prev.spec?.configSource)) {
       throw forbid(request, `${self} is not allowed to update configSource to a new non-nil configSource`)
     }
-    if (!semanticEqual(node.spec?.taints, prev.spec?.taints)) throw forbid(request, `${self} is not allowed to modify taints`)
-    if (!semanticEqual(node.metadata?.ownerReferences, prev.metadata?.ownerReferences)) {
+    if (!same.at('spec').at('taints')(node.spec?.taints, prev.spec?.taints))
+      throw forbid(request, `${self} is not allowed to modify taints`)
+    if (!same.at('metadata').at('ownerReferences')(node.metadata?.ownerReferences, prev.metadata?.ownerReferences)) {
       throw forbid(request, `${self} is not allowed to modify ownerReferences`)
     }
     const refused = forbiddenLabels(node, prev)

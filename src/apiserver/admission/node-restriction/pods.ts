@@ -3,7 +3,7 @@
 import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
 import { mirrorPodAnnotation } from '#api/core/v1/pod-spec/validate-annotations.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { notFound } from '#api/meta/status-error.ts'
 import type { AdmissionContext, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
@@ -12,6 +12,8 @@ import { objectOf, oldObjectOf } from '#apiserver/admission/object-of.ts'
 import { referencedObjects } from '#apiserver/admission/referenced-objects.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import { errorMessage } from '#base/error-message.ts'
+
+const same = equalityOf(Pod)
 
 export function podRules({ cluster }: AdmissionContext): NodeRules {
   return {
@@ -78,13 +80,15 @@ function judgeStatus(request: AdmissionRequest, nodeName: string): void {
   if (prev.spec?.nodeName !== nodeName) {
     throw forbid(request, `${self} can only update pod status for pods with spec.nodeName set to itself`)
   }
-  if (!semanticEqual({ labels: next.metadata.labels }, { labels: prev.metadata.labels })) {
+  if (!same.at('metadata').at('labels')(next.metadata.labels, prev.metadata.labels)) {
     throw forbid(request, `${self} cannot update labels through pod status`)
   }
-  if (!semanticEqual(next.status?.resourceClaimStatuses, prev.status?.resourceClaimStatuses)) {
+  if (!same.at('status').at('resourceClaimStatuses')(next.status?.resourceClaimStatuses, prev.status?.resourceClaimStatuses)) {
     throw forbid(request, `${self} cannot update resource claim statues`)
   }
-  if (!semanticEqual(next.status?.extendedResourceClaimStatus, prev.status?.extendedResourceClaimStatus)) {
+  if (
+    !same.at('status').at('extendedResourceClaimStatus')(next.status?.extendedResourceClaimStatus, prev.status?.extendedResourceClaimStatus)
+  ) {
     throw forbid(request, `${self} cannot update extended resource claim status`)
   }
 }

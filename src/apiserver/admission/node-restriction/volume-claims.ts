@@ -1,7 +1,7 @@
 import { PersistentVolumeClaim } from '#api/core/v1/kinds.gen.ts'
 import type { V1PersistentVolumeClaim } from '#api/core/v1/types.gen.ts'
 import { internalDiff } from '#api/core/v1/unified-diff.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
 import type { NodeRules } from '#apiserver/admission/node-restriction/node-restriction.ts'
 import { objectOf, oldObjectOf } from '#apiserver/admission/object-of.ts'
@@ -12,7 +12,7 @@ export const volumeClaimRules: NodeRules = {
     if (request.subresource !== 'status') throw forbid(request, 'may only update PVC status')
     if (request.operation !== 'UPDATE') throw forbid(request, `unexpected operation "${request.operation}"`)
     const [next, prev] = [comparable(objectOf(PersistentVolumeClaim, request)), comparable(oldObjectOf(PersistentVolumeClaim, request))]
-    if (semanticEqual(next, prev)) return
+    if (equalityOf(PersistentVolumeClaim)(next, prev)) return
     const difference = internalDiff('core.PersistentVolumeClaim', prev, next)
     const allowed = 'fields other than status.quantity and status.conditions'
     throw forbid(request, `node "${nodeName}" is not allowed to update ${allowed}: ${difference}`)

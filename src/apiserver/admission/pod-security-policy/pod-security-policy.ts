@@ -2,7 +2,7 @@ import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { fieldErrorText } from '#api/meta/aggregate.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { PodSecurityPolicy } from '#api/policy/v1beta1/pod-security-policy.ts'
 import type { V1beta1PodSecurityPolicy } from '#api/policy/v1beta1/pod-security-policy-types.ts'
 import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
@@ -33,7 +33,7 @@ export function podSecurityPolicy({ cluster, authorizer }: AdmissionContext): Ad
       const filled = deepCopy(pod)
       fillIn(filled, policy)
       const found = policyFaults(filled, policy)
-      const isChanged = !semanticEqual(filled, pod)
+      const isChanged = !equalityOf(Pod)(filled, pod)
       if (found.length === 0 && isChanged && (!mayChange || changed !== undefined)) continue
       if (!(await mayUse(authorizer, request, pod, name))) continue
       if (found.length > 0) append(faults, found.map(fieldErrorText))

@@ -1,6 +1,7 @@
 /** Changes a request by policies: loaded only once there is one, with the engine that runs its expressions. */
+
 import type { V1MutatingAdmissionPolicy, V1MutatingAdmissionPolicyBinding } from '#api/admissionregistration/v1/types.gen.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { StatusError } from '#api/meta/status-error.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import type { AdmissionContext, AdmissionRequest } from '#apiserver/admission/admission.ts'
@@ -45,7 +46,7 @@ export async function mutateRequest(
   const failures: Failure[] = []
   const invocations = policies.flatMap((bound) => invocationsOf(bound, request, cluster, failures))
   const known = rounds.invocationsOf('MutatingAdmissionPolicy')
-  known.begin(rounds, request.object)
+  known.begin(rounds, request.object, request.definition)
   for (const invocation of invocations) {
     const { policy, binding, params } = invocation
     const uid = JSON.stringify([policy.metadata?.name, binding, params?.metadata?.namespace, params?.metadata?.name])
@@ -92,7 +93,7 @@ export async function mutateRequest(
         fail(failures, policy, binding, message, 'Invalid')
       }
     }
-    return !semanticEqual(before, request.object)
+    return !equalityOf(request.definition)(before, request.object)
   }
 }
 

@@ -1,6 +1,7 @@
 /** Asks the webhooks that may change a request, one after the other. Loaded once there is one. */
+
 import { deepCopy } from '#api/meta/deep-copy.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { applyJsonPatch } from '#api/meta/patch/json-patch.ts'
 import type { JsonObject, JsonValue } from '#api/meta/patch/json-value.ts'
 import { PatchError } from '#api/meta/patch/patch-error.ts'
@@ -25,7 +26,7 @@ export async function mutateByWebhooks(
   services: WebhookServices,
 ): Promise<void> {
   const known = rounds.invocationsOf('MutatingAdmissionWebhook')
-  known.begin(rounds, request.object)
+  known.begin(rounds, request.object, request.definition)
   const managedFields = request.object?.metadata?.managedFields
   for (const [index, configured] of webhooks.entries()) {
     const shown = await askedWebhook(configured, request, services.cluster, services.conditionsHold)
@@ -111,7 +112,7 @@ async function patched(request: AdmissionRequest, shown: ShownVersion, operation
     throw internalError(error.detail)
   }
   replaceContent(request.object, await shown.stored(changed))
-  return !semanticEqual(before, request.object)
+  return !equalityOf(request.definition)(before, request.object)
 }
 
 /** In place: others hold on to the object. */

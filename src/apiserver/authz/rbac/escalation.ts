@@ -1,12 +1,17 @@
 import { quoted } from '#api/meta/check.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { notFound, type StatusError } from '#api/meta/status-error.ts'
+import { ClusterRoleBinding, ClusterRole as ClusterRoleKind } from '#api/rbac/v1/kinds.gen.ts'
 import { groups, type UserInfo } from '#apiserver/authn/authenticator.ts'
 import type { Attributes, Authorizer } from '#apiserver/authz/authorizer.ts'
 import { Forbidden } from '#apiserver/authz/forbidden.ts'
 import { uncoveredRules } from '#apiserver/authz/rbac/covers.ts'
 import type { RbacAuthorizer } from '#apiserver/authz/rbac/rbac-authorizer.ts'
 import { type ClusterRole, type PolicyRule, type RoleBinding, type RoleRef, rbacGroup } from '#apiserver/authz/rbac/rbac-objects.ts'
+
+// Those of a namespace have the same fields.
+const sameRole = equalityOf(ClusterRoleKind)
+const sameBinding = equalityOf(ClusterRoleBinding)
 
 /** A write of a role or a binding, by somebody. */
 export type RbacWrite = {
@@ -31,7 +36,7 @@ export class EscalationCheck {
   async role(write: RbacWrite, resource: 'roles' | 'clusterroles', role: ClusterRole, old?: ClusterRole): Promise<void> {
     if (isPrivileged(write.user)) return
     if (await this.#mayEscalate(write, resource)) return
-    if (old !== undefined && changesOnlyGarbageCollection(role, old)) return
+    if (old !== undefined && sameRole(bare(role), bare(old))) return
     const missing = this.#missing(write, role.rules ?? [])
     if (missing !== undefined) throw new Forbidden(rbacGroup, resource, role.metadata.name, missing)
     const gathers = hasSelectors(role) || (old !== undefined && hasSelectors(old))
@@ -48,7 +53,7 @@ export class EscalationCheck {
     old?: RoleBinding,
   ): Promise<void> {
     if (isPrivileged(write.user)) return
-    if (old !== undefined && changesOnlyGarbageCollection(binding, old)) return
+    if (old !== undefined && sameBinding(bare(binding), bare(old))) return
     if (await this.#mayBind(write, binding.roleRef)) return
     const rules = this.#rbac.rulesOfRole(binding.roleRef, write.namespace)
     if (rules === undefined) throw roleNotFound(binding.roleRef)
@@ -101,20 +106,13 @@ function hasSelectors({ aggregationRule }: ClusterRole): boolean {
 }
 
 /** The garbage collector may take finalizers and owners off an object it could not have written. */
-function changesOnlyGarbageCollection<T extends { readonly metadata: object }>(next: T, old: T): boolean {
-  const bare = ({ metadata, ...rest }: T) => ({
-    ...rest,
-    metadata: {
-      ...metadata,
-      ownerReferences: undefined,
-      finalizers: undefined,
-      selfLink: undefined,
-      managedFields: undefined,
-      resourceVersion: undefined,
-    },
-  })
-  return semanticEqual(bare(next), bare(old))
-}
+const bare = <T extends { readonly metadata: object }>({ metadata, ...rest }: T) => ({
+  ...rest,
+  metadata: {
+    ...metadata,
+    ...{ ownerReferences: undefined, finalizers: undefined, selfLink: undefined, managedFields: undefined, resourceVersion: undefined },
+  },
+})
 
 /** Rules that differ only in their verbs become one. */
 function compacted(rules: readonly PolicyRule[]): PolicyRule[] {

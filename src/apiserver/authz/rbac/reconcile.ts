@@ -1,7 +1,10 @@
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf, sameObjectMeta } from '#api/meta/equality.ts'
+import { ClusterRoleBinding, ClusterRole as ClusterRoleKind } from '#api/rbac/v1/kinds.gen.ts'
 import { uncoveredRules } from '#apiserver/authz/rbac/covers.ts'
 import type { ClusterRole, RoleBinding, Subject } from '#apiserver/authz/rbac/rbac-objects.ts'
 import { defined } from '#base/defined.ts'
+
+const sameSelector = equalityOf(ClusterRoleKind).at('aggregationRule').at('clusterRoleSelectors').each
 
 /** What has to be done so that what exists gives at least what is expected. */
 export type Reconciliation<T> =
@@ -21,7 +24,7 @@ export function reconciledRole<T extends ClusterRole>(existing: T | undefined, e
   const missingRules = uncoveredRules(existing.rules ?? [], expected.rules ?? [])
   const rules = missingRules.length === 0 ? existing.rules : [...(existing.rules ?? []), ...missingRules]
   const aggregationRule = mergedAggregation(existing, expected)
-  const isSame = semanticEqual(metadata, existing.metadata) && rules === existing.rules && aggregationRule === existing.aggregationRule
+  const isSame = sameObjectMeta(metadata, existing.metadata) && rules === existing.rules && aggregationRule === existing.aggregationRule
   if (isSame) return none
   const { aggregationRule: _, ...rest } = existing
   const object = { ...rest, metadata, rules, ...defined({ aggregationRule }) }
@@ -31,11 +34,11 @@ export function reconciledRole<T extends ClusterRole>(existing: T | undefined, e
 export function reconciledBinding<T extends RoleBinding>(existing: T | undefined, expected: T): Reconciliation<T> {
   if (existing === undefined) return { action: 'create', object: expected }
   if (isProtected(existing)) return none
-  if (!semanticEqual(existing.roleRef, expected.roleRef)) return { action: 'recreate', object: expected }
+  if (!equalityOf(ClusterRoleBinding).at('roleRef')(existing.roleRef, expected.roleRef)) return { action: 'recreate', object: expected }
   const metadata = mergedMetadata(existing, expected)
   const held = existing.subjects ?? []
   const missing = (expected.subjects ?? []).filter((subject) => !held.some((other) => sameSubject(other, subject)))
-  if (semanticEqual(metadata, existing.metadata) && missing.length === 0) return none
+  if (sameObjectMeta(metadata, existing.metadata) && missing.length === 0) return none
   return { action: 'update', object: { ...existing, metadata, ...(missing.length === 0 ? {} : { subjects: [...held, ...missing] }) } }
 }
 
@@ -56,7 +59,7 @@ function mergedAggregation(existing: ClusterRole, expected: ClusterRole): Cluste
   // A role that is not meant to gather rules would lose its own to the aggregation.
   if (expected.aggregationRule === undefined) return undefined
   const held = existing.aggregationRule?.clusterRoleSelectors ?? []
-  const missing = (expected.aggregationRule.clusterRoleSelectors ?? []).filter((wanted) => !held.some((one) => semanticEqual(one, wanted)))
+  const missing = (expected.aggregationRule.clusterRoleSelectors ?? []).filter((wanted) => !held.some((one) => sameSelector(one, wanted)))
   return missing.length === 0 ? existing.aggregationRule : { ...existing.aggregationRule, clusterRoleSelectors: [...held, ...missing] }
 }
 

@@ -1,4 +1,5 @@
 /** Judges custom resources by the CEL rules of their schema. */
+
 import { followPath } from '#api/apiextensions/v1/schema/field-path.ts'
 import { isSchema, itemSchema } from '#api/apiextensions/v1/schema/walk.ts'
 import type { V1JSONSchemaProps, V1ValidationRule } from '#api/apiextensions/v1/types.gen.ts'
@@ -10,7 +11,7 @@ import { schemaValue } from '#api/cel/schema/schema-value.ts'
 import { CelError, Optional, type Value } from '#api/cel/values/value.ts'
 import { fieldErrorText } from '#api/meta/aggregate.ts'
 import { Check, omittedValue } from '#api/meta/check.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { plainEqual } from '#api/meta/equality.ts'
 
 type Schema = V1JSONSchemaProps
 type Fields = Readonly<Record<string, unknown>>
@@ -111,7 +112,7 @@ export class RuleValidator {
       const holds = this.#holds(compiled.program, written, variables, check, budget)
       if (holds) continue
       const message = this.#message(compiled.message, variables, budget) ?? written.message?.trim() ?? ''
-      const isRatcheted = context.warn !== undefined && !compiled.usesOldSelf && old !== undefined && semanticEqual(value, old)
+      const isRatcheted = context.warn !== undefined && !compiled.usesOldSelf && old !== undefined && plainEqual(value, old)
       this.#report(written, message || `failed rule: ${shownRule(written)}`, value, context, isRatcheted)
     }
   }

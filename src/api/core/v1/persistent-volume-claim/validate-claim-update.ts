@@ -1,5 +1,6 @@
 /** Judges changes to claims: little may change once a volume was sought. */
 
+import { PersistentVolumeClaim } from '#api/core/v1/kinds.gen.ts'
 import { mirrorDataSources } from '#api/core/v1/persistent-volume-claim/data-sources.ts'
 import { storageClassAnnotation } from '#api/core/v1/persistent-volume-claim/storage-class-annotation.ts'
 import { validateNotBelowZero, validateResourceQuantity } from '#api/core/v1/quantities.ts'
@@ -7,9 +8,11 @@ import { validateClaimResourceName } from '#api/core/v1/resource-names.ts'
 import type { V1PersistentVolumeClaim, V1PersistentVolumeClaimSpec } from '#api/core/v1/types.gen.ts'
 import { internalDiff } from '#api/core/v1/unified-diff.ts'
 import type { Check } from '#api/meta/check.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { parseQuantity } from '#api/meta/quantity.ts'
+
+const sameSpec = equalityOf(PersistentVolumeClaim).at('spec')
 
 const immutableSpec = 'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims'
 
@@ -26,7 +29,7 @@ export function validateClaimUpdate(check: Check<V1PersistentVolumeClaim>, prev:
     if (old.volumeAttributesClassName === undefined) delete munged.volumeAttributesClassName
     else munged.volumeAttributesClassName = old.volumeAttributesClassName
   }
-  if (!semanticEqual(munged, old)) {
+  if (!sameSpec(munged, old)) {
     check.at('spec').forbidden(`${immutableSpec}\n${internalDiff('core.PersistentVolumeClaimSpec', old, munged)}`)
   }
   validateSizes(next, prev, check.at('spec').at('resources').at('requests').at('storage'))

@@ -1,5 +1,6 @@
 /** Judges persistent volumes; also the specs of volumes that are attached without one. */
 
+import { PersistentVolume } from '#api/core/v1/kinds.gen.ts'
 import { volumeSourceRules } from '#api/core/v1/persistent-volume/volume-source-rules.ts'
 import { validateAccessModes, volumeModes } from '#api/core/v1/persistent-volume-claim/claim-spec.ts'
 import { hasInvalidValueInTerms, validateNodeSelector } from '#api/core/v1/pod-spec/node-selectors.ts'
@@ -8,11 +9,13 @@ import type { V1PersistentVolume, V1PersistentVolumeSpec, V1VolumeNodeAffinity }
 import { internalDiff } from '#api/core/v1/unified-diff.ts'
 import { onlyOneVolumeType } from '#api/core/v1/volume-sources.ts'
 import type { Check } from '#api/meta/check.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { dns1123Subdomain, mustBe } from '#api/meta/names.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import type { RuleContext } from '#api/resource.ts'
+
+const sameSpec = equalityOf(PersistentVolume).at('spec')
 
 export const mountOptionsAnnotation = 'volume.beta.kubernetes.io/mount-options'
 
@@ -137,7 +140,7 @@ export function validatePersistentVolumeUpdate(check: Check<V1PersistentVolume>,
     const { controllerExpandSecretRef: _, ...csi } = now.csi
     now.csi = csi
   }
-  if (!semanticEqual(now, then)) {
+  if (!sameSpec(now, then)) {
     const diff = internalDiff('core.PersistentVolumeSource', then, now)
     check.at('spec').dynamic('persistentvolumesource').forbidden(`spec.persistentvolumesource is immutable after creation\n${diff}`)
   }
@@ -165,7 +168,7 @@ const successors: Record<string, string> = {
 
 function validateNodeAffinityUpdate(check: Check<V1PersistentVolumeSpec>, prev: V1PersistentVolumeSpec): void {
   const next = check.value
-  if (semanticEqual(next.nodeAffinity, withNewLabels(prev.nodeAffinity, next.nodeAffinity))) return
+  if (sameSpec.at('nodeAffinity')(next.nodeAffinity, withNewLabels(prev.nodeAffinity, next.nodeAffinity))) return
   const message = 'field is immutable, except for updating from beta label to GA'
   check.at('nodeAffinity').invalid(message, asInternal('*core.VolumeNodeAffinity', next.nodeAffinity))
 }

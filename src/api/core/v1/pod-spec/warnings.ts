@@ -1,6 +1,7 @@
 /** What a pod or template uses that works but should not be used: sentences for the Warning header. */
 
 import { deprecatedNodeLabelMessage } from '#api/core/v1/deprecated-node-labels.ts'
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { claimSpecWarnings } from '#api/core/v1/persistent-volume-claim/claim-warnings.ts'
 import { eachContainer } from '#api/core/v1/pod-spec/all-containers.ts'
 import { overlappingPathWarnings } from '#api/core/v1/pod-spec/overlapping-paths.ts'
@@ -14,12 +15,14 @@ import {
 import { hasWholeMillis, type ResourceList } from '#api/core/v1/quantities.ts'
 import type { V1EnvVar, V1NodeSelectorTerm, V1PodAffinity, V1PodSpec, V1PodTemplateSpec, V1Volume } from '#api/core/v1/types.gen.ts'
 import { quoted } from '#api/meta/check.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { warningsForIp } from '#api/meta/ip.ts'
 import { labelValue } from '#api/meta/names.ts'
 import { parseQuantity } from '#api/meta/quantity.ts'
 import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
 import { append } from '#base/append.ts'
+
+const sameProfile = equalityOf(Pod).at('spec').at('securityContext').at('appArmorProfile')
 
 /** `path` is where the template sits: `spec.template`. */
 export function podTemplateWarnings(template: V1PodTemplateSpec | undefined, _prev?: V1PodTemplateSpec, path = 'template'): string[] {
@@ -188,7 +191,7 @@ function warnOfProfiles(
   const annotation = annotations[appArmorKey]
   if (!isTemplate || securityContext?.appArmorProfile || annotation === undefined) return
   const ofPod = spec.securityContext?.appArmorProfile
-  if (ofPod && semanticEqual(ofPod, appArmorProfileOf(annotation))) return
+  if (ofPod && sameProfile(ofPod, appArmorProfileOf(annotation))) return
   warnings.push(`${path}[${appArmorKey}]: ${appArmorDeprecated}`)
 }
 

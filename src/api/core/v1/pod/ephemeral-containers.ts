@@ -1,5 +1,6 @@
 /** The endpoint by which containers are added to a running pod, to look into it. */
 
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { forbiddenNowhere } from '#api/core/v1/odd-errors.ts'
 import { countGeneration } from '#api/core/v1/pod/generation.ts'
 import { noSpec, podOptionsForUpdate } from '#api/core/v1/pod/validate-pod.ts'
@@ -9,10 +10,12 @@ import { mirrorPodAnnotation, validatePodAnnotationsUpdate } from '#api/core/v1/
 import type { V1EphemeralContainer, V1Pod } from '#api/core/v1/types.gen.ts'
 import { internalDiff } from '#api/core/v1/unified-diff.ts'
 import { type Check, quoted } from '#api/meta/check.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
 import type { RuleContext } from '#api/resource.ts'
+
+const sameContainer = equalityOf(Pod).at('spec').at('ephemeralContainers').each
 
 export function prepareEphemeralContainers(next: V1Pod, prev: V1Pod, context: RuleContext): void {
   const added = next.spec?.ephemeralContainers
@@ -41,7 +44,7 @@ export function validateEphemeralContainersUpdate(next: V1Pod, prev: V1Pod, chec
 
 function validateKept(old: V1EphemeralContainer, next: V1EphemeralContainer | undefined, check: Check<unknown>): void {
   if (next === undefined) check.forbidden(`existing ephemeral containers ${quoted(old.name)} may not be removed\n`)
-  else if (!semanticEqual(old, next)) {
+  else if (!sameContainer(old, next)) {
     const diff = internalDiff('core.EphemeralContainer', old, next)
     check.forbidden(`existing ephemeral containers ${quoted(old.name)} may not be changed\n${diff}`)
   }

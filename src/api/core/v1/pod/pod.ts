@@ -12,7 +12,7 @@ import { dropDisabledSpecFields } from '#api/core/v1/pod-spec/drop-disabled.ts'
 import { podSpecWarnings } from '#api/core/v1/pod-spec/warnings.ts'
 import { roundUpToMillis } from '#api/core/v1/quantities.ts'
 import type { V1PodStatus } from '#api/core/v1/types.gen.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { dns1123Label } from '#api/meta/names.ts'
 import { defineResource } from '#api/resource.ts'
 import { append } from '#base/append.ts'
@@ -41,7 +41,7 @@ export const podResource = defineResource(Pod, {
     return warnings
   },
 
-  generation: (next, prev) => !semanticEqual(next.spec, prev.spec),
+  generation: (next, prev) => !equalityOf(Pod).at('spec')(next.spec, prev.spec),
   prepareForUpdate(next, prev, context) {
     if (next.spec) dropDisabledSpecFields(next.spec, prev.spec, context)
   },

@@ -1,4 +1,6 @@
 /** What the server settles when a pod is made. */
+
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { eachContainer } from '#api/core/v1/pod-spec/all-containers.ts'
 import { dropDisabledSpecFields } from '#api/core/v1/pod-spec/drop-disabled.ts'
 import { appArmorContainerPrefix, appArmorProfileOf } from '#api/core/v1/pod-spec/validate-annotations.ts'
@@ -7,9 +9,11 @@ import { appArmorDeprecated } from '#api/core/v1/pod-spec/warnings.ts'
 import { podQosClass } from '#api/core/v1/resources.ts'
 import type { V1AppArmorProfile, V1Pod, V1PodAffinityTerm, V1PodSpec } from '#api/core/v1/types.gen.ts'
 import { Check } from '#api/meta/check.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
 import type { RuleContext } from '#api/resource.ts'
+
+const sameProfile = equalityOf(Pod).at('spec').at('securityContext').at('appArmorProfile')
 
 type Labels = { readonly [key: string]: string }
 
@@ -80,7 +84,7 @@ function turnAppArmorAnnotationsIntoFields(pod: V1Pod, spec: V1PodSpec, annotati
     if (annotation === undefined || container.securityContext?.appArmorProfile) return
     const profile = validProfile(annotation)
     if (profile !== undefined) {
-      if (semanticEqual(profile, spec.securityContext?.appArmorProfile)) return
+      if (sameProfile(profile, spec.securityContext?.appArmorProfile)) return
       container.securityContext ??= {}
       container.securityContext.appArmorProfile = profile
     }

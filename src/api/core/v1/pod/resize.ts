@@ -1,4 +1,6 @@
 /** The endpoint by which a running pod gets more or less of cpu and memory. */
+
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { forbiddenNowhere } from '#api/core/v1/odd-errors.ts'
 import { countGeneration } from '#api/core/v1/pod/generation.ts'
 import { noSpec, podOptionsForUpdate } from '#api/core/v1/pod/validate-pod.ts'
@@ -11,10 +13,13 @@ import type { ResourceList } from '#api/core/v1/quantities.ts'
 import { computeQosClass, podQosClass } from '#api/core/v1/resources.ts'
 import type { V1Container, V1Pod, V1PodSpec, V1ResourceRequirements } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { putBack } from '#api/meta/put-back.ts'
 import { resetObjectMetaForStatus } from '#api/meta/reset-object-meta-for-status.ts'
 import type { RuleContext } from '#api/resource.ts'
+
+const sameSpec = equalityOf(Pod).at('spec')
+const sameContainer = sameSpec.at('containers').each
 
 /** Everything but resources is put back, unless the containers do not even correspond; then validation says so. */
 export function preparePodResize(next: V1Pod, prev: V1Pod, context: RuleContext): void {
@@ -95,11 +100,11 @@ function validateResizedSpec(next: V1PodSpec, check: Check<V1Pod>, options: PodV
   munged.containers = (next.containers ?? []).map((container, index) => {
     const old = prev.containers[index] ?? container
     const kept = withCpuAndMemoryOf(container, old)
-    if (!semanticEqual(kept, withPlainResources(old))) at.forbidden(onlyCpuAndMemory)
+    if (!sameContainer(kept, withPlainResources(old))) at.forbidden(onlyCpuAndMemory)
     return kept
   })
   if (next.initContainers) munged.initContainers = mungedInitContainers(next.initContainers, at.with(prev), options)
-  if (!check.failed && !semanticEqual(munged, withPlainContainers(prev))) at.forbidden(onlyCpuAndMemory)
+  if (!check.failed && !sameSpec(munged, withPlainContainers(prev))) at.forbidden(onlyCpuAndMemory)
 }
 
 const hasResources = (resources: V1ResourceRequirements | undefined): boolean =>
@@ -109,14 +114,14 @@ function mungedInitContainers(next: readonly V1Container[], check: Check<V1PodSp
   const prev = check.value
   return next.map((container, index) => {
     const old = prev.initContainers?.[index] ?? container
-    const isModified = !semanticEqual(container, old)
+    const isModified = !sameContainer(container, old)
     if (!isSidecar(container) && !options.resizeInitContainers) {
       if (isModified) check.forbidden('resources for non-sidecar init containers are immutable')
       return container
     }
     const at = check.at('initContainers').at(index)
     const kept = withCpuAndMemoryOf(container, old)
-    if (!semanticEqual(kept, withPlainResources(old)))
+    if (!sameContainer(kept, withPlainResources(old)))
       at.forbidden('only cpu and memory resources for init or sidecar containers are mutable')
     if (isModified && !isSidecar(container)) {
       for (const { restartPolicy } of container.resizePolicy ?? []) {
@@ -170,7 +175,7 @@ function validatePodLevelResize(check: Check<V1PodSpec>, prev: V1PodSpec): void 
   const kept: V1ResourceRequirements = { ...next, ...requirementsWithCpuAndMemoryOf(next, old) }
   if (old === undefined && !hasResources(kept) && !kept.claims?.length) delete munged.resources
   else munged.resources = kept
-  if (!semanticEqual(munged.resources, old)) check.forbidden('only cpu and memory resources are mutable at pod-level')
+  if (!sameSpec.at('resources')(munged.resources, old)) check.forbidden('only cpu and memory resources are mutable at pod-level')
 }
 
 function requirementsWithCpuAndMemoryOf(next: V1ResourceRequirements = {}, prev: V1ResourceRequirements = {}): V1ResourceRequirements {

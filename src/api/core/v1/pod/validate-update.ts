@@ -1,4 +1,6 @@
 /** Judges changes to a pod: most of its spec stays as it was made. */
+
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { noSpec, podOptionsForUpdate, validatePodMetadataAndSpec } from '#api/core/v1/pod/validate-pod.ts'
 import { validatePodAnnotationsUpdate } from '#api/core/v1/pod-spec/validate-annotations.ts'
 import { validateTolerations } from '#api/core/v1/pod-spec/validate-tolerations.ts'
@@ -6,11 +8,15 @@ import type { PodValidationOptions } from '#api/core/v1/pod-spec/validation-opti
 import type { V1Container, V1NodeAffinity, V1NodeSelectorTerm, V1Pod, V1PodSchedulingGate, V1PodSpec } from '#api/core/v1/types.gen.ts'
 import { internalDiff } from '#api/core/v1/unified-diff.ts'
 import type { Check } from '#api/meta/check.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { nameIsDns1123Subdomain, rangeError } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import type { RuleContext } from '#api/resource.ts'
+
+const sameSpec = equalityOf(Pod).at('spec')
+const sameNodeAffinity = sameSpec.at('affinity').at('nodeAffinity')
+const sameTerm = sameNodeAffinity.at('requiredDuringSchedulingIgnoredDuringExecution').at('nodeSelectorTerms').each
 
 const maxSeconds = 2147483647
 
@@ -41,7 +47,7 @@ export function validatePodUpdate(next: V1Pod, prev: V1Pod, check: Check<V1Pod>,
   if (!validateDeadline(at.at('activeDeadlineSeconds').with(spec.activeDeadlineSeconds), prevSpec.activeDeadlineSeconds)) return
   validateTolerationsUpdate(spec, prevSpec, at.at('tolerations'), options)
   validateGatesUpdate(spec, prevSpec, at.at('schedulingGates'))
-  if (!semanticEqual(spec, prevSpec)) validateRestUnchanged(at.with(spec), prevSpec)
+  if (!sameSpec(spec, prevSpec)) validateRestUnchanged(at.with(spec), prevSpec)
 }
 
 /** Returns whether it makes sense to look further. */
@@ -75,7 +81,7 @@ function validateTolerationsUpdate(next: V1PodSpec, prev: V1PodSpec, check: Chec
   const tolerations = next.tolerations ?? []
   for (const old of prev.tolerations ?? []) {
     const { tolerationSeconds: _, ...kept } = old
-    const isSame = ({ tolerationSeconds: __, ...other }: typeof old) => semanticEqual(kept, other)
+    const isSame = ({ tolerationSeconds: __, ...other }: typeof old) => sameSpec.at('tolerations').each(kept, other)
     if (tolerations.some(isSame)) continue
     check.forbidden('existing toleration can not be modified except its tolerationSeconds')
     return
@@ -105,7 +111,7 @@ function validateRestUnchanged(check: Check<V1PodSpec>, prev: V1PodSpec): void {
     validateNarrowedSelector(check.with(munged), prev)
     validateNarrowedAffinity(check.with(munged), prev)
   }
-  if (semanticEqual(munged, prev)) return
+  if (sameSpec(munged, prev)) return
   check.forbidden(`pod updates may not change fields other than ${updatable}\n${internalDiff('core.PodSpec', prev, munged)}`)
 }
 
@@ -124,7 +130,7 @@ function takeOver<T extends object, K extends keyof T>(to: T, from: T, field: K)
 
 function validateNarrowedSelector(check: Check<V1PodSpec>, prev: V1PodSpec): void {
   const munged = check.value
-  if (semanticEqual(munged.nodeSelector ?? {}, prev.nodeSelector ?? {})) return
+  if (sameSpec.at('nodeSelector')(munged.nodeSelector, prev.nodeSelector)) return
   const next = munged.nodeSelector ?? {}
   const lost = Object.entries(prev.nodeSelector ?? {}).some(([key, value]) => next[key] !== value)
   if (lost) {
@@ -138,7 +144,7 @@ function validateNarrowedAffinity(check: Check<V1PodSpec>, prev: V1PodSpec): voi
   const munged = check.value
   const old = prev.affinity?.nodeAffinity
   const next = munged.affinity?.nodeAffinity
-  if (semanticEqual(old, next)) return
+  if (sameNodeAffinity(old, next)) return
   validateNodeAffinityUpdate(check.at('affinity').at('nodeAffinity'), old)
   if (munged.affinity === undefined) {
     if (old !== undefined) munged.affinity = { nodeAffinity: old }
@@ -182,7 +188,7 @@ function hasOnlyAdditions(next: V1NodeSelectorTerm, prev: V1NodeSelectorTerm): b
   const { matchExpressions: nextExpressions = [], matchFields: nextFields = [] } = next
   if (matchExpressions.length === 0 && matchFields.length === 0) return nextExpressions.length === 0 && nextFields.length === 0
   return (
-    semanticEqual(nextExpressions.slice(0, matchExpressions.length), matchExpressions) &&
-    semanticEqual(nextFields.slice(0, matchFields.length), matchFields)
+    sameTerm.at('matchExpressions')(nextExpressions.slice(0, matchExpressions.length), matchExpressions) &&
+    sameTerm.at('matchFields')(nextFields.slice(0, matchFields.length), matchFields)
   )
 }

@@ -1,5 +1,6 @@
 /** What pods use of a quota. */
 
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { usesOtherNamespaces } from '#api/core/v1/quota/cross-namespace-affinity.ts'
 import { effectivePodSpec } from '#api/core/v1/quota/effective-pod-spec.ts'
 import { countName, isSelected, one, type QuotaEvaluator } from '#api/core/v1/quota/evaluator.ts'
@@ -7,8 +8,10 @@ import { sum } from '#api/core/v1/quota/quantities.ts'
 import { isExtendedResource, isHugePages, isNativeResource, isPodLevelResource } from '#api/core/v1/resource-names.ts'
 import { podLimits, podQosClass, podRequests, type Quantities } from '#api/core/v1/resources.ts'
 import type { V1Container, V1Pod, V1ResourceRequirements, V1ScopedResourceSelectorRequirement } from '#api/core/v1/types.gen.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
 import { parseQuantity, type Quantity } from '#api/meta/quantity.ts'
+
+const sameResources = equalityOf(Pod).at('spec').at('resources')
 
 const pods = { group: '', resource: 'pods' }
 const count = countName(pods)
@@ -135,7 +138,7 @@ function hasChangedResources(next: V1Pod, prev: V1Pod): boolean {
   return (['containerStatuses', 'initContainerStatuses'] as const).some((list) =>
     prev.status?.[list]?.some(({ name, resources }) => {
       const now = next.status?.[list]?.find((status) => status.name === name)
-      return now !== undefined && !semanticEqual(amounts(now.resources), amounts(resources))
+      return now !== undefined && !sameResources(amounts(now.resources), amounts(resources))
     }),
   )
 }

@@ -1,14 +1,18 @@
 /** A service that changes its type need not name all the fields that only its old type has. */
+
+import { Service } from '#api/core/v1/kinds.gen.ts'
 import { isExternallyAccessible, needsHealthCheck, needsNodePort } from '#api/core/v1/service/external-access.ts'
 import type { V1Service } from '#api/core/v1/types.gen.ts'
-import { semanticEqual } from '#api/meta/equality.ts'
+import { equalityOf } from '#api/meta/equality.ts'
+
+const sameSpec = equalityOf(Service).at('spec')
 
 /** Drops what belonged to the old type and was sent back unchanged. */
 export function dropFieldsOfOldType(next: V1Service, prev: V1Service): void {
   next.spec ??= {}
   const now = next.spec
   const then = prev.spec ?? {}
-  const isSame = (field: keyof typeof now) => semanticEqual(now[field], then[field])
+  const isSame = (field: keyof typeof now) => sameSpec.at(field)(now[field], then[field])
   if (then.type !== 'ExternalName' && now.type === 'ExternalName') {
     if (isSame('clusterIP') && isSame('clusterIPs')) {
       delete now.clusterIP
