@@ -82,6 +82,13 @@ export async function startClusterStages(
     })
   }
 
+  if (options.addonsDir !== '') {
+    await lifecycle.stage('add-ons', async (stage) => {
+      const { startAddons } = await import('#cmd/up/addons.ts')
+      startAddons(stage, apiServer, options.addonsDir, seams)
+    })
+  }
+
   const simulated = options.simNodes + (options.runtime === 'sim' ? options.nodes : 0)
   if (simulated > 0) {
     await lifecycle.stage('simulated nodes', async (stage) => {

@@ -36,6 +36,13 @@ export const upOptions = defineOptions({
   nodes: wholeNumber('run this many nodes', { placeholder: 'N', default: 1 }),
   simNodes: wholeNumber('add this many simulated nodes', { placeholder: 'N', default: 0 }),
   controllers: list("which controllers run, in upstream's syntax (*,-job,…)", { placeholder: 'LIST', default: ['*'] }),
+  addonsDir: text(
+    'keep the manifests of this directory applied that are labelled addonmanager.kubernetes.io/mode=Reconcile or EnsureExists',
+    {
+      placeholder: 'DIR',
+      default: '',
+    },
+  ),
   scheduler: onOff('run the scheduler', { default: true }),
   legacyApis: onOff('serve API versions that Kubernetes has removed', { default: true }),
   serviceClusterIpRange: text('where services get their addresses from', { placeholder: 'CIDR', default: '10.96.0.0/16' }),
