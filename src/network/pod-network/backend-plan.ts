@@ -31,8 +31,6 @@ export function podMtu({ type, mtu }: Backend, uplink: Uplink, podCidrs: readonl
 
 function overhead(type: Backend['type'], hasIpv6: boolean): number {
   if (type === 'vxlan') return hasIpv6 ? vxlanOverhead.ipv6 : vxlanOverhead.ipv4
-  if (type === 'udp') return hasIpv6 ? 48 : 28
-  if (type === 'wireguard') return 80
   return 0
 }
 

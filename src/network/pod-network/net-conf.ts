@@ -1,7 +1,7 @@
 /** Flannel's `net-conf.json`: the range of all pods and how nodes are joined. */
 import { parseRange, prefixLength } from '#base/ip-range.ts'
 
-export const backendTypes = ['host-gw', 'vxlan', 'udp', 'wireguard', 'bgp', 'none'] as const
+export const backendTypes = ['host-gw', 'vxlan', 'bgp', 'none'] as const
 export type BackendType = (typeof backendTypes)[number]
 
 export type NetConf = {
@@ -12,7 +12,7 @@ export type NetConf = {
   backend: { type: BackendType; vni: number; port: number; directRouting: boolean; mtu: number | undefined }
 }
 
-const defaultPorts: Partial<Record<BackendType, number>> = { vxlan: 8472, udp: 8285, wireguard: 51820 }
+const defaultPorts: Partial<Record<BackendType, number>> = { vxlan: 8472 }
 
 /** Throws what is wrong with it. */
 export function parseNetConf(text: string): NetConf {
@@ -35,6 +35,7 @@ export function defaultBackend(type: BackendType): NetConf['backend'] {
 }
 
 function backendIn(value: unknown): NetConf['backend'] {
+  // Flannel's own default.
   const { Type = 'udp', VNI, Port, DirectRouting, MTU } = (value ?? {}) as Record<string, unknown>
   const type = backendTypes.find((known) => known === Type)
   if (type === undefined) throw new Error(`net-conf: there is no backend ${JSON.stringify(Type)}; there are ${backendTypes.join(', ')}`)
