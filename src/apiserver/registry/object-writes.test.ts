@@ -129,6 +129,38 @@ test('a writer that saw an older state loses', async () => {
   await Promise.all([second, stale])
 })
 
+test('who is refused by a state that is under way hears of it when others can read that state', async () => {
+  const { disk, cache, writes, add, rest } = await setUp()
+  const first = add('first')
+  await rest()
+  let isAnswered = false
+  const second = writes.inTurn(key, async () => {
+    const newest = await writes.newest(key)
+    throw new LostRace(`not ${newest?.revision}`)
+  })
+  const refused = assert.rejects(second, LostRace).then(() => {
+    isAnswered = true
+    assert.deepEqual(Object.keys(dataOf(cache.get(key))), ['first'])
+  })
+  await rest()
+  assert.equal(isAnswered, false)
+  disk.settle()
+  await Promise.all([first, refused])
+})
+
+test('who changes nothing is not told so on the strength of a write that fails', async () => {
+  const { disk, writes, add, rest } = await setUp()
+  const first = assert.rejects(add('first'), StoreUnavailableError)
+  await rest()
+  const same = assert.rejects(
+    writes.inTurn(key, () => writes.newest(key)),
+    StoreUnavailableError,
+  )
+  await rest()
+  disk.refuse()
+  await Promise.all([first, same])
+})
+
 test('a writer waits for one before it, but not for ever', async () => {
   const { clock, writes, rest } = await setUp()
   const held = Promise.withResolvers<void>()

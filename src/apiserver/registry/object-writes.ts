@@ -10,6 +10,9 @@ export type ObjectWritesOptions = { cache: ObjectCache; store: Store; clock: Clo
 /** An object in the bytes that are stored, and parsed; the parsed one is given away. */
 export type EncodedObject = { namespace: string; name: string; value: Uint8Array; stored: Uint8Array; parsed: KubernetesObject }
 
+/** `durable` rejects when the store refuses. */
+type UnderWay = { make(): CachedObject | undefined; durable: Promise<unknown> }
+
 /** Somebody wrote in between. */
 export class LostRace extends Error {}
 
@@ -24,11 +27,13 @@ const patienceMs = 200
  *
  * A write is known before it is durable. Who writes next builds on it without waiting for the disk, so that many writers of
  * one object are as fast as writers of many; nobody is answered before his own write, and thereby all before it, is durable.
+ * Who writes nothing, because it changes nothing or is refused, is answered when what he was judged by is: a client that is
+ * told of a conflict and reads again must not find what it has had.
  */
 export class ObjectWrites {
   readonly #options: ObjectWritesOptions
   /** What is on its way to the disk, newest only; deletions are undefined. */
-  readonly #underWay = new Map<string, { make(): CachedObject | undefined }>()
+  readonly #underWay = new Map<string, UnderWay>()
   /** The last who asked for a turn, by key. */
   readonly #turns = new Map<string, PromiseWithResolvers<void>>()
 
@@ -57,7 +62,13 @@ export class ObjectWrites {
     }
     try {
       if (before) await this.#patiently(before.promise)
-      return await work(pass)
+      const seen = this.#underWay.get(key)
+      try {
+        return await work(pass)
+      } finally {
+        pass()
+        await seen?.durable
+      }
     } finally {
       pass()
     }
@@ -92,21 +103,28 @@ export class ObjectWrites {
     pass: () => void,
     make: (revision: number) => CachedObject | undefined,
   ): Promise<number> {
-    let underWay: { make(): CachedObject | undefined } | undefined
+    let underWay: UnderWay | undefined
+    const durable = Promise.withResolvers<void>()
+    // Most writes are awaited by their writer alone.
+    durable.promise.catch(() => {})
     try {
       const { succeeded, revision } = await this.#options.store.txn(
         { compare: [{ key, target: 'modRevision', op: '=', value: prev?.revision ?? 0 }], success: [operation] },
         (result) => {
           if (result.succeeded) {
             let made: CachedObject | undefined
-            underWay = { make: () => (made ??= make(result.revision)) }
+            underWay = { make: () => (made ??= make(result.revision)), durable: durable.promise }
             this.#underWay.set(key, underWay)
           }
           pass()
         },
       )
+      durable.resolve()
       if (!succeeded) throw new LostRace()
       return revision
+    } catch (error) {
+      durable.reject(error)
+      throw error
     } finally {
       if (underWay !== undefined && this.#underWay.get(key) === underWay) this.#underWay.delete(key)
     }
