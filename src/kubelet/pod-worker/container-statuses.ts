@@ -156,6 +156,9 @@ function resourcesOf(
   return { resources: shown, ...(requests ? { allocatedResources: requests } : {}) }
 }
 
+/** The kernel gives no container less than that; the difference between such amounts is one of words. */
+const leastCpu = { requests: '2m', limits: '10m' } as const
+
 /** Only what is allocated is told of, and only cpu and memory may differ from it. */
 function merged(
   list: 'requests' | 'limits',
@@ -166,7 +169,10 @@ function merged(
   const shown = { ...allocated }
   for (const name of resizableResources) {
     const value = known[list]?.[name]
-    if (value !== undefined && shown[name] !== undefined && compareQuantities(value, shown[name]) !== 0) shown[name] = value
+    const wanted = shown[name]
+    if (value === undefined || wanted === undefined || compareQuantities(value, wanted) === 0) continue
+    const isLeast = name === 'cpu' && [value, wanted].every((each) => compareQuantities(each, leastCpu[list]) <= 0)
+    if (!isLeast) shown[name] = value
   }
   return { [list]: shown }
 }
