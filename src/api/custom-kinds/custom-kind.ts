@@ -15,10 +15,10 @@ import { VersionSchema } from '#api/custom-kinds/version-schema.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { equalJson } from '#api/meta/patch/json-value.ts'
-import { putBack } from '#api/meta/put-back.ts'
 import type { KubernetesObject, ResourceDefinition, ScaleRules, Subresources, UpdateRules } from '#api/resource.ts'
 import { fillDefaults } from '#api/structural/defaults.ts'
 import type { Fields } from '#api/structural/shape.ts'
+import { defined } from '#base/defined.ts'
 
 export type CustomKindOptions = {
   /** Gives the definition anew: of what is seldom needed, schemas above all, nothing is kept. */
@@ -97,13 +97,6 @@ function customKind(
     }),
     defaults: (object) => fillDefaults(object, schema.shape),
     creationForbidden: () => (live.isTerminating ? 'create not allowed while custom resource definition is terminating' : undefined),
-    ...(hasStatus ? { resetFields: ['status'] } : {}),
-    prepareForCreate(object: CustomObject) {
-      if (hasStatus) delete object.status
-    },
-    prepareForUpdate(next: CustomObject, prev: CustomObject) {
-      if (hasStatus) putBack(next, prev, 'status')
-    },
     validate: (object, check) => validateNew(object, rules, check),
     validateUpdate: (next, prev, check, { warn }) => validateChange(next, prev, rules, check, warn),
     warningsOnCreate: (object) => finalizerWarnings(object, undefined),
@@ -118,17 +111,10 @@ function customKind(
 function statusRules(rules: Parameters<typeof validateStatusChange>[2]): UpdateRules<CustomObject> {
   return {
     resetFields: ['metadata', 'spec'],
+    // Of the metadata not even what other kinds let a status write change.
     prepareForUpdate(next, prev) {
-      const { status, metadata } = next
-      const managedFields = metadata?.managedFields
-      for (const name of Object.keys(next)) delete (next as Fields)[name]
-      Object.assign(next, deepCopy(prev))
-      if (next.metadata !== undefined) {
-        if (managedFields === undefined) delete next.metadata.managedFields
-        else next.metadata.managedFields = managedFields
-      }
-      if (status === undefined) delete next.status
-      else next.status = status
+      const { managedFields: _, ...metadata } = deepCopy(prev.metadata ?? {})
+      next.metadata = { ...metadata, ...defined({ managedFields: next.metadata?.managedFields }) }
     },
     validateUpdate: (next, prev, check, { warn }) => validateStatusChange(next, prev, rules, check, warn),
   }

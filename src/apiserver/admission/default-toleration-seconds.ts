@@ -22,8 +22,8 @@ export function defaultTolerationSeconds({ configuration }: AdmissionContext): A
       pod.spec ??= { containers: [] }
       const given = pod.spec.tolerations ?? []
       const added: V1Toleration[] = []
-      if (!given.some((each) => tolerates(each, keys.notReady))) added.push(toleration(keys.notReady, notReadySeconds))
-      if (!given.some((each) => tolerates(each, keys.unreachable))) added.push(toleration(keys.unreachable, unreachableSeconds))
+      if (!given.some((each) => speaksOf(each, keys.notReady))) added.push(toleration(keys.notReady, notReadySeconds))
+      if (!given.some((each) => speaksOf(each, keys.unreachable))) added.push(toleration(keys.unreachable, unreachableSeconds))
       if (added.length > 0) pod.spec.tolerations = given.length === 0 ? added : [...given, ...added]
     },
   }
@@ -36,5 +36,5 @@ const toleration = (key: string, tolerationSeconds: number): V1Toleration => ({
   tolerationSeconds,
 })
 
-const tolerates = ({ key, effect }: V1Toleration, wanted: string): boolean =>
-  (!key || key === wanted) && (!effect || effect === 'NoExecute')
+/** Whether the pod has spoken of the taint: unlike in tolerating it, operator and value do not matter. */
+const speaksOf = ({ key, effect }: V1Toleration, wanted: string): boolean => (!key || key === wanted) && (!effect || effect === 'NoExecute')

@@ -2,9 +2,9 @@
 import { clusterIPsRelatedFields } from '#api/core/v1/service/cluster-ips.ts'
 import type { V1Service } from '#api/core/v1/types.gen.ts'
 import { Check } from '#api/meta/check.ts'
+import { equalJson } from '#api/meta/patch/json-value.ts'
 import { invalid } from '#api/meta/status-error.ts'
 import type { ClusterIps } from '#apiserver/allocation/cluster-ips.ts'
-import { sameJson } from '#apiserver/registry/same-json.ts'
 import { familyOf, type IpFamily } from '#base/ip-range.ts'
 
 const subject = { group: '', kind: 'Service' }
@@ -37,8 +37,8 @@ export function keepsPreferDualStack(service: V1Service, old: V1Service): boolea
     policy === 'PreferDualStack' &&
     old.spec.type === service.spec.type &&
     (old.spec.ipFamilyPolicy ?? policy) === 'PreferDualStack' &&
-    sameJson(old.spec.clusterIPs ?? [], service.spec.clusterIPs ?? []) &&
-    sameJson(old.spec.ipFamilies ?? [], service.spec.ipFamilies ?? [])
+    equalJson(old.spec.clusterIPs ?? [], service.spec.clusterIPs ?? []) &&
+    equalJson(old.spec.ipFamilies ?? [], service.spec.ipFamilies ?? [])
   )
 }
 
@@ -48,9 +48,9 @@ function checkPolicy(check: Check<V1Service>, old: V1Service | undefined, ips: C
   const at = check.at('spec').at('ipFamilyPolicy')
   const isSingle = spec.ipFamilyPolicy === 'SingleStack'
   if (old !== undefined && isSingle) {
-    if (sameJson(old.spec.clusterIPs ?? [], spec.clusterIPs ?? []) && (spec.clusterIPs ?? []).length > 1)
+    if (equalJson(old.spec.clusterIPs ?? [], spec.clusterIPs ?? []) && (spec.clusterIPs ?? []).length > 1)
       spec.clusterIPs = (spec.clusterIPs ?? []).slice(0, 1)
-    if (sameJson(old.spec.ipFamilies ?? [], spec.ipFamilies ?? []) && (spec.ipFamilies ?? []).length > 1)
+    if (equalJson(old.spec.ipFamilies ?? [], spec.ipFamilies ?? []) && (spec.ipFamilies ?? []).length > 1)
       spec.ipFamilies = (spec.ipFamilies ?? []).slice(0, 1)
   } else if (old !== undefined) {
     if (isShorter(spec.clusterIPs, old.spec.clusterIPs)) at.invalid("must be 'SingleStack' to release the secondary cluster IP")

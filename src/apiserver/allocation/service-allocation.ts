@@ -3,12 +3,12 @@
 import type { V1Service, V1ServicePort } from '#api/core/v1/types.gen.ts'
 import { Check } from '#api/meta/check.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
+import { equalJson } from '#api/meta/patch/json-value.ts'
 import { internalError, invalid, StatusError } from '#api/meta/status-error.ts'
 import { AllocationError, type ClusterIps, RangeIsFull } from '#apiserver/allocation/cluster-ips.ts'
 import { initIpFamilies, keepsPreferDualStack } from '#apiserver/allocation/ip-families.ts'
 import type { NodePorts } from '#apiserver/allocation/node-ports.ts'
 import type { RegistryHooks } from '#apiserver/registry/registry-hooks.ts'
-import { sameJson } from '#apiserver/registry/same-json.ts'
 import type { Finish } from '#apiserver/registry/write-context.ts'
 import { append } from '#base/append.ts'
 import type { IpFamily } from '#base/ip-range.ts'
@@ -267,7 +267,7 @@ function keepAllocated(service: V1Service, old: V1Service): void {
 function normalizeClusterIps({ spec }: V1Service, { spec: before }: V1Service): void {
   const isSame = spec.clusterIP === before.clusterIP
   if (before.clusterIPs?.length && !spec.clusterIPs?.length && isSame) spec.clusterIPs = deepCopy(before.clusterIPs)
-  if (isSame || !sameJson(before.clusterIPs ?? [], spec.clusterIPs ?? [])) return
+  if (isSame || !equalJson(before.clusterIPs ?? [], spec.clusterIPs ?? [])) return
   if (before.clusterIP && !spec.clusterIP) delete spec.clusterIPs
   else spec.clusterIPs = [spec.clusterIP ?? '']
 }

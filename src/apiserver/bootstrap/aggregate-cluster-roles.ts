@@ -1,11 +1,11 @@
 /** Fills in cluster roles that are made of others (view, edit, admin), where no controller manager does. */
 
 import { deepCopy } from '#api/meta/deep-copy.ts'
+import { equalJson } from '#api/meta/patch/json-value.ts'
 import { aggregatedRules } from '#api/rbac/v1/aggregated-rules.ts'
 import { ClusterRole } from '#api/rbac/v1/kinds.gen.ts'
 import type { V1ClusterRole } from '#api/rbac/v1/types.gen.ts'
 import { serverContext } from '#apiserver/registry/registries.ts'
-import { sameJson } from '#apiserver/registry/same-json.ts'
 import type { ApiServer } from '#apiserver/server.ts'
 import type { Logger } from '#base/log.ts'
 
@@ -42,7 +42,7 @@ async function aggregateAll(server: ApiServer): Promise<void> {
     // Users' own are left to the controller manager.
     if (role.aggregationRule === undefined || role.metadata?.labels?.['kubernetes.io/bootstrapping'] === undefined) continue
     const rules = aggregatedRules(role, roles)
-    if (rules === undefined || sameJson(rules, role.rules ?? [])) continue
+    if (rules === undefined || equalJson(rules, role.rules ?? [])) continue
     const registry = server.registries.of(group, 'clusterroles')
     await registry.update(role.metadata?.name ?? '', serverContext(registry.definition, ''), {
       retriesConflicts: true,

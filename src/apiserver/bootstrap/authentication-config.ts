@@ -2,10 +2,10 @@
 import { ConfigMap } from '#api/core/v1/kinds.gen.ts'
 import type { V1ConfigMap } from '#api/core/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
+import { equalJson } from '#api/meta/patch/json-value.ts'
 import type { FrontProxy } from '#apiserver/access/front-proxy.ts'
 import { createIfMissing } from '#apiserver/bootstrap/ensure-objects.ts'
 import { serverContext } from '#apiserver/registry/registries.ts'
-import { sameJson } from '#apiserver/registry/same-json.ts'
 import type { ApiServer } from '#apiserver/server.ts'
 
 const namespace = 'kube-system'
@@ -22,7 +22,7 @@ export async function ensureAuthenticationConfig(server: ApiServer, clientCa: st
     return createIfMissing(server, { group: '', resource: 'configmaps', object })
   }
   const data = mergedData(existing.data ?? {}, wanted)
-  if (sameJson(data, existing.data ?? {})) return
+  if (equalJson(data, existing.data ?? {})) return
   const registry = server.registries.of('', 'configmaps')
   await registry.update(name, serverContext(registry.definition, namespace), {
     retriesConflicts: true,

@@ -1,12 +1,12 @@
 /** Brings single objects of the server's own to what they have to be, whatever other API servers do to them meanwhile. */
 import { deepCopy } from '#api/meta/deep-copy.ts'
+import { equalJson } from '#api/meta/patch/json-value.ts'
 import { StatusError } from '#api/meta/status-error.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import type { ClusterRole, RoleBinding } from '#apiserver/authz/rbac/rbac-objects.ts'
 import { type Reconciliation, reconciledBinding, reconciledRole } from '#apiserver/authz/rbac/reconcile.ts'
 import type { BootstrapEntry } from '#apiserver/bootstrap/bootstrap-objects.ts'
 import { serverContext } from '#apiserver/registry/registries.ts'
-import { sameJson } from '#apiserver/registry/same-json.ts'
 import type { ApiServer } from '#apiserver/server.ts'
 import type { Clock } from '#base/clock.ts'
 
@@ -70,7 +70,7 @@ export async function replaceIfDifferent(server: ApiServer, entry: BootstrapEntr
     ...wanted
   } = deepCopy(entry.object) as KubernetesObject & Record<string, unknown>
   const { metadata: _theirs, apiVersion: _v, kind: _k, ...current } = existing.object as KubernetesObject & Record<string, unknown>
-  if (sameJson(wanted, current)) return
+  if (equalJson(wanted, current)) return
   await registry.update(name, serverContext(registry.definition, namespace), {
     retriesConflicts: true,
     tracksFields: true,

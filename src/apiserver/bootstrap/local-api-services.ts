@@ -7,10 +7,10 @@ import type { V1APIService } from '#api/apiregistration/v1/types.gen.ts'
 import { builtInKinds } from '#api/kinds.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { groupPriority, versionPriority } from '#api/meta/group-priorities.ts'
+import { equalJson } from '#api/meta/patch/json-value.ts'
 import { formatTime } from '#api/meta/time.ts'
 import { besideOthers, type Company, createIfMissing } from '#apiserver/bootstrap/ensure-objects.ts'
 import { serverContext } from '#apiserver/registry/registries.ts'
-import { sameJson } from '#apiserver/registry/same-json.ts'
 import type { ApiServer } from '#apiserver/server.ts'
 import type { Logger } from '#base/log.ts'
 
@@ -102,7 +102,7 @@ async function ensure(server: ApiServer, place: Place, management: Management, n
     const status = { conditions: [available(nowMs)] }
     return createIfMissing(server, { group: 'apiregistration.k8s.io', resource: 'apiservices', object: wanted, status })
   }
-  if (managementOf(current) === undefined || sameJson(current.spec ?? {}, wanted.spec ?? {})) return
+  if (managementOf(current) === undefined || equalJson(current.spec ?? {}, wanted.spec ?? {})) return
   const registry = server.registries.of('apiregistration.k8s.io', 'apiservices')
   await registry.update(name, serverContext(registry.definition, ''), {
     retriesConflicts: true,

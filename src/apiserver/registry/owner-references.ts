@@ -1,14 +1,14 @@
+import { equalJson } from '#api/meta/patch/json-value.ts'
 import type { KubernetesObject } from '#api/resource.ts'
-import { sameJson } from '#apiserver/registry/same-json.ts'
 
 /** Owners named twice are kept once, and the client is told. */
 export function dropRepeatedOwners(object: KubernetesObject, warn: (text: string) => void, isAfterAdmission = false): void {
   const owners = object.metadata?.ownerReferences
   if (owners === undefined || owners.length < 2 || object.metadata === undefined) return
-  const kept = owners.filter((owner, index) => owners.findIndex((other) => sameJson(owner, other)) === index)
+  const kept = owners.filter((owner, index) => owners.findIndex((other) => equalJson(owner, other)) === index)
   if (kept.length === owners.length) return
   const repeated = [
-    ...new Set(owners.filter((owner, index) => owners.findIndex((other) => sameJson(owner, other)) !== index).map(({ uid }) => uid)),
+    ...new Set(owners.filter((owner, index) => owners.findIndex((other) => equalJson(owner, other)) !== index).map(({ uid }) => uid)),
   ]
   object.metadata.ownerReferences = kept
   const when = isAfterAdmission ? ' after mutating admission happens' : ''

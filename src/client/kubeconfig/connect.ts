@@ -6,6 +6,7 @@ import type { Files } from '#base/files.ts'
 import type { HttpClient, HttpClientOptions } from '#base/http-client.ts'
 import type { Processes } from '#base/processes.ts'
 import { httpTransport } from '#client/http-transport.ts'
+import { authorizationOf, bearer } from '#client/kubeconfig/authorization.ts'
 import { ExecCredentials } from '#client/kubeconfig/exec-plugin.ts'
 import type { KubeconfigCluster, KubeconfigContext, KubeconfigUser } from '#client/kubeconfig/kubeconfig.ts'
 import type { Transport } from '#client/transport.ts'
@@ -20,7 +21,7 @@ export async function connect({ cluster, user }: KubeconfigContext, seams: Conne
   const headers = impersonationHeaders(user)
   if (user.exec !== undefined) return connectByProgram(new ExecCredentials(user.exec, cluster, seams), cluster, headers, seams)
   const http = seams.http(tlsOf(cluster, user.certificate, user.key))
-  return httpTransport({ http, server: cluster.server, authorization: authorizationOf(user, seams), headers })
+  return httpTransport({ http, server: cluster.server, authorization: renewedAuthorization(user, seams), headers })
 }
 
 /** Certificates belong to connections: another one needs others. */
@@ -47,10 +48,10 @@ function connectByProgram(
   }
 }
 
-function tlsOf(cluster: KubeconfigCluster, certificate: string | undefined, key: string | undefined): HttpClientOptions {
+export function tlsOf(cluster: KubeconfigCluster, certificate: string | undefined, key: string | undefined): HttpClientOptions {
   return {
     ...defined({ ca: cluster.authority, serverName: cluster.serverName, cert: certificate, key }),
-    insecureSkipVerify: cluster.skipsVerification,
+    ...(cluster.skipsVerification ? { insecureSkipVerify: true } : {}),
   }
 }
 
@@ -74,18 +75,12 @@ export async function inClusterContext(
   return { name: 'in-cluster', namespace: namespace?.trim() ?? '', cluster, user: { tokenFile: `${serviceAccountDirectory}/token` } }
 }
 
-const bearer = (token: string | undefined): string | undefined => (token ? `Bearer ${token.trim()}` : undefined)
-
-function authorizationOf({ token, tokenFile, username, password }: KubeconfigUser, { files, clock }: ConnectSeams) {
-  if (username !== undefined) {
-    const basic = `Basic ${Buffer.from(`${username}:${password ?? ''}`).toString('base64')}`
-    return async () => basic
-  }
-  if (tokenFile === undefined) return async () => bearer(token)
-  let read: { text: string; atMs: number } | undefined
+function renewedAuthorization(user: KubeconfigUser, { files, clock }: ConnectSeams): () => Promise<string | undefined> {
+  let read: { text: string | undefined; atMs: number } | undefined
   return async () => {
-    if (read === undefined || clock.now() - read.atMs > tokenFileMs) read = { text: await files.readText(tokenFile), atMs: clock.now() }
-    return bearer(read.text)
+    const isOld = read === undefined || (user.tokenFile !== undefined && clock.now() - read.atMs > tokenFileMs)
+    if (read === undefined || isOld) read = { text: await authorizationOf(user, files), atMs: clock.now() }
+    return read.text
   }
 }
 

@@ -68,7 +68,7 @@ export class Kubeconfig {
     return this.#sources.map(({ raw }) => text(raw['current-context'])).find((name) => name !== '') ?? ''
   }
   get contexts(): string[] {
-    return [...new Set(this.#sources.flatMap(({ raw }) => (raw.contexts ?? []).map(({ name }) => String(name))))]
+    return this.#names('context')
   }
 
   /** With everything that lies in other files read; paths are relative to the kubeconfig's own. */
@@ -78,6 +78,43 @@ export class Kubeconfig {
     const cluster = this.#entry('cluster', text(context['cluster']))
     const user = text(context['user']) === '' ? { value: {}, directory: '' } : this.#entry('user', text(context['user']))
     return { name, namespace: text(context['namespace']), cluster: await this.#cluster(cluster), user: await this.#user(user) }
+  }
+
+  /** For files that tell of one service: where no context is named, the only one there is, or the only cluster and user. */
+  async currentOrOnly(): Promise<KubeconfigContext> {
+    const name = this.currentContext || this.#only('context')
+    if (name !== undefined) return this.context(name)
+    const [cluster, user] = [this.#only('cluster'), this.#only('user')]
+    if (cluster === undefined) throw new Error('there is no cluster with a server to ask')
+    return {
+      ...{ name: '', namespace: '', cluster: await this.#cluster(this.#entry('cluster', cluster)) },
+      user: user === undefined ? {} : await this.#user(this.#entry('user', user)),
+    }
+  }
+
+  get users(): string[] {
+    return this.#names('user')
+  }
+
+  user(name: string): Promise<KubeconfigUser> {
+    return this.#user(this.#entry('user', name))
+  }
+
+  /** Of the current context; undefined where there is none, or it names nobody. */
+  async currentUser(): Promise<KubeconfigUser | undefined> {
+    const { currentContext } = this
+    if (!this.contexts.includes(currentContext)) return undefined
+    const user = text(this.#entry('context', currentContext).value['user'])
+    return this.users.includes(user) ? this.user(user) : undefined
+  }
+
+  #names(kind: 'context' | 'cluster' | 'user'): string[] {
+    return [...new Set(this.#sources.flatMap(({ raw }) => (raw[`${kind}s`] ?? []).map(({ name }) => String(name))))]
+  }
+
+  #only(kind: 'context' | 'cluster' | 'user'): string | undefined {
+    const names = this.#names(kind)
+    return names.length === 1 ? names[0] : undefined
   }
 
   #entry(kind: 'context' | 'cluster' | 'user', name: string): Entry {

@@ -1,7 +1,7 @@
 import { quoted } from '#api/meta/check.ts'
+import { equalJson } from '#api/meta/patch/json-value.ts'
 import { mayActForSigner } from '#apiserver/admission/certificates/signer-permission.ts'
 import type { ObjectJudge } from '#apiserver/authz/object-permissions/object-permissions.ts'
-import { sameJson } from '#apiserver/registry/same-json.ts'
 
 type PodCertificateRequest = { spec?: { signerName?: string }; status?: object }
 
@@ -9,7 +9,7 @@ type PodCertificateRequest = { spec?: { signerName?: string }; status?: object }
 export const judgeCertificateSigning: ObjectJudge = async (next, prev, { user, subresource }, check, { authorizer }) => {
   if (subresource !== 'status' || prev === undefined) return
   const { status, spec } = prev as PodCertificateRequest
-  if (sameJson(status ?? {}, (next as PodCertificateRequest).status ?? {})) return
+  if (equalJson(status ?? {}, (next as PodCertificateRequest).status ?? {})) return
   const { signerName = '' } = spec ?? {}
   if (await mayActForSigner(authorizer, user, 'sign', signerName)) return
   check

@@ -7,11 +7,11 @@ import type {
   V1ValidatingAdmissionPolicyBinding,
 } from '#api/admissionregistration/v1/types.gen.ts'
 import type { ClusterKind } from '#api/kind.ts'
+import { equalJson } from '#api/meta/patch/json-value.ts'
 import { groups, type UserInfo } from '#apiserver/authn/authenticator.ts'
 import type { Attributes } from '#apiserver/authz/authorizer.ts'
 import type { ObjectJudge } from '#apiserver/authz/object-permissions/object-permissions.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
-import { sameJson } from '#apiserver/registry/same-json.ts'
 
 type AnyPolicy = V1ValidatingAdmissionPolicy | V1MutatingAdmissionPolicy
 
@@ -19,7 +19,7 @@ export const judgeParamKind: ObjectJudge = async (next, prev, { user, subresourc
   const kind = paramKindOf(next as AnyPolicy)
   if (kind === undefined || subresource !== '' || mayDoAnything(user)) return
   const before = paramKindOf(prev as AnyPolicy | undefined)
-  if (before !== undefined && sameJson(before, kind)) return
+  if (before !== undefined && equalJson(before, kind)) return
   const verdict = await authorizer.authorize({ ...attributesOf(user, 'get', resourceOf(kind, cluster)), name: '*', namespace: '*' })
   if (verdict.decision === 'allow') return
   const { kind: name = '', apiVersion = '' } = kind
@@ -37,7 +37,7 @@ export const judgeParamRef =
     const { paramRef, policyName = '' } = (next as V1ValidatingAdmissionPolicyBinding).spec ?? {}
     if (!paramRef || mayDoAnything(user)) return
     const before = (prev as V1ValidatingAdmissionPolicyBinding | undefined)?.spec
-    if (before?.paramRef && before.policyName === policyName && sameJson(before.paramRef, paramRef)) return
+    if (before?.paramRef && before.policyName === policyName && equalJson(before.paramRef, paramRef)) return
     const policy = cluster.get(policies, policyName)
     const resource = resourceOf(paramKindOf(policy), cluster)
     const { name = '', namespace = '' } = paramRef as V1ParamRef

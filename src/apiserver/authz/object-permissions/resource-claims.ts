@@ -1,5 +1,6 @@
 /** The status of a claim is written by many: the scheduler binds it, drivers report on their devices; each needs its own permission. */
 import type { Check } from '#api/meta/check.ts'
+import { equalJson } from '#api/meta/patch/json-value.ts'
 import type { V1AllocatedDeviceStatus, V1AllocationResult, V1ResourceClaim, V1ResourceClaimStatus } from '#api/resource/v1/types.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import type { UserInfo } from '#apiserver/authn/authenticator.ts'
@@ -7,7 +8,6 @@ import { splitServiceAccountUsername } from '#apiserver/authn/service-account/us
 import type { Attributes, Authorizer } from '#apiserver/authz/authorizer.ts'
 import { forbidden } from '#apiserver/authz/forbidden.ts'
 import type { ObjectJudge } from '#apiserver/authz/object-permissions/object-permissions.ts'
-import { sameJson } from '#apiserver/registry/same-json.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
 
 export const judgeClaimStatus: ObjectJudge = async (next, prev, context, check, { authorizer, isEnabled }) => {
@@ -26,7 +26,7 @@ async function judgeBinding(
   authorizer: Authorizer,
 ): Promise<void> {
   const isSame =
-    sameJson(after.allocation ?? null, before.allocation ?? null) && sameJson(after.reservedFor ?? [], before.reservedFor ?? [])
+    equalJson(after.allocation ?? null, before.allocation ?? null) && equalJson(after.reservedFor ?? [], before.reservedFor ?? [])
   if (isSame) return
   const verb = verbOf(context)
   const refusal = await refusalOf(authorizer, { ...attributesOf(context), verb, subresource: 'binding', namespace: '', name: '' })
@@ -64,7 +64,7 @@ function changedDrivers({ devices: after = [] }: V1ResourceClaimStatus, { device
   for (const device of after) {
     const known = left.get(keyOf(device))
     left.delete(keyOf(device))
-    if (known === undefined || !sameJson(known, device)) drivers.add(device.driver)
+    if (known === undefined || !equalJson(known, device)) drivers.add(device.driver)
   }
   for (const { driver } of left.values()) drivers.add(driver)
   return [...drivers].sort()
