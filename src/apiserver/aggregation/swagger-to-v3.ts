@@ -1,5 +1,7 @@
 /** OpenAPI 2 in the words of OpenAPI 3, for extension servers that do not speak it. */
+
 import type { SwaggerParts } from '#apiserver/openapi/remote-documents.ts'
+import { defined } from '#base/defined.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -49,8 +51,8 @@ function operation(given: Fields, common: readonly Fields[], shared: SwaggerPart
 }
 
 const described = ({ description, required }: Fields): Fields => ({
-  ...(description === undefined ? {} : { description }),
-  ...(required === undefined ? {} : { required }),
+  ...defined({ description }),
+  ...defined({ required }),
 })
 
 function parameter(given: Fields): Fields {

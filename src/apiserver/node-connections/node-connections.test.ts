@@ -133,8 +133,9 @@ const troubles: [unknown, string][] = [
   [new Error('odd'), 'odd'],
   ['odder', 'odder'],
 ]
-for (const [error, text] of troubles) {
-  test(`trouble is told as upstream tells it: ${text}`, () => assert.equal(dialTrouble(error, '10.0.0.1:10250', 'https'), text))
+for (const [index, [error, text]] of troubles.entries()) {
+  // Not named by its text: one that says "failed to verify" looks like a failure to those who search a report for one.
+  test(`trouble ${index} is told as upstream tells it`, () => assert.equal(dialTrouble(error, '10.0.0.1:10250', 'https'), text))
 }
 
 function withCode(code: string): Error {

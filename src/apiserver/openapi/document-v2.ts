@@ -36,7 +36,7 @@ export class PathsV2 {
       operationId: id,
       ...(parameters.length === 0 ? {} : { parameters }),
       responses: Object.fromEntries(responses.map(({ code, type }) => [String(code), responseObject(code, type)])),
-      ...(action === undefined ? {} : { 'x-kubernetes-action': action }),
+      ...defined({ 'x-kubernetes-action': action }),
       ...(kind === undefined ? {} : { 'x-kubernetes-group-version-kind': { group: kind.group, kind: kind.kind, version: kind.version } }),
     }
   }

@@ -34,7 +34,7 @@ function operationObject(operation: Operation, shared: readonly Parameter[]): Sc
           },
         }),
     responses: Object.fromEntries(operation.responses.map((response) => [String(response.code), responseObject(response, produces)])),
-    ...(action === undefined ? {} : { 'x-kubernetes-action': action }),
+    ...defined({ 'x-kubernetes-action': action }),
     ...(kind === undefined ? {} : { 'x-kubernetes-group-version-kind': { group: kind.group, kind: kind.kind, version: kind.version } }),
   }
 }

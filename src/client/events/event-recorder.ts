@@ -97,10 +97,10 @@ export class EventRecorder implements AsyncDisposable {
 export function referenceTo<T extends KubernetesObject>(kind: Kind<T>, { metadata }: T): V1ObjectReference {
   return {
     kind: kind.kind,
-    ...(metadata?.namespace === undefined ? {} : { namespace: metadata.namespace }),
+    ...defined({ namespace: metadata?.namespace }),
     name: metadata?.name ?? '',
-    ...(metadata?.uid === undefined ? {} : { uid: metadata.uid }),
+    ...defined({ uid: metadata?.uid }),
     apiVersion: apiVersionOf(kind),
-    ...(metadata?.resourceVersion === undefined ? {} : { resourceVersion: metadata.resourceVersion }),
+    ...defined({ resourceVersion: metadata?.resourceVersion }),
   }
 }

@@ -1,5 +1,7 @@
 /** What makes services and network policies work on a node. */
+
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Files } from '#base/files.ts'
 import type { Stage } from '#base/lifecycle.ts'
 import type { Logger } from '#base/log.ts'
@@ -60,7 +62,7 @@ export async function startNodeTraffic(
     }
     const metrics = new Metrics()
     const running = await startProxy(
-      { client, configuration, nodeName, clusterId, metrics, ...(others === undefined ? {} : { others }) },
+      { client, configuration, nodeName, clusterId, metrics, ...defined({ others }) },
       { ...seams, logger: seams.logger.with({ component: 'kube-proxy' }) },
     )
     stage.defer(() => running.stop())

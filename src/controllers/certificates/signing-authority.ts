@@ -1,5 +1,6 @@
 import { type KeyObject, X509Certificate } from 'node:crypto'
 import { formatTime } from '#api/meta/time.ts'
+import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 import type { Random } from '#base/random.ts'
 import { keyUsagesOf } from '#controllers/certificates/key-usages.ts'
@@ -76,6 +77,6 @@ function subjectOf({ subject }: CertificateRequest): SubjectName {
     streetAddresses: all(attributeTypes.streetAddress),
     postalCodes: all(attributeTypes.postalCode),
     ...(subject.commonName === '' ? {} : { commonName: subject.commonName }),
-    ...(serialNumber === undefined ? {} : { serialNumber }),
+    ...defined({ serialNumber }),
   }
 }

@@ -38,7 +38,7 @@ export function countedStatus(deployment: V1Deployment, { all, newSet }: Sets, o
     }),
     ...defined({ terminatingReplicas: terminating }),
     ...(deployment.status?.conditions === undefined ? {} : { conditions: [...deployment.status.conditions] }),
-    ...(deployment.status?.collisionCount === undefined ? {} : { collisionCount: deployment.status.collisionCount }),
+    ...defined({ collisionCount: deployment.status?.collisionCount }),
   }
   const isAvailable = available >= replicasOf(deployment) - maxUnavailable(deployment)
   setCondition(

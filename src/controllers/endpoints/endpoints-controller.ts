@@ -46,7 +46,7 @@ export const endpointsController = defineController({
       sameObjectMeta.at('labels')(current.metadata.labels, labels) &&
       sameObjectMeta.at('annotations')(current.metadata.annotations, {
         ...lasting,
-        ...(when === undefined ? {} : { [triggerTimeAnnotation]: when }),
+        ...defined({ [triggerTimeAnnotation]: when }),
       })
     if (isSame) return
     const annotations = { ...lasting, ...triggered }

@@ -1,8 +1,10 @@
 /** Objects that an object of ours stands behind: made, kept as declared, and gone with it. */
+
 import type { Kind } from '#api/kind.ts'
 import { controllerReference, isControlledBy } from '#api/meta/owner-references.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import type { KubernetesObject } from '#api/resource.ts'
+import { defined } from '#base/defined.ts'
 import type { Applied } from '#client/client.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
 
@@ -55,7 +57,7 @@ export function ownedObjects<T extends KubernetesObject>({
       }
       const metadata = {
         ...declared.metadata,
-        ...(namespace === undefined ? {} : { namespace }),
+        ...defined({ namespace }),
         ownerReferences: [controllerReference(owner, ownerKind)],
       }
       return client.apply(kind, { ...declared, metadata } as Applied<KubernetesObject> as never, { fieldManager, force: true })

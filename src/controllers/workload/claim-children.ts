@@ -88,7 +88,7 @@ async function release<Owner extends KubernetesObject, Child extends KubernetesO
     metadata: {
       uid: metadata?.uid,
       ownerReferences: [{ $patch: 'delete', uid: owner.metadata?.uid }],
-      ...(finalizers === undefined ? {} : { '$deleteFromPrimitiveList/finalizers': finalizers }),
+      ...defined({ '$deleteFromPrimitiveList/finalizers': finalizers }),
     },
   }
   await client.patch(childKind, metadata ?? {}, patch).catch((error: unknown) => {

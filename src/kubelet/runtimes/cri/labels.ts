@@ -1,5 +1,7 @@
 /** What a runtime keeps for us: whose a sandbox or a container is, and what we must know of it after a restart. */
+
 import type { V1Container, V1EphemeralContainer, V1Pod } from '#api/core/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import type { SandboxPlan } from '#kubelet/runtimes/plans.ts'
 import type { Labels } from '#wire/cri/cri-types.ts'
 
@@ -62,7 +64,7 @@ export function containerAnnotations(
     [containerAnnotation.image]: image,
     [containerAnnotation.terminationMessagePath]: terminationMessagePath,
     [containerAnnotation.terminationMessagePolicy]: terminationMessagePolicy,
-    ...(messageFile === undefined ? {} : { [containerAnnotation.terminationMessageFile]: messageFile }),
+    ...defined({ [containerAnnotation.terminationMessageFile]: messageFile }),
     ...numbered('io.kubernetes.pod.deletionGracePeriod', deletionGracePeriodSeconds),
     ...numbered('io.kubernetes.pod.terminationGracePeriod', terminationGracePeriodSeconds),
     ...(lifecycle?.preStop ? { 'io.kubernetes.container.preStopHandler': JSON.stringify(lifecycle.preStop) } : {}),

@@ -35,7 +35,7 @@ export function observedContainer(status: CriContainerStatus, runtimeName: strin
     ...(state === 'exited' ? endOf(status) : {}),
     ...(status.logPath === '' ? {} : { logFile: status.logPath }),
     ...defined({ resources: told }),
-    ...(user?.linux === undefined ? {} : { user: user.linux }),
+    ...defined({ user: user?.linux }),
   }
 }
 
