@@ -21,6 +21,7 @@ import { podCertificateRequestCleaner } from '#controllers/pod-certificate-reque
 import { podGarbageCollector } from '#controllers/pod-gc/pod-gc.ts'
 import { replicaSetController } from '#controllers/replicaset/replicaset-controller.ts'
 import { replicationController } from '#controllers/replication/replication-controller.ts'
+import { resourceClaimController } from '#controllers/resourceclaim/resourceclaim-controller.ts'
 import { resourceQuotaController } from '#controllers/resourcequota/resourcequota-controller.ts'
 import { rootCaPublisher } from '#controllers/root-ca/root-ca-publisher.ts'
 import type { Controller } from '#controllers/runtime/environment.ts'
@@ -68,4 +69,5 @@ export const controllers: readonly Controller[] = [
   taintEvictionController,
   legacyTokenCleaner,
   serviceCidrController,
+  resourceClaimController,
 ]

@@ -40,6 +40,7 @@ const rooms: Readonly<Record<string, string>> = {
   'kcm:garbagecollector': 'controllers/garbage-collector',
   'kcm:job': 'controllers/job',
   'kcm:nodelifecycle': 'controllers/node-lifecycle',
+  'kcm:resourceclaim': 'controllers/resourceclaim',
   'kcm:statefulset': 'controllers/statefulset',
   'kcm:tainteviction': 'controllers/taint-eviction',
   'kcm:util': 'controllers/node-lifecycle',

@@ -23,7 +23,7 @@ const laterNames: ReadonlySet<string> = new Set(
     'attachdetach persistentvolume-attach-detach persistentvolume-binder persistentvolume-expander clusterrole-aggregation',
     'pvc-protection persistentvolumeclaim-protection pv-protection persistentvolume-protection ephemeral-volume',
     'horizontalpodautoscaling horizontal-pod-autoscaler service service-lb route node-route',
-    'cloud-node-lifecycle resourceclaim resource-claim validatingadmissionpolicy-status',
+    'cloud-node-lifecycle validatingadmissionpolicy-status',
     'storage-version-gc storageversion-garbage-collector',
     'selinux-warning volumeattributesclass-protection',
     'storage-version-migrator device-taint-eviction',
