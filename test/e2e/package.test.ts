@@ -14,7 +14,8 @@ const path = (process.env['PATH'] ?? '')
   .split(':')
   .filter((each) => !each.includes('node_modules'))
   .join(':')
-const env = { ...process.env, PATH: path }
+// Tests that are run inside a test would say nothing of themselves.
+const env = { ...process.env, PATH: path, NODE_TEST_CONTEXT: undefined }
 
 function run(command: string, args: string[], cwd: string): string {
   const { status, stdout, stderr } = spawnSync(command, args, { cwd, env, encoding: 'utf8', timeout: 120_000 })

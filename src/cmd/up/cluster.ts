@@ -82,6 +82,13 @@ export async function startClusterStages(
     })
   }
 
+  if (options.serviceCatalog) {
+    await lifecycle.stage('service catalog', async (stage) => {
+      const { startServiceCatalog } = await import('#cmd/up/service-catalog.ts')
+      await startServiceCatalog(stage, apiServer, seams)
+    })
+  }
+
   if (options.addonsDir !== '') {
     await lifecycle.stage('add-ons', async (stage) => {
       const { startAddons } = await import('#cmd/up/addons.ts')

@@ -43,6 +43,9 @@ export const upOptions = defineOptions({
       default: '',
     },
   ),
+  serviceCatalog: onOff('serve the kinds of the service catalog (servicecatalog.k8s.io), and ask service brokers for what users want', {
+    default: false,
+  }),
   scheduler: onOff('run the scheduler', { default: true }),
   legacyApis: onOff('serve API versions that Kubernetes has removed', { default: true }),
   serviceClusterIpRange: text('where services get their addresses from', { placeholder: 'CIDR', default: '10.96.0.0/16' }),

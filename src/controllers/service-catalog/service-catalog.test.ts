@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Secret } from '#api/core/v1/kinds.gen.ts'
+import { isNotFound } from '#api/meta/server-response.ts'
+import type { Client } from '#client/client.ts'
+import { installDefinitions } from '#controllers/kit/install-definitions.ts'
+import { isConditionTrue } from '#controllers/kit/set-condition.ts'
+import { runControllers } from '#controllers/runtime/run-controllers.ts'
+import {
+  ClusterServiceBroker,
+  ClusterServiceClass,
+  ClusterServicePlan,
+  ServiceBinding,
+  ServiceInstance,
+  serviceCatalogResources,
+} from '#controllers/service-catalog/definitions.ts'
+import { serviceCatalogControllers } from '#controllers/service-catalog/service-catalog.ts'
+import { type FakeBroker, startFakeBroker } from '#controllers/service-catalog/testing/fake-broker.ts'
+import { FakeCluster } from '#testing/fake-cluster.ts'
+
+const plans = [
+  { id: 'plan-small', name: 'small', description: 'Little', free: true },
+  { id: 'plan-large', name: 'large', description: 'Much', free: false },
+]
+const database = { id: 'class-database', name: 'database', description: 'A database', bindable: true, tags: ['sql'], plans }
+const queue = { id: 'class-queue', name: 'queue', description: 'A queue', plans: [{ id: 'plan-queue', name: 'only', description: '' }] }
+
+const stop = new AbortController()
+let broker: FakeBroker
+let cluster: FakeCluster
+let client: Client
+let running: Promise<void>
+
+before(async () => {
+  broker = await startFakeBroker([database, queue])
+  cluster = await FakeCluster.start({ withoutNodes: true })
+  client = cluster.client
+  const { clock, random } = cluster
+  await clock.during(installDefinitions(client, serviceCatalogResources, { clock }))
+  const ready = Promise.withResolvers<void>()
+  const seams = { clock, random, signal: stop.signal, onReady: ready.resolve }
+  running = runControllers({ client, controllers: serviceCatalogControllers(), ...seams })
+  await clock.during(ready.promise)
+  const data = { username: Buffer.from('catalog').toString('base64'), password: Buffer.from('secret').toString('base64') }
+  await client.create(Secret, { metadata: { namespace: 'kube-system', name: 'broker' }, data })
+  const authInfo = { basic: { secretRef: { namespace: 'kube-system', name: 'broker' } } }
+  await client.create(ClusterServiceBroker, ClusterServiceBroker.make({ metadata: { name: 'shop' }, spec: { url: broker.url, authInfo } }))
+})
+after(async () => {
+  stop.abort()
+  await cluster.clock.during(running)
+  await cluster[Symbol.asyncDispose]()
+  await broker[Symbol.asyncDispose]()
+})
+
+const until = async (holds: () => Promise<boolean>) => {
+  while (!(await holds())) await cluster.clock.advance(100)
+}
+const gone = (work: Promise<unknown>) => work.then(() => false, isNotFound)
+const instance = (name: string) => client.get(ServiceInstance, 'default', name)
+const ask = (name: string, plan: string, parameters?: Record<string, unknown>) =>
+  client.create(
+    ServiceInstance,
+    ServiceInstance.make({
+      metadata: { namespace: 'default', name },
+      spec: {
+        clusterServiceClassExternalName: 'database',
+        clusterServicePlanExternalName: plan,
+        ...(parameters ? { parameters } : {}),
+      },
+    }),
+  )
+const reasonOf = async (name: string) => (await instance(name)).status?.conditions?.find(({ type }) => type === 'Ready')?.reason
+
+test('what a broker offers becomes classes and plans; it is asked with the secret that is named', async () => {
+  await until(async () => isConditionTrue((await client.get(ClusterServiceBroker, '', 'shop')).status?.conditions, 'Ready'))
+  assert.deepEqual((await client.list(ClusterServiceClass)).items.map(({ spec }) => spec.externalName).sort(), ['database', 'queue'])
+  const large = await client.get(ClusterServicePlan, '', 'plan-large')
+  assert.deepEqual([large.spec.free, large.spec.clusterServiceClassRef.name], [false, 'class-database'])
+  const { authorization, 'x-broker-api-version': version } = broker.asked[0]?.headers ?? {}
+  assert.equal(authorization, `Basic ${Buffer.from('catalog:secret').toString('base64')}`)
+  assert.equal(version, '2.13')
+})
+
+test('an instance is provisioned at once, with its parameters', async () => {
+  await ask('orders', 'small', { size: 3 })
+  await until(async () => isConditionTrue((await instance('orders')).status?.conditions, 'Ready'))
+  const { status, metadata } = await instance('orders')
+  assert.deepEqual(
+    [status?.provisionStatus, status?.deprovisionStatus, await reasonOf('orders')],
+    ['Provisioned', 'Required', 'ProvisionedSuccessfully'],
+  )
+  assert.equal(status?.dashboardURL, `https://broker.example.com/${metadata.uid}`)
+  const asked = broker.instances.get(metadata.uid ?? '')
+  assert.deepEqual([asked?.['service_id'], asked?.['plan_id'], asked?.['parameters']], ['class-database', 'plan-small', { size: 3 }])
+})
+
+test('one that takes its time is asked about until it is there', async () => {
+  broker.pollsUntilDone = 3
+  await ask('slow', 'large')
+  await until(async () => (await reasonOf('slow')) === 'Provisioning')
+  assert.equal((await instance('slow')).status?.asyncOpInProgress, true)
+  await until(async () => (await reasonOf('slow')) === 'ProvisionedSuccessfully')
+  const { status, metadata } = await instance('slow')
+  assert.deepEqual([status?.asyncOpInProgress, status?.currentOperation], [false, undefined])
+  const polls = broker.asked.filter(({ path }) => path === `/v2/service_instances/${metadata.uid}/last_operation`)
+  assert.equal(polls.length, 4)
+  assert.deepEqual(polls[0]?.query, { service_id: 'class-database', plan_id: 'plan-large', operation: `PUT ${metadata.uid}` })
+  broker.pollsUntilDone = undefined
+})
+
+test('a broker that is down is asked again; one that refuses is not', async () => {
+  // So often that the pauses in between have grown to seconds.
+  for (let time = 0; time < 10; time++) broker.refusals.push({ status: 500, body: { description: 'out of order' } })
+  await ask('stubborn', 'small')
+  await until(async () => (await reasonOf('stubborn')) === 'ErrorCallingProvision')
+  await until(async () => (await reasonOf('stubborn')) === 'ProvisionedSuccessfully')
+  broker.refusals.push({ status: 400, body: { description: 'no more for you' } })
+  await ask('refused', 'small')
+  await until(async () => (await reasonOf('refused')) === 'ProvisionCallFailed')
+  const count = broker.asked.length
+  await cluster.clock.advance({ minutes: 10 })
+  assert.equal(broker.asked.length, count)
+  const { status } = await instance('refused')
+  assert.ok(isConditionTrue(status?.conditions, 'Failed'))
+  assert.match(status?.conditions?.find(({ type }) => type === 'Failed')?.message ?? '', /the broker answered 400: no more for you/)
+})
+
+test('what is not on offer is waited for', async () => {
+  await ask('later', 'huge')
+  await until(async () => (await reasonOf('later')) === 'ReferencesNonexistentServicePlan')
+  broker.services = [{ ...database, plans: [...plans, { id: 'plan-huge', name: 'huge', description: '' }] }]
+  await cluster.clock.advance({ minutes: 16 })
+  await until(async () => (await reasonOf('later')) === 'ProvisionedSuccessfully')
+  assert.ok(await gone(client.get(ClusterServiceClass, '', 'class-queue')), 'what is offered no longer goes')
+})
+
+test('a binding gets what it needs in a secret, and an instance stays until nobody is bound to it', async () => {
+  const spec = { instanceRef: { name: 'orders' }, secretName: 'orders-access' }
+  await client.create(ServiceBinding, { metadata: { namespace: 'default', name: 'web' }, spec })
+  const binding = () => client.get(ServiceBinding, 'default', 'web')
+  await until(async () => isConditionTrue((await binding()).status?.conditions, 'Ready'))
+  const text = async (key: string) =>
+    Buffer.from((await client.get(Secret, 'default', 'orders-access')).data?.[key] ?? '', 'base64').toString()
+  assert.deepEqual([await text('host'), await text('port')], ['db.example.com', '5432'])
+  // A secret that somebody deletes comes back, with what the broker says again.
+  await client.delete(Secret, { namespace: 'default', name: 'orders-access' })
+  await until(async () => !(await gone(client.get(Secret, 'default', 'orders-access'))))
+
+  await client.delete(ServiceInstance, { namespace: 'default', name: 'orders' })
+  await until(async () => (await reasonOf('orders')) === 'DeprovisionBlockedByExistingCredentials')
+  const { uid = '' } = (await instance('orders')).metadata
+  await client.delete(ServiceBinding, { namespace: 'default', name: 'web' })
+  await until(() => gone(binding()))
+  assert.equal(broker.bindings.size, 0)
+  await until(() => gone(instance('orders')))
+  assert.ok(!broker.instances.has(uid))
+})
+
+test('an instance that takes its time to go is asked about until it is gone', async () => {
+  const { uid = '' } = (await instance('slow')).metadata
+  broker.pollsUntilDone = 2
+  await client.delete(ServiceInstance, { namespace: 'default', name: 'slow' })
+  await until(() => gone(instance('slow')))
+  assert.ok(!broker.instances.has(uid))
+})
+
+test('with the broker goes what it offers', async () => {
+  await client.delete(ClusterServiceBroker, { name: 'shop' })
+  await until(() => gone(client.get(ClusterServiceBroker, '', 'shop')))
+  assert.deepEqual([(await client.list(ClusterServiceClass)).items, (await client.list(ClusterServicePlan)).items], [[], []])
+})
