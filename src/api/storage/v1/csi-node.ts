@@ -71,9 +71,9 @@ function validateDriversUpdate(check: Check<V1CSINode>, prev: V1CSINode, context
   const next = check.value
   const isCountMutable = context.isEnabled('MutableCSINodeAllocatableCount')
   const judged = ({ allocatable, ...rest }: V1CSINodeDriver) => (isCountMutable || allocatable == null ? rest : { ...rest, allocatable })
+  const drivers = Map.groupBy(next.spec?.drivers ?? [], ({ name }) => name)
   for (const before of prev.spec?.drivers ?? []) {
-    for (const driver of next.spec?.drivers ?? []) {
-      if (driver.name !== before.name) continue
+    for (const driver of drivers.get(before.name) ?? []) {
       mustNotChange(check.with(judged(driver)), judged(before), equalityOf(CSINode).at('spec').at('drivers').each, 'storage.CSINodeDriver')
     }
   }

@@ -5,7 +5,15 @@ import { noSpec, podOptionsForUpdate, validatePodMetadataAndSpec } from '#api/co
 import { validatePodAnnotationsUpdate } from '#api/core/v1/pod-spec/validate-annotations.ts'
 import { validateTolerations } from '#api/core/v1/pod-spec/validate-tolerations.ts'
 import type { PodValidationOptions } from '#api/core/v1/pod-spec/validation-options.ts'
-import type { V1Container, V1NodeAffinity, V1NodeSelectorTerm, V1Pod, V1PodSchedulingGate, V1PodSpec } from '#api/core/v1/types.gen.ts'
+import type {
+  V1Container,
+  V1NodeAffinity,
+  V1NodeSelectorTerm,
+  V1Pod,
+  V1PodSchedulingGate,
+  V1PodSpec,
+  V1Toleration,
+} from '#api/core/v1/types.gen.ts'
 import { internalDiff } from '#api/core/v1/unified-diff.ts'
 import type { Check } from '#api/meta/check.ts'
 import { equalityOf } from '#api/meta/equality.ts'
@@ -79,10 +87,10 @@ function validateDeadline(check: Check<number | undefined>, prev: number | undef
 
 function validateTolerationsUpdate(next: V1PodSpec, prev: V1PodSpec, check: Check<unknown>, options: PodValidationOptions): void {
   const tolerations = next.tolerations ?? []
-  for (const old of prev.tolerations ?? []) {
-    const { tolerationSeconds: _, ...kept } = old
-    const isSame = ({ tolerationSeconds: __, ...other }: typeof old) => sameSpec.at('tolerations').each(kept, other)
-    if (tolerations.some(isSame)) continue
+  // By their texts and not pair by pair: both lists are as long as a client made them.
+  const textOf = ({ key = '', operator = '', value = '', effect = '' }: V1Toleration) => JSON.stringify([key, operator, value, effect])
+  const kept = new Set(tolerations.map(textOf))
+  if ((prev.tolerations ?? []).some((old) => !kept.has(textOf(old)))) {
     check.forbidden('existing toleration can not be modified except its tolerationSeconds')
     return
   }
