@@ -65,3 +65,37 @@ for (const how of ['by the API', 'by a taint', 'with its node', 'by a pod of hig
     }
   })
 }
+
+test('an evicted pod bears the condition that tells disruptions from failures, and what the evicter asked for still holds', {
+  timeout: 60_000,
+}, async () => {
+  const clock = new VirtualClock()
+  const cluster = await inTime(clock, startCluster({ clock, random: seededRandom(1) }))
+  const { client } = cluster
+  try {
+    const evict = (preconditions: Record<string, string> = {}, dryRun: string[] = []) =>
+      client.subresource('POST', Pod, { namespace: 'default', name: 'a' }, 'eviction', {
+        ...{ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'a', namespace: 'default' } },
+        deleteOptions: { preconditions, dryRun },
+      })
+    const conditions = async () => {
+      const { metadata, status } = await client.get(Pod, 'default', 'a')
+      const condition = status?.conditions?.find(({ type }) => type === 'DisruptionTarget')
+      return { isEnding: metadata.deletionTimestamp !== undefined, status: condition?.status, reason: condition?.reason }
+    }
+    const { metadata } = await client.create(Pod, {
+      metadata: { namespace: 'default', name: 'a', finalizers: ['example.com/stay'] },
+      spec: { containers: [{ name: 'a', image: 'a' }] },
+    })
+    const untouched = { isEnding: false, status: undefined, reason: undefined }
+    await evict({}, ['All'])
+    assert.deepEqual(await conditions(), untouched, 'a dry run')
+    await assert.rejects(evict({ uid: 'another' }), /UID in precondition: another/)
+    assert.deepEqual(await conditions(), untouched, 'another pod was meant')
+    const { metadata: now } = await client.get(Pod, 'default', 'a')
+    await evict({ uid: metadata.uid ?? '', resourceVersion: now.resourceVersion ?? '' })
+    assert.deepEqual(await conditions(), { isEnding: true, status: 'True', reason: 'EvictionByEvictionAPI' })
+  } finally {
+    await inTime(clock, cluster.stop())
+  }
+})

@@ -3,7 +3,7 @@
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { labelSelectorFrom } from '#api/meta/selector.ts'
-import { badRequest, forbidden, StatusError, unknownFailure } from '#api/meta/status-error.ts'
+import { badRequest, forbidden, notFound, StatusError, unknownFailure } from '#api/meta/status-error.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { V1DeleteOptions } from '#api/meta/v1/types.gen.ts'
 import type { V1Eviction, V1PodDisruptionBudget } from '#api/policy/v1/types.gen.ts'
@@ -14,7 +14,9 @@ import { decodeObject } from '#apiserver/http/decode-object.ts'
 import type { EndpointServices } from '#apiserver/http/resource-endpoints.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
 import { deleteContext } from '#apiserver/http/write-verbs.ts'
+import { checkDeletePreconditions } from '#apiserver/registry/delete-preconditions.ts'
 import { type Registries, serverContext } from '#apiserver/registry/registries.ts'
+import type { ResourceRegistry } from '#apiserver/registry/resource-registry.ts'
 import { admit } from '#apiserver/subresources/admit.ts'
 import type { BindingParts } from '#apiserver/subresources/binding.ts'
 import { respondSuccess, valueFormOf } from '#apiserver/subresources/respond-value.ts'
@@ -51,8 +53,40 @@ export async function evict(
   const { object: found } = await resource.registry.get(namespace, name)
   const pod = found as V1Pod
   if (!needsNoBudget(pod)) await spendBudget(pod, registries, services, isDryRun)
+  if (!isDryRun) await markAsEvicted(resource.registry, pod, options, formatTime(services.clock.now()))
   await resource.registry.delete(name, options, { ...deleteContext(context, resource, options), subresource: '' })
   respondSuccess(context, 201)
+}
+
+/** Says why the pod goes, before it does: a job may not count it as a failure. `options` go on to mean the pod as it is then. */
+async function markAsEvicted(registry: ResourceRegistry, { metadata }: V1Pod, options: V1DeleteOptions, now: string): Promise<void> {
+  const { definition } = registry
+  const { object } = await registry.update(metadata.name ?? '', serverContext(definition, metadata.namespace ?? '', 'status'), {
+    retriesConflicts: true,
+    rules: {},
+    transform(prev) {
+      if (prev === undefined) throw notFound({ group: '', resource: definition.plural }, metadata.name ?? '')
+      checkDeletePreconditions({ group: '', resource: definition.plural }, prev, options)
+      return withDisruptionTarget(prev as V1Pod, now)
+    },
+  })
+  const { preconditions } = options
+  if (preconditions?.resourceVersion) preconditions.resourceVersion = String(object.revision)
+}
+
+function withDisruptionTarget(pod: V1Pod, now: string): V1Pod {
+  const conditions = pod.status?.conditions ?? []
+  const before = conditions.find(({ type }) => type === 'DisruptionTarget')
+  const condition = {
+    ...before,
+    type: 'DisruptionTarget',
+    status: 'True',
+    lastTransitionTime: before?.status === 'True' && before.lastTransitionTime ? before.lastTransitionTime : now,
+    reason: 'EvictionByEvictionAPI',
+    message: 'Eviction API: evicting',
+  }
+  const next = before ? conditions.map((each) => (each === before ? condition : each)) : [...conditions, condition]
+  return { ...deepCopy(pod), status: { ...pod.status, conditions: deepCopy(next) } }
 }
 
 /** Pods that run no more, or not yet, disrupt nothing. */
