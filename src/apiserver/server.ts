@@ -114,7 +114,7 @@ export class ApiServer {
     const authorizer = options.authorizer(cluster)
     const authenticator = options.authenticator(cluster)
     install({
-      hooks: new Map([...definitionHooks, ...(options.hooks?.(registries) ?? [])]),
+      hooks: new Map([...definitionHooks(clock), ...(options.hooks?.(registries) ?? [])]),
       plugins: options.admissionPlugins(cluster, authorizer),
     })
 

@@ -17,20 +17,8 @@ type Definition = V1CustomResourceDefinition
 export type DefinitionCondition = Pick<V1CustomResourceDefinitionCondition, 'type' | 'status' | 'reason' | 'message'>
 
 /** Names that definitions of one group have got. */
-export type TakenNames = { readonly resources: ReadonlySet<string>; readonly kinds: ReadonlySet<string> }
-
-export function takenNames(
-  definitions: Iterable<{ readonly status?: Pick<V1CustomResourceDefinitionStatus, 'acceptedNames'> }>,
-): TakenNames {
-  const resources = new Set<string>()
-  const kinds = new Set<string>()
-  for (const { status } of definitions) {
-    const { plural = '', singular = '', shortNames = [], kind = '', listKind = '' } = status?.acceptedNames ?? {}
-    for (const name of [plural, singular, ...shortNames]) resources.add(name)
-    for (const name of [kind, listKind]) kinds.add(name)
-  }
-  return { resources, kinds }
-}
+export type TakenNames = { readonly resources: NameSet; readonly kinds: NameSet }
+type NameSet = { has(name: string): boolean }
 
 /** The same value where nothing is to be changed. `taken` are the names of its group, its own among them. */
 export function nextStatus(definition: Definition, taken: TakenNames, now: string): V1CustomResourceDefinitionStatus {
@@ -73,7 +61,7 @@ type Names = V1CustomResourceDefinitionNames
 function judgeNames(asked: Names, accepted: Names, taken: TakenNames): { accepted: Names; condition: DefinitionCondition } {
   const got: Names = { ...accepted }
   let conflict: { reason: string; message: string } | undefined
-  const settle = (field: 'plural' | 'singular' | 'kind' | 'listKind', used: ReadonlySet<string>) => {
+  const settle = (field: 'plural' | 'singular' | 'kind' | 'listKind', used: NameSet) => {
     const name = asked[field] ?? ''
     if (name !== (accepted[field] ?? '') && used.has(name)) {
       conflict = { reason: `${field[0]?.toUpperCase()}${field.slice(1)}Conflict`, message: inUse(name) }

@@ -48,18 +48,23 @@ export async function keepLocalApiServices(server: ApiServer, company: Company &
 
 const retryMs = 1000
 
-/** One write at a time for each name: makes the APIService what the scheme says, again and again until it is. */
+/** One write at a time for each name, and at most one that waits: makes the APIService what the scheme says when its turn comes. */
 function settler(
   server: ApiServer,
   own: ReadonlyMap<string, Place>,
   { clock, logger }: Company & { logger: Logger },
 ): (name: string) => void {
   const pending = new Map<string, Promise<void>>()
+  const waiting = new Set<string>()
   const settle = (name: string): void => {
-    if (own.has(name)) return
+    if (own.has(name) || waiting.has(name)) return
+    waiting.add(name)
     const before = pending.get(name) ?? Promise.resolve()
     const work = before
-      .then(() => settled(server, name, clock.now()))
+      .then(() => {
+        waiting.delete(name)
+        return settled(server, name, clock.now())
+      })
       .catch((error: unknown) => {
         logger.warn('failed to sync APIService of custom resources', { apiService: name, error: String(error) })
         clock.after(retryMs, () => settle(name))

@@ -1,13 +1,14 @@
 /** Follows the definitions of custom resources: settles their status, and has their kinds served. */
 import { CustomResourceDefinition } from '#api/apiextensions/v1/kinds.gen.ts'
-import type { V1CustomResourceDefinition, V1CustomResourceDefinitionStatus } from '#api/apiextensions/v1/types.gen.ts'
+import type { V1CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.ts'
 import { customKinds, type LiveState } from '#api/custom-kinds/custom-kind.ts'
-import { isTrue, nextStatus, takenNames } from '#api/custom-kinds/definition-status.ts'
+import { isTrue, nextStatus } from '#api/custom-kinds/definition-status.ts'
 import type { ConvertObjects } from '#api/custom-kinds/untyped-kind.ts'
 import { isReason } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 import type { Scheme } from '#api/scheme.ts'
+import { GroupNames } from '#apiserver/custom-resources/group-names.ts'
 import { InstanceCleanup } from '#apiserver/custom-resources/instance-cleanup.ts'
 import { type ChangeStatus, statusWriter } from '#apiserver/custom-resources/status-writer.ts'
 import type { FieldOwnership } from '#apiserver/registry/field-ownership.ts'
@@ -27,8 +28,6 @@ export type CustomDefinitionsOptions = {
 
 type Served = { readonly signature: string; readonly kinds: readonly ResourceDefinition[]; readonly live: LiveState }
 
-type Names = { readonly status: Pick<V1CustomResourceDefinitionStatus, 'acceptedNames'>; readonly isSettled: boolean }
-
 const retryMs = 1000
 
 export class CustomDefinitions implements Disposable {
@@ -36,8 +35,7 @@ export class CustomDefinitions implements Disposable {
   readonly #changeStatus: ChangeStatus
   readonly #cleanup: InstanceCleanup
   readonly #served = new Map<string, Served>()
-  /** By group and name: which names a definition has, so that nobody has to read them all to know which are taken. */
-  readonly #groups = new Map<string, Map<string, Names>>()
+  readonly #groups = new Map<string, GroupNames>()
   /** Whose status is to be looked at. */
   readonly #pending = new Set<string>()
   readonly #following: Disposable
@@ -69,10 +67,10 @@ export class CustomDefinitions implements Disposable {
   #observe(definition: V1CustomResourceDefinition): void {
     const name = definition.metadata.name ?? ''
     const { group } = definition.spec
-    const names = this.#groups.get(group) ?? new Map<string, Names>()
-    const { acceptedNames } = definition.status ?? {}
-    const isSettled = isTrue(definition, 'NamesAccepted')
-    this.#groups.set(group, names.set(name, { status: acceptedNames === undefined ? {} : { acceptedNames }, isSettled }))
+    const names = this.#groups.get(group) ?? new GroupNames()
+    this.#groups.set(group, names)
+    const hasFreed = names.set(name, definition.status?.acceptedNames ?? {}, isTrue(definition, 'NamesAccepted'))
+    if (hasFreed) for (const other of names.unsettled) this.#look(other)
     // In the same turn: whoever reads that the kind is established can use it.
     if (isTrue(definition, 'Established')) this.#serve(definition)
     const served = this.#served.get(name)
@@ -90,9 +88,9 @@ export class CustomDefinitions implements Disposable {
     if (served !== undefined) this.#options.scheme.update({ remove: served.kinds })
     const names = this.#groups.get(group)
     names?.delete(name)
-    if (names?.size === 0) this.#groups.delete(group)
+    if (names?.isEmpty) this.#groups.delete(group)
     // Its names are free now.
-    for (const other of names?.keys() ?? []) this.#look(other)
+    for (const other of names?.unsettled ?? []) this.#look(other)
   }
 
   #serve(definition: V1CustomResourceDefinition): void {
@@ -151,8 +149,7 @@ export class CustomDefinitions implements Disposable {
     const definition = this.#find(name)
     if (definition === undefined) return
     const { clock } = this.#options
-    const { group } = definition.spec
-    const taken = takenNames(this.#groups.get(group)?.values() ?? [])
+    const taken = this.#groups.get(definition.spec.group) ?? new GroupNames()
     const status = nextStatus(definition, taken, formatTime(clock.now()))
     if (status === definition.status) return
     const settled = { ...definition, status }
@@ -164,7 +161,5 @@ export class CustomDefinitions implements Disposable {
       // Somebody wrote in between: then we hear of it.
       if (!isReason(error, 'Conflict') && !isReason(error, 'NotFound')) throw error
     }
-    // Names of ours may be free now.
-    for (const [other, { isSettled }] of this.#groups.get(group) ?? []) if (other !== name && !isSettled) this.#look(other)
   }
 }

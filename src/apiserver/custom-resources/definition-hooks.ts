@@ -6,20 +6,28 @@ import { invalid } from '#api/meta/status-error.ts'
 import { markedForDeletion } from '#apiserver/custom-resources/instance-cleanup.ts'
 import { checkDeletePreconditions } from '#apiserver/registry/delete-preconditions.ts'
 import type { RegistryHooks } from '#apiserver/registry/registry-hooks.ts'
+import type { Clock } from '#base/clock.ts'
+import { oneEachTurn } from '#base/one-each-turn.ts'
 
 /** A definition is not deleted at once: it stays until its objects are gone. */
-export const definitionHooks: ReadonlyMap<string, RegistryHooks> = new Map([
-  [
-    'apiextensions.k8s.io/customresourcedefinitions',
-    {
-      insteadOfDelete(object, options, nowMs) {
-        if (object.metadata?.deletionTimestamp !== undefined) return undefined
-        const check = new Check(options)
-        validateDeleteOptions(check)
-        if (check.failed) throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', check.errors)
-        checkDeletePreconditions({ group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' }, object, options)
-        return markedForDeletion(deepCopy(object) as V1CustomResourceDefinition, nowMs)
-      },
-    } satisfies RegistryHooks,
-  ],
-])
+export function definitionHooks(clock: Clock): ReadonlyMap<string, RegistryHooks> {
+  // To judge a schema with its rules takes milliseconds: hundreds at once do not keep others waiting.
+  const turn = oneEachTurn(clock)
+  const wait = async () => {
+    await turn()
+    return undefined
+  }
+  const hooks: RegistryHooks = {
+    beginCreate: wait,
+    beginUpdate: wait,
+    insteadOfDelete(object, options, nowMs) {
+      if (object.metadata?.deletionTimestamp !== undefined) return undefined
+      const check = new Check(options)
+      validateDeleteOptions(check)
+      if (check.failed) throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', check.errors)
+      checkDeletePreconditions({ group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' }, object, options)
+      return markedForDeletion(deepCopy(object) as V1CustomResourceDefinition, nowMs)
+    },
+  }
+  return new Map([['apiextensions.k8s.io/customresourcedefinitions', hooks]])
+}

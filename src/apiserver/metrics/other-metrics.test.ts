@@ -18,10 +18,11 @@ test('reads and writes of the store are counted by resource and by what they do'
   const metrics = new Metrics()
   const pods = { group: '', resource: 'pods' }
   const services = { group: '', resource: 'services' }
-  const store = measuredStore(new MemoryStore({ clock }), metrics, clock, () => [
+  const owners = new Map([
     ['/registry/pods/', pods],
     ['/registry/services/specs/', services],
   ])
+  const store = measuredStore(new MemoryStore({ clock }), metrics, clock, (prefix) => owners.get(prefix))
   const isNew = (key: string) => ({ key, target: 'modRevision' as const, op: '=' as const, value: 0 })
   await store.txn({ compare: [isNew('/registry/pods/a/b')], success: [{ put: { key: '/registry/pods/a/b', value } }] })
   await store.txn({ compare: [{ ...isNew('/registry/pods/a/b'), value: 2 }], success: [{ put: { key: '/registry/pods/a/b', value } }] })

@@ -6,30 +6,21 @@ import type { Operation, Store, Transaction } from '#store/store.ts'
 const buckets = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60]
 
 type ResourceName = { readonly group: string; readonly resource: string }
+const nobody: ResourceName = { group: '', resource: '' }
 type Measures = { readonly total: { inc(): void }; failed(): void; readonly duration: { observe(seconds: number): void } }
 
-/** Prefixes of keys, and whose they are: `/registry/pods/`. */
-export type ResourcePrefixes = () => Iterable<readonly [prefix: string, resource: ResourceName]>
+/** Whose keys begin so: `/registry/pods/`. */
+export type PrefixOwner = (prefix: string) => ResourceName | undefined
 
 /** The store, with every read and write timed. Nobody waits for the measuring. */
-export function measuredStore(store: Store, metrics: Metrics, clock: Clock, prefixes: ResourcePrefixes): Store {
+export function measuredStore(store: Store, metrics: Metrics, clock: Clock, findOwner: PrefixOwner): Store {
   const total = metrics.counter('etcd_requests_total', 'Reads and writes of the store.')
   const errors = metrics.counter('etcd_request_errors_total', 'Reads and writes of the store that failed.')
   const durations = metrics.histogram('etcd_request_duration_seconds', 'How long reads and writes of the store took.', buckets)
   const known = new Map<string, Measures>()
-  let owners = new Map<string, ResourceName>()
-  const ownerOf = (key: string): ResourceName => {
-    const [short, long] = startsOf(key)
-    let owner = owners.get(long) ?? owners.get(short)
-    if (owner === undefined) {
-      owners = new Map([...prefixes()].map(([prefix, name]) => [prefix, name]))
-      owner = owners.get(long) ?? owners.get(short) ?? { group: '', resource: '' }
-      owners.set(short, owner)
-    }
-    return owner
-  }
   const measuresFor = (operation: string, key: string): Measures => {
-    const { group, resource } = ownerOf(key)
+    const [short, long] = startsOf(key)
+    const { group, resource } = findOwner(long) ?? findOwner(short) ?? nobody
     const name = `${operation} ${group} ${resource}`
     let measures = known.get(name)
     if (measures === undefined) {

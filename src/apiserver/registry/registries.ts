@@ -30,6 +30,7 @@ export type RegistriesOptions = Omit<
 /** What is kept under one prefix of the store, the registries over it, and the served versions that show it. */
 type Kept = {
   readonly cache: WatchCache
+  readonly owner: { readonly group: string; readonly resource: string }
   /** Of the stored kind; where versions have rules of their own, of the version that objects are stored in. */
   registry: ResourceRegistry
   readonly served: Set<ServedResource>
@@ -89,7 +90,8 @@ export class Registries {
     const known = this.#byPrefix.get(prefix)
     if (known === undefined) {
       const cache = this.#cacheOf(definition)
-      const kept = { cache, registry: this.#registryOf(definition, cache), served: new Set<ServedResource>() }
+      const owner = { group: definition.group, resource: definition.plural }
+      const kept = { cache, owner, registry: this.#registryOf(definition, cache), served: new Set<ServedResource>() }
       this.#byPrefix.set(prefix, kept)
       if (this.#isStarted) cache.open()
       return kept
@@ -117,6 +119,11 @@ export class Registries {
 
   find(group: string, version: string, plural: string): ServedResource | undefined {
     return this.#served.get(placeOf({ group, version, plural }))
+  }
+
+  /** Whose objects lie under this prefix. */
+  ownerOf(prefix: string): { readonly group: string; readonly resource: string } | undefined {
+    return this.#byPrefix.get(prefix)?.owner
   }
 
   of(group: string, plural: string): ResourceRegistry {

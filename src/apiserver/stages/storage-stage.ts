@@ -13,7 +13,6 @@ import type { FieldOwnership } from '#apiserver/registry/field-ownership.ts'
 import { managedFieldsOwnership } from '#apiserver/registry/managed-fields-ownership.ts'
 import { Registries } from '#apiserver/registry/registries.ts'
 import type { RegistryHooks } from '#apiserver/registry/registry-hooks.ts'
-import { storagePrefix } from '#apiserver/registry/storage-key.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Metrics } from '#base/metrics.ts'
 import { ownBytes } from '#base/own-bytes.ts'
@@ -45,12 +44,12 @@ const leaseSharedMs = 60_000
 
 export function storageStage(options: StorageOptions, metrics: Metrics): StorageStage {
   const { clock, random, isEnabled, scheme } = options
-  const store = measuredStore(options.store, metrics, clock, () => storagePrefixes(scheme))
+  const store = measuredStore(options.store, metrics, clock, (prefix) => registries.ownerOf(prefix))
   const admissionMetrics = new AdmissionMetrics(metrics, clock)
   const ownership = managedFieldsOwnership({ clock, findVersion: (stored, apiVersion) => versionOf(scheme, stored, apiVersion) })
   let installed = { hooks: new Map() as ReadonlyMap<string, RegistryHooks>, chain: new AdmissionChain([]) }
   const admission = admissionMetrics.chain(() => installed.chain)
-  const registries = new Registries({
+  const registries: Registries = new Registries({
     ...{ scheme, store, clock, random, isEnabled, ownership, admission },
     perResource: (definition) => ({
       transformer: options.transformer?.(definition.group, definition.plural),
@@ -77,17 +76,6 @@ export function storageStage(options: StorageOptions, metrics: Metrics): Storage
 function versionOf(scheme: Scheme, stored: ResourceDefinition, apiVersion: string): ResourceDefinition | undefined {
   const definition = scheme.of({ apiVersion, kind: stored.kind })
   return definition && storedDefinition(definition) === stored ? definition : undefined
-}
-
-function* storagePrefixes({ groups }: Scheme): Generator<readonly [string, { group: string; resource: string }]> {
-  for (const { versions } of groups) {
-    for (const { definitions } of versions) {
-      for (const definition of definitions) {
-        const { group, plural } = storedDefinition(definition)
-        yield [storagePrefix(storedDefinition(definition)), { group, resource: plural }]
-      }
-    }
-  }
 }
 
 function* storedResources(registries: Registries) {
