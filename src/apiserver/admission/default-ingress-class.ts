@@ -1,7 +1,7 @@
-import { IngressClass } from '#api/networking/v1/kinds.gen.ts'
-import type { V1Ingress } from '#api/networking/v1/types.gen.ts'
+import { Ingress, IngressClass } from '#api/networking/v1/kinds.gen.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { newestDefault } from '#apiserver/admission/default-class.ts'
+import { objectOf } from '#apiserver/admission/object-of.ts'
 
 const classOfOld = 'kubernetes.io/ingress.class'
 const isDefault = 'ingressclass.kubernetes.io/is-default-class'
@@ -12,8 +12,8 @@ export function defaultIngressClass({ cluster }: AdmissionContext): AdmissionPlu
     name: 'DefaultIngressClass',
     operations: ['CREATE'],
     resources: ['ingresses.networking.k8s.io'],
-    mutate({ object }) {
-      const ingress = object as V1Ingress
+    mutate(request) {
+      const ingress = objectOf(Ingress, request)
       if (ingress.spec?.ingressClassName !== undefined || ingress.metadata?.annotations?.[classOfOld] !== undefined) return
       const name = newestDefault(cluster.list(IngressClass), [isDefault])
       if (name !== undefined) ingress.spec = { ...ingress.spec, ingressClassName: name }

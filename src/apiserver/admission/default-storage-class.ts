@@ -1,8 +1,9 @@
+import { PersistentVolumeClaim } from '#api/core/v1/kinds.gen.ts'
 import { storageClassAnnotation } from '#api/core/v1/persistent-volume-claim/storage-class-annotation.ts'
-import type { V1PersistentVolumeClaim } from '#api/core/v1/types.gen.ts'
 import { StorageClass } from '#api/storage/v1/kinds.gen.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import { newestDefault } from '#apiserver/admission/default-class.ts'
+import { objectOf } from '#apiserver/admission/object-of.ts'
 
 const annotations = ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class']
 
@@ -12,8 +13,8 @@ export function defaultStorageClass({ cluster }: AdmissionContext): AdmissionPlu
     name: 'DefaultStorageClass',
     operations: ['CREATE'],
     resources: ['persistentvolumeclaims'],
-    mutate({ object }) {
-      const claim = object as V1PersistentVolumeClaim
+    mutate(request) {
+      const claim = objectOf(PersistentVolumeClaim, request)
       if (claim.metadata?.annotations?.[storageClassAnnotation] !== undefined || claim.spec?.storageClassName !== undefined) return
       const name = newestDefault(cluster.list(StorageClass), annotations)
       if (name !== undefined) claim.spec = { ...claim.spec, storageClassName: name }

@@ -1,9 +1,10 @@
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { PriorityClass } from '#api/scheduling/v1/kinds.gen.ts'
 import type { V1PriorityClass } from '#api/scheduling/v1/types.gen.ts'
 import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
-import { objectOf } from '#apiserver/admission/object-of.ts'
+import { objectOf, oldObjectOf } from '#apiserver/admission/object-of.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import { defined } from '#base/defined.ts'
 
@@ -28,16 +29,16 @@ export function priority({ cluster, isEnabled }: AdmissionContext): AdmissionPlu
     operations: ['CREATE', 'UPDATE'],
     resources: ['pods', `podgroups.${group}`, `priorityclasses.${group}`],
     mutate(request) {
-      const { definition, operation, object, oldObject } = request
+      const { definition, operation, object } = request
       if (definition.plural === 'podgroups' && operation === 'CREATE' && isEnabled('WorkloadAwarePreemption')) {
         const podGroup = object as PodGroup
         podGroup.spec ??= {}
         assignToGroup(request, podGroup.spec, ofRequest(request, podGroup.spec.priorityClassName))
       }
       if (definition.plural !== 'pods') return
-      const pod = object as V1Pod
+      const pod = objectOf(Pod, request)
       pod.spec ??= { containers: [] }
-      if (operation === 'UPDATE') keep(pod, oldObject as V1Pod)
+      if (operation === 'UPDATE') keep(pod, oldObjectOf(Pod, request))
       else assign(request, pod, ofRequest(request, pod.spec.priorityClassName))
     },
     validate(request) {
