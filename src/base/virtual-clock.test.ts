@@ -117,3 +117,12 @@ test('two runs with one seed give the same trace, another seed gives another', a
   assert.notDeepEqual(await trace(43), first)
   assert.ok(first.length > 100)
 })
+
+test('time passes while work waits for what knows nothing of it, and its failure is handed on', async () => {
+  const clock = new VirtualClock()
+  const startMs = clock.now()
+  const work = clock.sleep(50).then(() => new Promise<string>((resolve) => setImmediate(resolve, 'done')))
+  assert.equal(await clock.during(work), 'done')
+  assert.ok(clock.now() >= startMs + 50)
+  await assert.rejects(clock.during(clock.sleep(1).then(() => Promise.reject(new Error('no')))), /no/)
+})

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
+import { type AddressInfo, createServer } from 'node:net'
 import { after, before, test } from 'node:test'
 import {
   type Client,
@@ -100,8 +101,10 @@ const stop = new AbortController()
 let cluster: StartedCluster
 let client: Client
 let running: Promise<void>
+let healthPort = 0
 
 before(async () => {
+  healthPort = await freePort()
   cluster = await clock.during(startCluster({ clock, simNodes: 0 }))
   client = cluster.client
   const ready = Promise.withResolvers<void>()
@@ -112,7 +115,7 @@ before(async () => {
     controllers: [lampController],
     webhooks: { admission, reachedBy: { host: '127.0.0.1' }, port: 0 },
     leaderElection: { namespace: 'default' },
-    health: { host: '127.0.0.1', port: 0 },
+    health: { host: '127.0.0.1', port: healthPort },
     clock,
     signal: stop.signal,
     onReady: ready.resolve,
@@ -166,6 +169,13 @@ test('a deleted object stays until its cleanup is over', async () => {
   assert.deepEqual(switchedOff, ['first'])
 })
 
+test('it tells how it fares, without TLS', async () => {
+  const text = async (path: string) => (await fetch(`http://127.0.0.1:${healthPort}${path}`)).text()
+  assert.equal(await text('/healthz'), 'ok')
+  assert.match(await text('/readyz?verbose'), /^\[\+\]ping ok\n\[\+\]started ok\nreadyz check passed\n$/)
+  assert.match(await text('/metrics'), /^workqueue_adds_total\{name="lamps"\} \d+$/m)
+})
+
 test('of several replicas one leads', async () => {
   assert.notEqual((await client.get(Lease, 'default', 'lamps')).spec?.holderIdentity, undefined)
 })
@@ -205,3 +215,13 @@ test('certificates are renewed before they end, and the API server is told', asy
   assert.ok(after.equals(before))
   assert.ok((await served()).verify(after))
 })
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo
+      server.close(() => resolve(port))
+    })
+  })
+}
