@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { overlaps, parseRange } from '#base/ip-range.ts'
-import { freeBlock, freeRanges, isOfCluster, nodeBridgeName } from '#network/node-network.ts'
+import { nodeBridgeName } from '#network/clusters-on-machine.ts'
+import { freeBlock, freeRanges, isOfCluster } from '#network/node-network.ts'
 
 test('a cluster has a block of addresses of its own, always the same, unless somebody else has it', () => {
   const first = freeBlock('/a', [])

@@ -7,6 +7,7 @@ import type { Files } from '#base/files.ts'
 import { addressAt, contains, overlaps, parseRange, prefixLength } from '#base/ip-range.ts'
 import type { Processes } from '#base/processes.ts'
 import { bridgeNameOf, hashOf } from '#network/bridge-network.ts'
+import { aliasCommand, nodeBridgeName, otherMachineNode, removeAbandonedBridges } from '#network/clusters-on-machine.ts'
 import { ipTool, type Link, type Route } from '#network/kernel/ip-tool.ts'
 import { ensureMasquerade, removeMasquerade } from '#network/masquerade.ts'
 
@@ -20,6 +21,10 @@ export type NodeNetwork = {
   clusterCidrs: readonly string[]
   /** The machine itself is a node; otherwise every node has a network namespace of its own. */
   hasMachineNode: boolean
+  /** The cluster that has the machine itself for a node, where this one may not have it for that reason. */
+  machineNodeOf?: string | undefined
+  /** Nothing of it was there before. */
+  isNew: boolean
 }
 
 export type NetworkWish = {
@@ -37,8 +42,6 @@ const blockBits = 8
 const mostMoves = 10
 const usualRange = '10.244.0.0/16'
 const privateRanges = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']
-
-export const nodeBridgeName = (dataDirectory: string): string => `tnn-${hashOf(dataDirectory)}`
 
 const keptPath = (dataDirectory: string): string => join(dataDirectory, 'node-network.json')
 
@@ -79,7 +82,8 @@ export async function layNodeNetwork(dataDirectory: string, wish: NetworkWish, {
   const ip = ipTool(processes)
   const bridge = nodeBridgeName(dataDirectory)
   const podBridge = bridgeNameOf(dataDirectory)
-  const [links, routes] = await Promise.all([ip.show<Link>('address', 'show'), ip.show<Route>('route', 'show', 'table', 'all')])
+  const links = await removeAbandonedBridges(await ip.show<Link>('address', 'show'), { files, processes })
+  const routes = await ip.show<Route>('route', 'show', 'table', 'all')
   const others = routes
     .filter(({ dst, dev }) => dev !== bridge && dev !== podBridge && /^[0-9a-f.:]+(\/\d+)?$/.test(dst))
     .map(({ dst }) => asRange(dst))
@@ -88,22 +92,31 @@ export async function layNodeNetwork(dataDirectory: string, wish: NetworkWish, {
   const kept = text === undefined ? undefined : (JSON.parse(text) as Kept)
   const isSameWish = kept !== undefined && kept.wanted.join() === wish.clusterCidrs.join()
   const cidrs = wish.mayMove ? freeRanges(wish.clusterCidrs, others) : wish.clusterCidrs
+  const mayUseMachine = kept?.hasMachineNode ?? wish.mayUseMachine
+  let machineNodeOf = kept === undefined && mayUseMachine ? otherMachineNode(dataDirectory, links) : undefined
   const next: Kept = {
     range: kept !== undefined && isFree(kept.range) ? kept.range : freeBlock(dataDirectory, others),
     wanted: wish.clusterCidrs,
     // Pods keep their addresses: a range that was chosen once stays.
     clusterCidrs: kept !== undefined && (isSameWish || wish.mayMove) ? kept.clusterCidrs : cidrs,
-    hasMachineNode: kept?.hasMachineNode ?? (wish.mayUseMachine && !hasOtherCluster(links, podBridge)),
+    hasMachineNode: mayUseMachine && machineNodeOf === undefined,
   }
-  if (JSON.stringify(next) !== text) await files.write(keptPath(dataDirectory), JSON.stringify(next))
-  const network = { ...next, bridge, address: addressAt(parseRange(next.range), 1) }
-  await ip.change(missing(network, links))
-  return network
-}
-
-/** Of two clusters that have the machine itself for a node, one would take the other's services for its own. */
-function hasOtherCluster(links: readonly Link[], podBridge: string): boolean {
-  return links.some(({ ifname }) => /^tn-[0-9a-f]{8}$/.test(ifname) && ifname !== podBridge)
+  const keep = () => files.write(keptPath(dataDirectory), JSON.stringify(next))
+  // First of all, so that `down` knows of whatever is made from here on.
+  if (JSON.stringify(next) !== text) await keep()
+  const address = addressAt(parseRange(next.range), 1)
+  await ip.change([...missing({ bridge, range: next.range, address }, links), aliasCommand(dataDirectory, next.hasMachineNode)])
+  if (kept === undefined && next.hasMachineNode) {
+    // Who started at the same moment has said so by now. Where both see the other, neither takes the machine.
+    machineNodeOf = otherMachineNode(dataDirectory, await ip.show<Link>('address', 'show'))
+    if (machineNodeOf !== undefined) {
+      next.hasMachineNode = false
+      await keep()
+      await ip.change([aliasCommand(dataDirectory, false)])
+    }
+  }
+  const isNew = kept === undefined && !links.some(({ ifname }) => ifname === bridge)
+  return { ...next, bridge, address, machineNodeOf, isNew }
 }
 
 export async function removeNodeNetwork(dataDirectory: string, { files, processes }: Seams): Promise<void> {

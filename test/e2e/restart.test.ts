@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { type ClientHttp2Session, connect } from 'node:http2'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { nodeBridgeName } from '#network/clusters-on-machine.ts'
 import { freePort, type RunningCluster, startCluster } from '../support/running-cluster.ts'
 
 const repository = join(import.meta.dirname, '..', '..')
@@ -175,6 +176,8 @@ test('what stands in the way of a start is said in one line', async () => {
     const taken = typernetes('up', '--data-dir', other, '--api-port', new URL(cluster.url).port)
     assert.equal(taken.status, 1)
     assert.match(taken.stderr, /^typernetes: port \d+ on 127\.0\.0\.1 is in use; .*\n$/)
+    // A machine that could have run containers has had a bridge made for them by then.
+    for (const directory of [dataDir, other]) assert.ok(!existsSync(`/sys/class/net/${nodeBridgeName(directory)}`), 'no bridge is left')
   } finally {
     rmSync(other, { recursive: true })
   }

@@ -3,7 +3,7 @@ import { nodeProcesses } from '#base/processes.ts'
 import type { ClusterSeams } from '#cmd/up/cluster.ts'
 import { chooseRuntime, type RuntimeChoice } from '#cmd/up/container-runtime.ts'
 import { type UpOptions, upOptions } from '#cmd/up/options.ts'
-import { layNodeNetwork, type NodeNetwork } from '#network/node-network.ts'
+import { layNodeNetwork, type NodeNetwork, removeNodeNetwork } from '#network/node-network.ts'
 import { type BackendType, defaultBackend, type NetConf, parseNetConf } from '#network/pod-network/net-conf.ts'
 
 const calicoPool: readonly string[] = ['192.168.0.0/16']
@@ -27,6 +27,12 @@ export async function chooseNode(options: UpOptions, seams: ClusterSeams): Promi
   return { runtime, network, podNetwork }
 }
 
+/** A start that fails before there is any node leaves no bridge behind that was not there before. */
+export async function undoNode(options: UpOptions, choosing: Promise<NodeChoice>, { files }: ClusterSeams): Promise<void> {
+  const choice = await choosing.catch(() => undefined)
+  if (choice?.network?.isNew) await removeNodeNetwork(options.dataDir, { files, processes: nodeProcesses })
+}
+
 /** kubenet leaves the ways between nodes to somebody else, such as the cloud. */
 const backendOf = (podNetwork: string): BackendType => (podNetwork === 'kubenet' ? 'none' : (podNetwork as BackendType))
 
@@ -47,7 +53,12 @@ async function nodeNetworkFor(
   try {
     await files.makeDirectory(options.dataDir)
     const wish = { clusterCidrs, mayMove, mayUseMachine: options.nodes === 1 }
-    return await layNodeNetwork(options.dataDir, wish, { files, processes: nodeProcesses })
+    const network = await layNodeNetwork(options.dataDir, wish, { files, processes: nodeProcesses })
+    if (network.machineNodeOf !== undefined) {
+      const effect = 'the node of this cluster gets a network namespace of its own; services are not reached from the machine by cluster IP'
+      logger.info(`this machine is the node of ${network.machineNodeOf} already: ${effect}`)
+    }
+    return network
   } catch (error) {
     logger.warn('failed to make the API server reachable for pods', { error: String(error) })
     return undefined

@@ -27,8 +27,17 @@ export async function startClusterStages(
 ): Promise<Cluster> {
   const hasRealNodes = !['sim', 'none'].includes(given.runtime) && given.nodes > 0
   const choosing = hasRealNodes ? import('#cmd/up/choose-node.ts').then(({ chooseNode }) => chooseNode(given, seams)) : undefined
-  // What goes wrong is thrown where it is waited for.
-  choosing?.catch(() => {})
+  let mayHavePods = false
+  if (choosing !== undefined) {
+    // What goes wrong is thrown where it is waited for.
+    choosing.catch(() => {})
+    await lifecycle.stage('node network', (stage) =>
+      stage.defer(async () => {
+        const { undoNode } = await import('#cmd/up/choose-node.ts')
+        if (!mayHavePods) await undoNode(given, choosing, seams)
+      }),
+    )
+  }
   const selected = given.controllers.length === 0 ? [] : (await import('#cmd/up/controllers.ts')).selectedControllers(given)
   const runs = (alias: string) => selected.some((controller) => controller.alias === alias)
 
@@ -38,7 +47,7 @@ export async function startClusterStages(
     return store
   })
 
-  const { runtime, network, podNetwork } = (await lifecycle.stage('node network', async () => choosing)) ?? {}
+  const { runtime, network, podNetwork } = (await choosing) ?? {}
   const options = network === undefined ? given : { ...given, clusterCidr: [...network.clusterCidrs] }
   const addresses = clusterAddresses(options, network?.address)
   const keys = await lifecycle.stage('keys', async (stage) => stage.use(await openClusterKeys(options, addresses, seams)))
@@ -107,6 +116,7 @@ export async function startClusterStages(
   if (runtime?.kind === 'none') {
     seams.logger.info(`no container runtime: the cluster has no real node; --sim-nodes adds simulated ones: ${runtime.why}`)
   } else if (runtime !== undefined && podNetwork !== undefined) {
+    mayHavePods = true
     if (network?.hasMachineNode !== false) {
       const nodeName = await lifecycle.stage('node', async (stage) => {
         const { startRealNode } = await import('#cmd/up/real-node.ts')

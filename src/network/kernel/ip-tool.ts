@@ -13,6 +13,7 @@ export type IpTool = {
 export type Link = {
   ifname: string
   ifindex: number
+  ifalias?: string
   link?: string | null
   flags: string[]
   mtu: number
