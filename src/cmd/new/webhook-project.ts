@@ -94,7 +94,7 @@ before(async () => {
 
 after(async () => {
   stop.abort()
-  await clock.during(running)
+  await clock.during(Promise.allSettled([running]))
   await clock.during(cluster.stop())
 })
 

@@ -124,7 +124,7 @@ before(async () => {
 })
 after(async () => {
   stop.abort()
-  await clock.during(running)
+  await clock.during(Promise.allSettled([running]))
   await clock.during(cluster.stop())
 })
 
@@ -190,7 +190,7 @@ test('certificates are renewed before they end, and the API server is told', asy
   const authority = await client.get(Secret, 'default', 'lamps-webhooks')
   assert.equal(authority.data?.['ca.crt'], firstBundle)
   stop.abort()
-  await clock.during(running)
+  await clock.during(Promise.allSettled([running]))
   // A second process finds the certificate, and is the one that renews it. Years pass for it alone.
   const years = new VirtualClock(clock.now())
   const reachedBy = { host: '127.0.0.1' }
