@@ -38,6 +38,7 @@ import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import { thisProcess } from '#base/machine.ts'
 import { Metrics } from '#base/metrics.ts'
+import { oneEachTurn } from '#base/one-each-turn.ts'
 import type { Random } from '#base/random.ts'
 import type { Store } from '#store/store.ts'
 
@@ -121,6 +122,7 @@ export class ApiServer {
     const subresources = new Map<string, SpecialSubresource>()
     const services: EndpointServices = {
       ...{ clock, random, store, ownership, bodyLimitBytes, gzipFromBytes },
+      largeBodyTurn: oneEachTurn(clock),
       watches: new WatchMetrics(metrics),
       outsideWatches: this.#outsideWatches,
       find: (group, version, plural) => registries.find(group, version, plural),

@@ -13,7 +13,7 @@ import { decodePatched, parsePatchBody } from '#apiserver/http/decode-object.ts'
 import { type WriteOptions, writeOptions } from '#apiserver/http/query-options.ts'
 import { failure, unknownPatchType } from '#apiserver/http/refusals.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
-import { checkName, type WriteServices, type Written, writeContext } from '#apiserver/http/write-verbs.ts'
+import { checkName, readWritten, type WriteServices, type Written, writeContext } from '#apiserver/http/write-verbs.ts'
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
 import { errorMessage } from '#base/error-message.ts'
@@ -41,7 +41,7 @@ export async function patchObject(
   rules: UpdateRules<KubernetesObject> | undefined,
 ): Promise<Written> {
   const kind = patchKindOf(context, resource.definition)
-  const body = await context.exchange.readBody(services.bodyLimitBytes)
+  const body = await readWritten(context, services)
   const options = writeOptions('PatchOptions', context.query, kind === 'apply')
   const write = writeContext(context, resource, options, 'UpdateOptions')
   const patch = kind === 'apply' ? undefined : parsePatch(kind, body, options)

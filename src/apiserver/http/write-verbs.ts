@@ -15,14 +15,29 @@ import { dropRepeatedOwners } from '#apiserver/registry/owner-references.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 
-export type WriteServices = { ownership: FieldOwnership; bodyLimitBytes: number }
+export type WriteServices = {
+  ownership: FieldOwnership
+  bodyLimitBytes: number
+  /** Resolves when it is the turn of one more large body. */
+  largeBodyTurn(): Promise<void>
+}
+
+/** To read and judge an object of this size takes so long that others come between two of them. */
+const largeBodyBytes = 8 * 1024
+
+/** The body of a write. */
+export async function readWritten({ exchange }: RequestContext, { bodyLimitBytes, largeBodyTurn }: WriteServices): Promise<Buffer> {
+  const body = await exchange.readBody(bodyLimitBytes)
+  if (body.length >= largeBodyBytes) await largeBodyTurn()
+  return body
+}
 
 export type Written = { status: number; object: CachedObject }
 
 export async function createObject(context: RequestContext, resource: ServedResource, services: WriteServices): Promise<Written> {
   const options = writeOptions('CreateOptions', context.query)
   contentMedia(context.headers['content-type'])
-  const body = await context.exchange.readBody(services.bodyLimitBytes)
+  const body = await readWritten(context, services)
   const decoded = decodeBody(body, resource.definition, { ...bodyOptions(context), fieldValidation: options.fieldValidation })
   const object = toStoredWithDefaults(resource, decoded)
   wipeSystemFields(object)
@@ -37,7 +52,7 @@ export async function replaceObject(
   services: WriteServices,
   rules: UpdateRules<KubernetesObject> | undefined,
 ): Promise<Written> {
-  const body = await context.exchange.readBody(services.bodyLimitBytes)
+  const body = await readWritten(context, services)
   const options = writeOptions('UpdateOptions', context.query)
   const decoded = decodeBody(body, resource.definition, { ...bodyOptions(context), fieldValidation: options.fieldValidation })
   const next = toStoredWithDefaults(resource, decoded)
