@@ -63,6 +63,11 @@ function soundPart(metadata: Fields): V1ObjectMeta {
   return sound
 }
 
+/** Reads the type and metadata of an embedded object, and of those inside of it, in place. Throws `DecodeError`. */
+export function coerceEmbeddedObject(object: Fields, shape: Shape): void {
+  coerceEmbedded(object, shape, { dropsMalformed: false, dropped: undefined, check: new Check() })
+}
+
 type Place = { readonly dropsMalformed: boolean; readonly dropped: Dropped | undefined; readonly check: DynamicCheck }
 
 function coerceEmbedded(value: unknown, shape: Shape, place: Place): void {

@@ -211,6 +211,25 @@ test('what of OpenAPI there is no support for is refused', () => {
   for (const [field, errors] of cases) assert.deepEqual(errorsOf(withField(field)), errors)
 })
 
+test('defaults inside the metadata of embedded objects make sound metadata', () => {
+  const withMetadata = (metadata: V1JSONSchemaProps) =>
+    withField({ type: 'object', 'x-kubernetes-embedded-resource': true, properties: { metadata: { type: 'object', ...metadata } } })
+  const place = 'spec.validation.openAPIV3Schema.properties[a].properties[metadata]'
+  const cases: [V1JSONSchemaProps, string[]][] = [
+    [{ properties: { name: { type: 'string', default: 'a' } } }, []],
+    [
+      { properties: { name: { type: 'string', default: 'a/b' } } },
+      [
+        `${place}.properties[name].default: Invalid value: "a/b": must result in valid metadata: metadata.name: Invalid value: "a/b": may not contain '/'`,
+      ],
+    ],
+    [{ properties: { finalizers: { type: 'array', items: { type: 'string', default: 'example.com/a' } } } }, []],
+  ]
+  for (const [metadata, errors] of cases) assert.deepEqual(errorsOf(withMetadata(metadata)), errors)
+  const number = errorsOf(withMetadata({ properties: { name: { type: 'integer', default: 5 } } }))
+  assert.match(number.join(), /properties\[name\]\.default: Invalid value: 5: must result in valid metadata: metadata: Invalid value: /)
+})
+
 test('defaults are values the schema takes', () => {
   const a = 'spec.validation.openAPIV3Schema.properties[a].default'
   const cases: [V1JSONSchemaProps, string[]][] = [
