@@ -1,6 +1,6 @@
 /** Plain sockets that others connect to and that are handed on: what a proxy without the kernel's help needs. */
 import { createSocket, type Socket as DatagramSocket } from 'node:dgram'
-import { connect, createServer } from 'node:net'
+import { type AddressInfo, connect, createServer, isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
 
 export type SocketAddress = { host: string; port: number }
@@ -14,11 +14,13 @@ export type TcpConnection = {
 }
 
 export type UdpSocket = {
+  /** Our own; 0 before the other side is known. */
+  readonly port: number
   send(message: Uint8Array, to?: SocketAddress): void
   close(): void
 }
 
-export type SocketListener = { close(): Promise<void> }
+export type SocketListener = { readonly port: number; close(): Promise<void> }
 
 export type Sockets = {
   /** Rejects where the address cannot be had. Closing leaves connections open. */
@@ -41,6 +43,7 @@ export const nodeSockets: Sockets = {
       server.once('error', reject)
       server.listen({ host, port, backlog: 4096, ipv6Only: host.includes(':') }, () => {
         resolve({
+          port: (server.address() as AddressInfo).port,
           close: () =>
             new Promise((closed) => {
               // Connections go on; the port is free at once.
@@ -69,7 +72,11 @@ export const nodeSockets: Sockets = {
   },
   bindUdp({ host, port }, onMessage) {
     return new Promise((resolve, reject) => {
-      const socket = createSocket({ type: typeOf(host), ipv6Only: host.includes(':') })
+      const socket = createSocket({
+        ...{ type: typeOf(host), ipv6Only: host.includes(':'), recvBufferSize: datagramBufferBytes },
+        // Whoever wrote to us has an address: looking it up would cost each datagram a turn of the event loop.
+        ...(isIP(host) ? { lookup: (address: string, _options: unknown, done: LookupDone) => done(null, address, isIP(address)) } : {}),
+      })
       socket.once('error', reject)
       socket.on('message', (message, from) => onMessage(message, { host: from.address, port: from.port }))
       socket.bind(port, host, () => {
@@ -90,16 +97,24 @@ export const nodeSockets: Sockets = {
       for (const message of waiting.splice(0)) socket.send(message)
     })
     return {
+      get port() {
+        return isConnected ? socket.address().port : 0
+      },
       send: (message) => (isConnected ? socket.send(message) : waiting.push(message)),
       close: () => closeQuietly(socket),
     }
   },
 }
 
+type LookupDone = (error: NodeJS.ErrnoException | null, address: string, family: number) => void
+/** A burst of questions is to wait, not to be lost. */
+const datagramBufferBytes = 1 << 20
+
 const typeOf = (host: string): 'udp4' | 'udp6' => (host.includes(':') ? 'udp6' : 'udp4')
 
 function udpOf(socket: DatagramSocket): UdpSocket {
   return {
+    port: socket.address().port,
     send: (message, to) => (to === undefined ? socket.send(message) : socket.send(message, to.port, to.host)),
     close: () => closeQuietly(socket),
   }

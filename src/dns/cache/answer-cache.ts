@@ -1,0 +1,158 @@
+import { cacheLifetime } from '#dns/cache/cache-lifetime.ts'
+import type { CacheSettings } from '#dns/cache/cache-settings.ts'
+import type { DnsHandler, DnsRequest, DnsResponse } from '#dns/handler.ts'
+import type { PluginSurroundings } from '#dns/plugin.ts'
+import type { DnsRecord } from '#wire/dns/dns-message.ts'
+import { isWithin } from '#wire/dns/dns-name.ts'
+import { rcodes } from '#wire/dns/record-type.ts'
+
+type Kept = {
+  kind: 'success' | 'denial'
+  response: DnsResponse
+  storedMs: number
+  lifetimeSeconds: number
+  hits: number
+  lastHitMs: number
+  isRefreshing: boolean
+}
+
+type Surroundings = Pick<PluginSurroundings, 'clock' | 'metrics' | 'server' | 'zones' | 'logger'>
+
+/** Answers by question, oldest first: a Map keeps the order in which they came. */
+export class AnswerCache {
+  readonly #settings: CacheSettings
+  readonly #next: DnsHandler
+  readonly #surroundings: Surroundings
+  readonly #kept = { success: new Map<string, Kept>(), denial: new Map<string, Kept>() }
+  readonly #labels: { server: string; zones: string; view: string }
+
+  constructor(settings: CacheSettings, next: DnsHandler, surroundings: Surroundings) {
+    this.#settings = settings
+    this.#next = next
+    this.#surroundings = surroundings
+    this.#labels = { server: surroundings.server, zones: surroundings.zones.join(','), view: '' }
+  }
+
+  ask(request: DnsRequest): DnsResponse | Promise<DnsResponse> {
+    const { metrics, clock } = this.#surroundings
+    metrics.cacheRequests.inc(this.#labels)
+    const key = keyOf(request)
+    const kept = this.#kept.denial.get(key) ?? this.#kept.success.get(key)
+    const nowMs = clock.monotonic()
+    const left = kept === undefined ? 0 : secondsLeft(kept, nowMs)
+    if (kept === undefined || left <= -this.#settings.staleMs / 1000) {
+      metrics.cacheMisses.inc(this.#labels)
+      return this.#fetch(key, request)
+    }
+    this.#countHit(kept, nowMs)
+    if (left > 0) {
+      if (this.#isWorthPrefetching(kept, left)) this.#prefetch(key, kept, request)
+      return aged(kept, this.#settings.keepsTtl ? kept.lifetimeSeconds : left, request)
+    }
+    if (this.#settings.verifiesStale) return this.#verified(key, kept, request)
+    metrics.cacheStale.inc(this.#labels)
+    this.#prefetch(key, kept, request)
+    return aged(kept, 0, request)
+  }
+
+  #countHit(kept: Kept, nowMs: number): void {
+    this.#surroundings.metrics.cacheHits.inc({ ...this.#labels, type: kept.kind })
+    const gapMs = this.#settings.prefetch?.gapMs ?? 0
+    kept.hits = nowMs - kept.lastHitMs > gapMs ? 1 : kept.hits + 1
+    kept.lastHitMs = nowMs
+  }
+
+  #isWorthPrefetching(kept: Kept, left: number): boolean {
+    const { prefetch } = this.#settings
+    if (prefetch === undefined || prefetch.amount === 0 || kept.hits < prefetch.amount) return false
+    return left <= Math.max(1, prefetch.share * kept.lifetimeSeconds)
+  }
+
+  #prefetch(key: string, kept: Kept, request: DnsRequest): void {
+    if (kept.isRefreshing) return
+    kept.isRefreshing = true
+    this.#surroundings.metrics.cachePrefetches.inc(this.#labels)
+    Promise.resolve(this.#fetch(key, request, kept)).then(
+      () => {
+        kept.isRefreshing = false
+      },
+      () => {
+        kept.isRefreshing = false
+      },
+    )
+  }
+
+  async #verified(key: string, kept: Kept, request: DnsRequest): Promise<DnsResponse> {
+    try {
+      const response = await this.#fetch(key, request, kept)
+      if (!isFailure(response)) return response
+    } catch {
+      // What is known is better than nothing.
+    }
+    this.#surroundings.metrics.cacheStale.inc(this.#labels)
+    return aged(kept, 0, request)
+  }
+
+  #fetch(key: string, request: DnsRequest, replaced?: Kept): DnsResponse | Promise<DnsResponse> {
+    const response = this.#next(request)
+    return response instanceof Promise
+      ? response.then((each) => this.#keep(key, request, each, replaced))
+      : this.#keep(key, request, response, replaced)
+  }
+
+  /** What is given out is what is kept, with the lifetime it is kept for. */
+  #keep(key: string, request: DnsRequest, response: DnsResponse, replaced?: Kept): DnsResponse {
+    const { metrics, clock } = this.#surroundings
+    // A failure does not take the place of what is known.
+    if (replaced !== undefined && isFailure(response)) return response
+    const found = cacheLifetime(response, request.type, this.#settings)
+    if (found === undefined || found.seconds <= 0) return response
+    const { kind, seconds } = found
+    const { capacity, except } = this.#settings[kind]
+    if (except.some((zone) => isWithin(request.name, zone))) return response
+    const nowMs = clock.monotonic()
+    const kept: Kept = {
+      ...{ kind, response, storedMs: nowMs, lifetimeSeconds: seconds, isRefreshing: false },
+      ...{ hits: replaced?.hits ?? 0, lastHitMs: replaced?.lastHitMs ?? nowMs },
+    }
+    const map = this.#kept[kind]
+    this.#kept[kind === 'success' ? 'denial' : 'success'].delete(key)
+    map.delete(key)
+    if (map.size >= capacity) {
+      const [oldest] = map.keys()
+      if (oldest !== undefined) map.delete(oldest)
+      metrics.cacheEvictions.inc({ ...this.#labels, type: kind })
+    }
+    map.set(key, kept)
+    for (const each of ['success', 'denial'] as const) metrics.cacheEntries.set(this.#kept[each].size, { ...this.#labels, type: each })
+    return {
+      ...response,
+      answers: shortened(response.answers, seconds),
+      authority: shortened(response.authority, seconds),
+      additional: shortened(response.additional, seconds),
+    }
+  }
+}
+
+const isFailure = ({ rcode }: DnsResponse): boolean => rcode !== rcodes.NOERROR && rcode !== rcodes.NXDOMAIN
+
+function keyOf({ name, type, class: questionClass, isDnssecOk, isCheckingDisabled }: DnsRequest): string {
+  return `${name} ${type} ${questionClass} ${isDnssecOk ? 1 : 0}${isCheckingDisabled ? 1 : 0}`
+}
+
+const secondsLeft = ({ storedMs, lifetimeSeconds }: Kept, nowMs: number): number => lifetimeSeconds - Math.floor((nowMs - storedMs) / 1000)
+
+/** Clients of old drop answers without the authoritative bit: it is set, as CoreDNS does. */
+function aged({ response }: Kept, seconds: number, { isDnssecOk, isAuthenticated }: DnsRequest): DnsResponse {
+  const withTtl = (records: readonly DnsRecord[]) => records.map((record) => ({ ...record, ttlSeconds: seconds }))
+  return {
+    ...response,
+    isAuthoritative: true,
+    isAuthenticated: response.isAuthenticated && (isDnssecOk || isAuthenticated),
+    ...{ answers: withTtl(response.answers), authority: withTtl(response.authority), additional: withTtl(response.additional) },
+  }
+}
+
+function shortened(records: readonly DnsRecord[], seconds: number): readonly DnsRecord[] {
+  return records.some(({ ttlSeconds }) => ttlSeconds !== seconds) ? records.map((record) => ({ ...record, ttlSeconds: seconds })) : records
+}
