@@ -65,6 +65,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('#cmd/proxy/command.ts')).proxyCommand,
   },
   {
+    name: 'dns',
+    summary: "serve a cluster's names",
+    load: async () => (await import('#cmd/dns/command.ts')).dnsCommand,
+  },
+  {
     name: 'explain',
     summary: 'explain whether a connection works, and why not',
     load: async () => (await import('#cmd/explain/command.ts')).explainCommand,

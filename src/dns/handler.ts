@@ -46,7 +46,7 @@ export function dnsResponse(parts: Partial<DnsResponse>): DnsResponse {
 export function ownRequest(name: string, type: number, like?: DnsRequest): DnsRequest {
   return {
     ...{ isRecursionDesired: true, isDnssecOk: false, isCheckingDisabled: false, isAuthenticated: false },
-    ...{ protocol: 'tcp', from: { host: '127.0.0.1', port: 0 }, class: internetClass },
+    ...{ protocol: 'udp', from: { host: '127.0.0.1', port: 0 }, class: internetClass },
     ...like,
     ...{ name: name.toLowerCase(), asked: name, type },
   }

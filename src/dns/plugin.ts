@@ -5,7 +5,7 @@ import type { Random } from '#base/random.ts'
 import type { Sockets } from '#base/sockets.ts'
 import type { Directive } from '#dns/corefile/parse-corefile.ts'
 import type { DnsMetrics } from '#dns/dns-metrics.ts'
-import type { DnsHandler, DnsResponse } from '#dns/handler.ts'
+import type { DnsHandler, DnsRequest, DnsResponse } from '#dns/handler.ts'
 import type { ClusterNames } from '#dns/zone/cluster-names.ts'
 
 export type DnsSeams = { clock: Clock; random: Random; files: Files; sockets: Sockets; logger: Logger }
@@ -22,7 +22,7 @@ export type PluginSurroundings = DnsSeams & {
   /** Absent where the process follows no cluster. */
   cluster: { names: ClusterNames; hasSynced(): boolean; followPods(): void; ownAddresses: readonly string[] } | undefined
   /** Asks the whole server again, from the first plugin on. */
-  lookup(name: string, type: number): Promise<DnsResponse>
+  lookup(name: string, type: number, like?: DnsRequest): Promise<DnsResponse>
 }
 
 export type HttpPart = { host: string; port: number; path: string; answer(): { status: number; body: string } }

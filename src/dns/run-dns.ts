@@ -5,7 +5,7 @@ import { type BuiltBlock, buildBlocks, stopBlocks } from '#dns/build-blocks.ts'
 import { parseCorefile } from '#dns/corefile/parse-corefile.ts'
 import { dnsPort } from '#dns/corefile/zone-address.ts'
 import type { DnsMetrics } from '#dns/dns-metrics.ts'
-import { type DnsResponse, ownRequest } from '#dns/handler.ts'
+import { type DnsRequest, type DnsResponse, ownRequest } from '#dns/handler.ts'
 import type { DnsSeams, HttpPart } from '#dns/plugin.ts'
 import { blockFor, packetAnswerer } from '#dns/server/answer-packet.ts'
 import { type DnsListener, listenDns } from '#dns/server/listen-dns.ts'
@@ -45,10 +45,10 @@ export class DnsServer {
   }
 
   /** As a client would ask it, without a packet. */
-  async lookup(name: string, type: number): Promise<DnsResponse> {
+  async lookup(name: string, type: number, like?: DnsRequest): Promise<DnsResponse> {
     const block = blockFor(name.toLowerCase(), this.#blocks)
     if (block === undefined) throw new Error(`no block of the Corefile is for ${name}`)
-    return await block.handler(ownRequest(name, type))
+    return await block.handler(ownRequest(name, type, like))
   }
 
   /** Takes over from what was configured before, between two questions. Throws, and leaves that as it is, where the file is wrong. */
@@ -60,7 +60,7 @@ export class DnsServer {
       cluster: cluster && { names: cluster.names, hasSynced: cluster.hasSynced, followPods: cluster.followPods, ownAddresses },
     }
     const before = this.#blocks
-    const blocks = await buildBlocks(parseCorefile(corefile, environment), shared, (name, type) => this.lookup(name, type))
+    const blocks = await buildBlocks(parseCorefile(corefile, environment), shared, (name, type, like) => this.lookup(name, type, like))
     this.#blocks = blocks
     try {
       await this.#listen()

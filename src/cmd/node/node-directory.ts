@@ -21,6 +21,8 @@ export type NodeSettings = NodeRecord & {
   cniPlugins: string
   isKubenet: boolean
   podCgroup: string
+  /** What pods are told to ask for names. */
+  clusterDns: readonly string[]
   /** How services are made to work; `none` leaves it to somebody else. */
   proxyMode: NodeTraffic['proxyMode']
   enforcesPolicies: boolean

@@ -88,6 +88,7 @@ async function startNodeOf(stage: Stage, settings: NodeSettings, seams: Seams): 
         ...defaultKubeletConfiguration(),
         address,
         clusterDomain: 'cluster.local',
+        clusterDNS: [...(settings.clusterDns ?? [])],
         podLogsDir: join(paths.directory, 'logs', 'pods'),
         serializeImagePulls: false,
       },

@@ -1,4 +1,4 @@
-import { firstAddress, parseRange } from '#base/ip-range.ts'
+import { addressAt, firstAddress, parseRange } from '#base/ip-range.ts'
 import { thisMachine } from '#base/machine.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
 
@@ -29,4 +29,18 @@ export function clusterAddresses(
     own: everywhere.has(listen) ? [...thisMachine().addresses(), forPods ?? ''] : [listen, forPods ?? ''],
     advertised: isNoPlace ? (forPods ?? thisMachine().addresses()[0] ?? '') : listen,
   }
+}
+
+const dnsOffset = 10
+
+/** The usual address of the cluster's name server; undefined where the range of services is too small to have it. */
+export function clusterDnsIp({ serviceClusterIpRange }: Pick<UpOptions, 'serviceClusterIpRange'>): string | undefined {
+  const range = parseRange(serviceClusterIpRange.split(',')[0] ?? '')
+  return range.size > BigInt(dnsOffset + 1) ? addressAt(range, dnsOffset) : undefined
+}
+
+/** What pods are told to ask; none where the built-in server cannot be reached by them. */
+export function clusterDnsServers(options: Pick<UpOptions, 'serviceClusterIpRange' | 'dns'>, network: object | undefined): string[] {
+  const ip = clusterDnsIp(options)
+  return options.dns && network !== undefined && ip !== undefined ? [ip] : []
 }

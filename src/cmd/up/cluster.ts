@@ -105,6 +105,13 @@ export async function startClusterStages(
     })
   }
 
+  if (network !== undefined || options.dnsListen !== '') {
+    await lifecycle.stage('dns', async (stage) => {
+      const { startClusterDns } = await import('#cmd/up/cluster-dns.ts')
+      await startClusterDns(stage, { apiServer, options, network, clusterDomain: 'cluster.local' }, seams)
+    })
+  }
+
   const simulated = options.simNodes + (options.runtime === 'sim' ? options.nodes : 0)
   if (simulated > 0) {
     await lifecycle.stage('simulated nodes', async (stage) => {

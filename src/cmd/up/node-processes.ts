@@ -23,7 +23,7 @@ export type NodeProcessesOptions = {
   cniPlugins: string
   isKubenet: boolean
   logLevel: string
-  traffic: Pick<NodeSettings, 'proxyMode' | 'enforcesPolicies'>
+  traffic: Pick<NodeSettings, 'proxyMode' | 'enforcesPolicies' | 'clusterDns'>
   nodes: LocalNodes
   seams: ClusterSeams
 }

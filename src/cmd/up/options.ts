@@ -52,6 +52,8 @@ export const upOptions = defineOptions({
   proxyMode: text('how services are made to work on real nodes: none leaves it to somebody else', {
     ...{ placeholder: 'MODE', default: 'nftables', choices: ['nftables', 'iptables', 'ipvs', 'userspace', 'none'] },
   }),
+  dns: onOff("serve the cluster's names to pods, as the service kube-dns", { default: true }),
+  dnsListen: text("also serve the cluster's names at this address", { placeholder: 'ADDR:PORT', default: '' }),
   networkPolicy: onOff('enforce NetworkPolicy on real nodes', { default: true }),
   serviceNodePortRange: text('where services get their node ports from', { placeholder: 'FROM-TO', default: '30000-32767' }),
   featureGates: list('switch features on or off (A=true,B=false)', { placeholder: 'LIST', default: [] }),

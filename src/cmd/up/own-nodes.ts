@@ -9,6 +9,7 @@ import { clientInProcess } from '#cmd/all-in-one/client-in-process.ts'
 import { joinPodNetwork } from '#cmd/node/join-pod-network.ts'
 import { addNodeRecord, type NodeSettings, nodesDirectory, readNodeRecords } from '#cmd/node/node-directory.ts'
 import type { ClusterSeams } from '#cmd/up/cluster.ts'
+import { clusterDnsServers } from '#cmd/up/cluster-addresses.ts'
 import type { LocalNodes } from '#cmd/up/local-nodes.ts'
 import { grantPolicyReading } from '#cmd/up/machine-traffic.ts'
 import { NodeProcesses } from '#cmd/up/node-processes.ts'
@@ -35,7 +36,11 @@ export async function startOwnNodes(stage: Stage, parts: OwnNodesParts, seams: C
   const { files, clock, logger } = seams
   const wanted = options.nodes - (network.hasMachineNode ? 1 : 0)
   for (let count = (await readNodeRecords(dataDir, files)).length; count < wanted; count++) await addNodeRecord(dataDir, files)
-  const traffic = { proxyMode: options.proxyMode as NodeSettings['proxyMode'], enforcesPolicies: options.networkPolicy }
+  const traffic = {
+    proxyMode: options.proxyMode as NodeSettings['proxyMode'],
+    enforcesPolicies: options.networkPolicy,
+    clusterDns: clusterDnsServers(options, network),
+  }
   const processes = new NodeProcesses({
     ...{ dataDir, network, keys, serverUrl, podNetwork, logLevel, traffic, nodes, seams },
     ...pluginsOf(options),

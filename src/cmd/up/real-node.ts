@@ -15,6 +15,7 @@ import { joinPodNetwork } from '#cmd/node/join-pod-network.ts'
 import { keepContainerd } from '#cmd/node/keep-containerd.ts'
 import type { NodeSettings } from '#cmd/node/node-directory.ts'
 import type { ClusterSeams } from '#cmd/up/cluster.ts'
+import { clusterDnsServers } from '#cmd/up/cluster-addresses.ts'
 import { containerdDirectory, networksDirectory, podCgroupOf, type RuntimeChoice } from '#cmd/up/container-runtime.ts'
 import { clientOfNode } from '#cmd/up/nodes.ts'
 import { pluginsOf, type UpOptions } from '#cmd/up/options.ts'
@@ -87,6 +88,7 @@ export async function startRealNode(
         // A cluster for this machine alone is not reached from others, its node agent neither.
         address: isPublic ? '0.0.0.0' : ownNodeHost,
         clusterDomain: 'cluster.local',
+        clusterDNS: clusterDnsServers(options, network),
         podLogsDir: join(options.dataDir, 'logs', 'pods'),
         serializeImagePulls: false,
       },

@@ -64,7 +64,7 @@ function readOptions(block: readonly Directive[], zones: readonly string[]): Hos
 /** There is no zone whose start of authority could go with a plain no: as CoreDNS, the client is told that something is wrong. */
 const refusal = (_request: DnsRequest): DnsResponse => dnsResponse({ rcode: rcodes.SERVFAIL })
 
-export function addHosts(text: string, { byName, byAddress }: HostsTable): void {
+function addHosts(text: string, { byName, byAddress }: HostsTable): void {
   for (const line of text.split('\n')) {
     const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/)
     const ip = canonicalIp(address.split('%')[0] ?? '')

@@ -38,9 +38,9 @@ export const kubernetes: DnsPlugin = {
       if (answer.answers.length === 0) return denial(answer, rcodes.NOERROR)
       return dnsResponse({ isAuthoritative: true, answers: answer.answers, additional: answer.additional })
     }
-    async function completed(answer: ClusterAnswer, target: string, { type }: DnsRequest): Promise<DnsResponse> {
+    async function completed(answer: ClusterAnswer, target: string, request: DnsRequest): Promise<DnsResponse> {
       try {
-        const found = await surroundings.lookup(target, type)
+        const found = await surroundings.lookup(target, request.type, request)
         return dnsResponse({ isAuthoritative: true, isTruncated: found.isTruncated, answers: [...answer.answers, ...found.answers] })
       } catch {
         // Who asks for the name is told that there is nothing, as long as nobody knows better.

@@ -36,7 +36,7 @@ export class DnsUnderTest {
       ...{ metrics: dnsMetrics(dns.metrics), metricsText: () => dns.metrics.text() },
       cluster: { names: dns.names, hasSynced: () => dns.hasSynced, followPods: () => {}, ownAddresses: ['172.30.0.1'] },
     }
-    dns.blocks = await buildBlocks(parseCorefile(corefile), shared, async (name, type) => dns.handle(ownRequest(name, type)))
+    dns.blocks = await buildBlocks(parseCorefile(corefile), shared, async (name, type, like) => dns.handle(ownRequest(name, type, like)))
     return dns
   }
 

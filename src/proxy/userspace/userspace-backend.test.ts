@@ -17,11 +17,11 @@ function withoutRoot() {
     async listenTcp({ host, port }) {
       if (host !== '0.0.0.0') throw new Error('EADDRNOTAVAIL')
       open.push(`${host}:${port}`)
-      return { close: async () => void open.splice(open.indexOf(`${host}:${port}`), 1) }
+      return { port, close: async () => void open.splice(open.indexOf(`${host}:${port}`), 1) }
     },
     connectTcp: refused,
     bindUdp: refused,
-    connectUdp: () => ({ send() {}, close() {} }),
+    connectUdp: () => ({ port: 0, send() {}, close() {} }),
   }
   const processes = { ...nodeProcesses, run: async () => ({ exitCode: 2, signal: null, stdout: '', stderr: 'Operation not permitted' }) }
   return { open, sockets, processes }

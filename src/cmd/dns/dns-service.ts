@@ -1,0 +1,55 @@
+/** The service that a cluster's name servers are reached by, where the server is no pod. */
+import { Service } from '#api/core/v1/kinds.gen.ts'
+import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
+import { isNotFound } from '#api/meta/server-response.ts'
+import type { SocketAddress } from '#base/sockets.ts'
+import type { Client } from '#client/client.ts'
+
+const place = { namespace: 'kube-system', name: 'kube-dns' }
+const managedBy = 'endpointslice.kubernetes.io/managed-by'
+const manager = 'typernetes.dns'
+const apply = { fieldManager: manager, force: true }
+
+const unlessMissing = <T>(reading: Promise<T>): Promise<T | undefined> =>
+  reading.catch((error: unknown) => {
+    if (isNotFound(error)) return undefined
+    throw error
+  })
+
+/** Leads the usual service to this server. False where the service is somebody else's, whose pods it selects. */
+export async function publishDnsService(client: Client, clusterIp: string, at: SocketAddress): Promise<boolean> {
+  const known = await unlessMissing(client.get(Service, place.namespace, place.name))
+  if (known?.spec?.selector !== undefined && Object.keys(known.spec.selector).length > 0) {
+    await withdrawSlice(client)
+    return false
+  }
+  const labels = { 'k8s-app': 'kube-dns', 'kubernetes.io/cluster-service': 'true', 'kubernetes.io/name': 'CoreDNS' }
+  const ports = [
+    { name: 'dns', protocol: 'UDP', port: 53 },
+    { name: 'dns-tcp', protocol: 'TCP', port: 53 },
+  ] as const
+  await client.apply(Service, { metadata: { ...place, labels }, spec: { clusterIP: clusterIp, ports: [...ports] } }, apply)
+  await client.apply(
+    EndpointSlice,
+    {
+      metadata: { ...place, labels: { 'k8s-app': 'kube-dns', 'kubernetes.io/service-name': place.name, [managedBy]: manager } },
+      addressType: at.host.includes(':') ? 'IPv6' : 'IPv4',
+      endpoints: [{ addresses: [at.host], conditions: { ready: true, serving: true, terminating: false } }],
+      ports: ports.map(({ name, protocol }) => ({ name, protocol, port: at.port })),
+    },
+    apply,
+  )
+  return true
+}
+
+/** Takes back what was published before; the service of somebody else stays. */
+export async function withdrawDnsService(client: Client): Promise<void> {
+  if (await withdrawSlice(client)) await unlessMissing(client.delete(Service, place))
+}
+
+async function withdrawSlice(client: Client): Promise<boolean> {
+  const slice = await unlessMissing(client.get(EndpointSlice, place.namespace, place.name))
+  if (slice?.metadata.labels?.[managedBy] !== manager) return false
+  await unlessMissing(client.delete(EndpointSlice, place))
+  return true
+}

@@ -1,0 +1,77 @@
+/** Names as pods in real containers resolve them, through the service and the proxy of a real node. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { whyNoContainers } from '../support/containerd.ts'
+import { installedKubectls, type Kubectl } from '../support/kubectl.ts'
+import { whyNoNetworkWorld } from '../support/network-world.ts'
+import { type RealCluster, startRealCluster } from '../support/real-cluster.ts'
+
+const newest = installedKubectls().at(-1)
+const whyNot = whyNoContainers() || whyNoNetworkWorld('nft') || (newest === undefined ? 'kubectl is not installed' : false)
+const manifest = (name: string) => readFileSync(join(import.meta.dirname, 'real-node', name), 'utf8')
+
+describe('names on a real node', { skip: whyNot, timeout: 300_000 }, () => {
+  let cluster: RealCluster
+  let kubectl: Kubectl
+  const prefix = `10.${140 + (process.pid % 50)}`
+
+  before(async () => {
+    cluster = await startRealCluster({ flags: ['--service-cluster-ip-range', `${prefix}.0.0/16`] })
+    kubectl = cluster.kubectlAt(newest?.path ?? '')
+    ok(['wait', '--for=condition=Ready', 'node', '--all', '--timeout=60s'])
+    ok(['create', '-f', '-'], manifest('services.yaml'))
+    ok(['create', '-f', '-'], manifest('names.yaml'))
+    ok(['wait', '--for=condition=Ready', 'pod/client', 'pod/db-0', '--timeout=90s'])
+    ok(['rollout', 'status', 'deployment/web', '--timeout=90s'])
+  })
+  after(async () => cluster?.[Symbol.asyncDispose]())
+
+  const ok = (args: readonly string[], input?: string): string => {
+    const { exitCode, stdout, stderr } = kubectl.run(args, input === undefined ? {} : { input })
+    assert.equal(exitCode, 0, `kubectl ${args.join(' ')}: ${stderr}\n${cluster.process.output()}`)
+    return stdout
+  }
+  const get = (path: string, ...what: string[]) => ok(['get', ...what, '-o', `jsonpath=${path}`])
+  const inClient = (...command: string[]) => kubectl.run(['exec', 'client', '--', ...command])
+  const addressOf = (name: string) => {
+    const { stdout } = inClient('nslookup', name)
+    return /\nName:\s+\S+\nAddress(?: \d+)?:\s+(\S+)/.exec(stdout)?.[1] ?? stdout
+  }
+
+  test('pods are told to ask the usual address, and where to search', () => {
+    const text = ok(['exec', 'client', '--', 'cat', '/etc/resolv.conf'])
+    assert.match(text, new RegExp(`^nameserver ${prefix}\\.0\\.10$`, 'm'))
+    assert.match(text, /^search default\.svc\.cluster\.local svc\.cluster\.local cluster\.local/m)
+    assert.equal(get('{.spec.clusterIP}', 'service', 'kube-dns', '-n', 'kube-system'), `${prefix}.0.10`)
+  })
+
+  test('services, headless ones, their endpoints and other names for them are found', () => {
+    const web = get('{.spec.clusterIP}', 'service', 'web')
+    const db = get('{.status.podIP}', 'pod', 'db-0')
+    assert.equal(addressOf('web.default.svc.cluster.local'), web)
+    assert.equal(addressOf('kubernetes.default.svc.cluster.local'), `${prefix}.0.1`)
+    assert.equal(addressOf('db.default.svc.cluster.local'), db)
+    assert.equal(addressOf('db-0.db.default.svc.cluster.local'), db)
+    assert.equal(addressOf(`${db.replaceAll('.', '-')}.default.pod.cluster.local`), db)
+    assert.match(inClient('nslookup', 'alias.default.svc.cluster.local').stdout, new RegExp(`canonical name = web[^]*${web.replaceAll('.', '\\.')}`))
+    const missing = inClient('nslookup', 'nobody.default.svc.cluster.local')
+    assert.match(missing.stdout + missing.stderr, /NXDOMAIN/)
+  })
+
+  test('a service is reached by its short name, by the search path', () => {
+    const pods = new Set(ok(['get', 'pods', '-l', 'app=web', '-o', 'name']).trim().replaceAll('pod/', '').split('\n'))
+    for (const name of ['web', 'web.default', 'web.default.svc']) {
+      const answer = ok(['exec', 'client', '--', 'wget', '-T', '20', '-qO-', `http://${name}/`]).trim()
+      assert.ok(pods.has(answer), `${name}: ${answer}`)
+    }
+  })
+
+  test('a new configuration in the cluster is in force a moment later', () => {
+    const data = 'cluster.local {\n kubernetes\n}\n.:53 {\n hosts {\n 192.0.2.7 printer.office\n fallthrough\n }\n}\n'
+    ok(['create', 'configmap', 'coredns', '-n', 'kube-system', `--from-literal=Corefile=${data}`])
+    while (addressOf('printer.office') !== '192.0.2.7');
+    ok(['delete', 'configmap', 'coredns', '-n', 'kube-system'])
+  })
+})
