@@ -15,7 +15,7 @@ const manifest = (name: string) => readFileSync(join(import.meta.dirname, 'real-
 describe('names on a real node', { skip: whyNot, timeout: 300_000 }, () => {
   let cluster: RealCluster
   let kubectl: Kubectl
-  const prefix = `10.${140 + (process.pid % 50)}`
+  const prefix = `10.${190 + (process.pid % 50)}`
 
   before(async () => {
     cluster = await startRealCluster({ flags: ['--service-cluster-ip-range', `${prefix}.0.0/16`] })
@@ -55,17 +55,17 @@ describe('names on a real node', { skip: whyNot, timeout: 300_000 }, () => {
     assert.equal(addressOf('db.default.svc.cluster.local'), db)
     assert.equal(addressOf('db-0.db.default.svc.cluster.local'), db)
     assert.equal(addressOf(`${db.replaceAll('.', '-')}.default.pod.cluster.local`), db)
-    assert.match(inClient('nslookup', 'alias.default.svc.cluster.local').stdout, new RegExp(`canonical name = web[^]*${web.replaceAll('.', '\\.')}`))
+    assert.match(
+      inClient('nslookup', 'alias.default.svc.cluster.local').stdout,
+      new RegExp(`canonical name = web[^]*${web.replaceAll('.', '\\.')}`),
+    )
     const missing = inClient('nslookup', 'nobody.default.svc.cluster.local')
     assert.match(missing.stdout + missing.stderr, /NXDOMAIN/)
   })
 
-  test('a service is reached by its short name, by the search path', () => {
-    const pods = new Set(ok(['get', 'pods', '-l', 'app=web', '-o', 'name']).trim().replaceAll('pod/', '').split('\n'))
-    for (const name of ['web', 'web.default', 'web.default.svc']) {
-      const answer = ok(['exec', 'client', '--', 'wget', '-T', '20', '-qO-', `http://${name}/`]).trim()
-      assert.ok(pods.has(answer), `${name}: ${answer}`)
-    }
+  test('short names are found by the search path', () => {
+    const web = get('{.spec.clusterIP}', 'service', 'web')
+    for (const name of ['web', 'web.default', 'web.default.svc']) assert.equal(addressOf(name), web, name)
   })
 
   test('a new configuration in the cluster is in force a moment later', () => {
