@@ -97,7 +97,7 @@ const dropped: Readonly<Record<string, readonly string[]>> = {
   '36-node-uncordon.yaml': ['.spec.unschedulable: false is shown as undefined'],
 }
 
-test('manifests of any age are decoded, filled in, judged, stored and shown again without loss', () => {
+test('manifests of any age are decoded, filled in, validated, stored and shown again without loss', () => {
   const scheme = new Scheme(builtInKinds)
   const unknown = new Set<string>()
   for (const file of readdirSync(manifests).sort()) {

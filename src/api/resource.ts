@@ -43,21 +43,21 @@ export type RuleContext = {
 type UpdateTest<T, Result> = { of(next: T, prev: T): Result }['of']
 
 /**
- * How one kind of write (to the object, or to a subresource of it) is brought into shape and judged.
+ * How one kind of write (to the object, or to a subresource of it) is brought into shape and validated.
  * `next` is private and may be changed in place; `prev` is the stored object, frozen.
  */
 export type UpdateRules<T> = {
   /** Puts back what this write may not touch, the other of spec and status apart; drops what is switched off. Runs before validation. */
   prepareForUpdate?(next: T, prev: T, context: RuleContext): void
-  /** Reports what is wrong with going from `prev` to `next`. Metadata was judged before. */
+  /** Reports what is wrong with going from `prev` to `next`. Metadata was validated before. */
   validateUpdate?(next: T, prev: T, check: Check<T>, context: RuleContext): void
   /** Sentences for the Warning header. */
   warningsOnUpdate?(next: T, prev: T): string[]
   /**
-   * Metadata is judged once for all kinds, and most kinds judge it once more: clients see both. False for the few that do not,
+   * Metadata is validated once for all kinds, and most kinds validate it once more: clients see both. False for the few that do not,
    * and for those whose validateUpdate does so itself, in its own order.
    */
-  rejudgesMetadata?: false
+  revalidatesMetadata?: false
   /**
    * Paths that an apply through this endpoint never owns: `status`, `metadata.finalizers`, … Where there is a status subresource,
    * those of it and of the object follow from the split of spec and status, unless said otherwise.
@@ -138,7 +138,7 @@ export type Deprecation = {
   replacement?: string
 }
 
-/** How objects of a kind are served, brought into shape, judged, stored and printed. */
+/** How objects of a kind are served, brought into shape, validated, stored and printed. */
 export type ResourceRules<T extends KubernetesObject = KubernetesObject> = UpdateRules<T> & {
   /** Where objects lie in the store if not under the plural name: `services/specs`, `minions`, … */
   storagePath?: string
@@ -158,16 +158,16 @@ export type ResourceRules<T extends KubernetesObject = KubernetesObject> = Updat
   /** What a name must look like; a DNS subdomain unless said otherwise. */
   nameRule?: NameRule
   /**
-   * Finalizers need a domain (or be one of the three old ones), unless any name is fine. Judged on create; on update only by
-   * kinds that judge all of their metadata again.
+   * Finalizers need a domain (or be one of the three old ones), unless any name is fine. Validated on create; on update only by
+   * kinds that validate all of their metadata again.
    */
   finalizers?: 'qualified' | 'any'
   /** Clears what a creator may not set (the status is gone by then), gives the first status. */
   prepareForCreate?(object: T, context: RuleContext): void
-  /** Reports what is wrong with the object as it stands, on create. Metadata was judged before. */
+  /** Reports what is wrong with the object as it stands, on create. Metadata was validated before. */
   validate?(object: T, check: Check<T>, context: RuleContext): void
   warningsOnCreate?(object: T): string[]
-  /** The last touches to a new object, after it was judged and before it is stored. */
+  /** The last touches to a new object, after it was validated and before it is stored. */
   settle?(object: T): void
 
   /**

@@ -53,7 +53,7 @@ export const nodeProcesses: Processes = {
       })
       child.on('error', reject)
       child.on('close', (code, signal) => resolve({ exitCode: code ?? 128, signal, stdout, stderr }))
-      // A program that ends before it has read its input is judged by its exit code.
+      // A program that ends before it has read its input is validated by its exit code.
       child.stdin.on('error', () => {})
       child.stdin.end(options.input ?? '')
     })

@@ -49,7 +49,7 @@ export function serveHealth({
       } else {
         const asked =
           one === '' ? checks : one === 'ping' ? {} : Object.fromEntries(Object.entries(checks).filter(([name]) => name === one))
-        const { isWell, text } = judgement(probe, asked, healthchecks)
+        const { isWell, text } = evaluation(probe, asked, healthchecks)
         const isVerbose = new URLSearchParams(query).has('verbose') && one === ''
         exchange.respond(isWell ? 200 : 500, plain, isWell && !isVerbose ? 'ok' : text)
       }
@@ -61,7 +61,7 @@ const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
 const plain = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' }
 const probes: ReadonlySet<string> = new Set(['healthz', 'livez', 'readyz'])
 
-function judgement(probe: string, checks: Checks, healthchecks: HealthcheckMetrics): { isWell: boolean; text: string } {
+function evaluation(probe: string, checks: Checks, healthchecks: HealthcheckMetrics): { isWell: boolean; text: string } {
   let isWell = true
   healthchecks.observe('ping', probe, true)
   let text = '[+]ping ok\n'

@@ -79,7 +79,7 @@ export function runProxy(options: RunProxyOptions): RunningProxy {
   })
 
   let settingsText = ''
-  const lookAtSurroundings = () => {
+  const inspectEnvironment = () => {
     const node = nodes.get('', nodeName)
     table.setNode({ name: nodeName, zone: node?.metadata.labels?.['topology.kubernetes.io/zone'] ?? '' })
     const ranges = cidrs.list().flatMap(({ spec }) => spec?.cidrs ?? [])
@@ -93,8 +93,8 @@ export function runProxy(options: RunProxyOptions): RunningProxy {
   const begin = async () => {
     await Promise.all([services.synced, slices.synced, nodes.synced])
     // Servers that know no such ranges, or do not let us see them, are waited for no longer than the rest.
-    const lookAgain = { onAdd: lookAtSurroundings, onUpdate: lookAtSurroundings, onDelete: lookAtSurroundings }
-    lookAtSurroundings()
+    const lookAgain = { onAdd: inspectEnvironment, onUpdate: inspectEnvironment, onDelete: inspectEnvironment }
+    inspectEnvironment()
     nodes.addHandler(lookAgain)
     cidrs.addHandler(lookAgain)
     proxy.begin()

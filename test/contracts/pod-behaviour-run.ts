@@ -55,7 +55,7 @@ export async function actOut(behaviour: PodBehaviour, stage: Stage): Promise<voi
       throw problem
     }
   }
-  stage.record.judge(uid)
+  stage.record.validate(uid)
 }
 
 type Play = { stage: Stage; name: string; uid: string; deletedMs: number | undefined }

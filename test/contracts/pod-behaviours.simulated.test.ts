@@ -13,7 +13,7 @@ import { FakeCluster } from '#testing/fake-cluster.ts'
 import { faultyTransport } from '#testing/faulty-transport.ts'
 import { actOut, type Stage } from './pod-behaviour-run.ts'
 import { type ActedContainer, podBehaviours } from './pod-behaviours.ts'
-import { judgeStatus, RuntimeRecord, recordingRuntime } from './recording-runtime.ts'
+import { RuntimeRecord, recordingRuntime, validateStatus } from './recording-runtime.ts'
 
 const capacity = { cpu: '8', memory: '16Gi', 'ephemeral-storage': '100Gi', pods: '110' }
 const node: NodeDescription = {
@@ -74,7 +74,7 @@ async function simulatedStage(seed?: number): Promise<Stage & AsyncDisposable> {
     return { agent, pods }
   }
   const watching = new Informer({ client: cluster.client, kind: Pod, clock, random: seededRandom(8), logger: silentLogger })
-  watching.addHandler({ onUpdate: (next, prev) => judgeStatus(next, prev, record) })
+  watching.addHandler({ onUpdate: (next, prev) => validateStatus(next, prev, record) })
   watching.start()
   let current = await startAgent()
   const stopAgent = () => {

@@ -1,4 +1,4 @@
-/** A runtime through another one's hands: what it is asked for is written down and judged, and may be made to go wrong. */
+/** A runtime through another one's hands: what it is asked for is written down and validated, and may be made to go wrong. */
 import assert from 'node:assert/strict'
 import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
@@ -39,7 +39,7 @@ export class RuntimeRecord {
   }
 
   /** Nothing was done to the pod that must never be. */
-  judge(podUid: string): void {
+  validate(podUid: string): void {
     assert.deepEqual(this.#problems.get(podUid) ?? [], [])
   }
 }
@@ -73,7 +73,7 @@ export function recordingRuntime(runtime: Runtime, record: RuntimeRecord, faults
         if (pod !== undefined && name !== undefined) {
           const podUid = pod.metadata.uid ?? ''
           record.add({ podUid, name, what: 'started', attempt: attempt ?? 0 })
-          await judgeStart(runtime, pod, name, id, record)
+          await validateStart(runtime, pod, name, id, record)
         }
         return runtime.startContainer(id, signal)
       }),
@@ -101,7 +101,7 @@ export function recordingRuntime(runtime: Runtime, record: RuntimeRecord, faults
 }
 
 /** What must hold whenever a container is started, however rough the going. */
-async function judgeStart(runtime: Runtime, pod: V1Pod, name: string, id: string, record: RuntimeRecord): Promise<void> {
+async function validateStart(runtime: Runtime, pod: V1Pod, name: string, id: string, record: RuntimeRecord): Promise<void> {
   const { uid = '' } = pod.metadata
   const { containers } = await runtime.observe(uid)
   const others = containers.filter((container) => container.id !== id)
@@ -122,7 +122,7 @@ async function judgeStart(runtime: Runtime, pod: V1Pod, name: string, id: string
 }
 
 /** What must hold from one status to the next. */
-export function judgeStatus(next: V1Pod, prev: V1Pod, record: RuntimeRecord): void {
+export function validateStatus(next: V1Pod, prev: V1Pod, record: RuntimeRecord): void {
   const { uid = '' } = next.metadata
   const isOver = (phase: string | undefined) => phase === 'Failed' || phase === 'Succeeded'
   const [before, now] = [prev.status?.phase, next.status?.phase]

@@ -74,23 +74,23 @@ test('a mutating webhook changes what is stored, a validating one sees it and re
   assert.deepEqual(body['data'], { added: 'yes' })
   const stored = await asRoot('GET', '/api/v1/namespaces/changes/configmaps/one')
   assert.deepEqual(stored['data'], { added: 'yes' })
-  server.on('/judges', ({ object }) => {
+  server.on('/validates', ({ object }) => {
     const { data } = object as { data?: Record<string, string> }
     return data?.['added'] === 'yes' ? { allowed: false, status: { message: 'nothing may be added', code: 403 } } : { allowed: true }
   })
   const webhook = {
-    name: 'judges.example.com',
-    clientConfig: { url: server.url('/judges'), caBundle: server.caBundle },
+    name: 'validates.example.com',
+    clientConfig: { url: server.url('/validates'), caBundle: server.caBundle },
     rules: [configMapRule],
     namespaceSelector: { matchLabels: { test: 'changes' } },
     sideEffects: 'None',
     admissionReviewVersions: ['v1'],
   }
-  await asRoot('POST', `${registration}/validatingwebhookconfigurations`, { metadata: { name: 'judges' }, webhooks: [webhook] })
+  await asRoot('POST', `${registration}/validatingwebhookconfigurations`, { metadata: { name: 'validates' }, webhooks: [webhook] })
   const refused = await create('two')
   assert.equal(refused.status, 403)
-  assert.equal(refused.body['message'], 'admission webhook "judges.example.com" denied the request: nothing may be added')
-  await asRoot('DELETE', `${registration}/validatingwebhookconfigurations/judges`)
+  assert.equal(refused.body['message'], 'admission webhook "validates.example.com" denied the request: nothing may be added')
+  await asRoot('DELETE', `${registration}/validatingwebhookconfigurations/validates`)
   assert.equal((await create('two')).status, 201)
 })
 
@@ -226,7 +226,7 @@ test('a webhook against webhooks cannot lock anybody out', async () => {
   assert.equal(server.asked('/lockout').length, 0)
 })
 
-test('deletions are judged one by one, also when a whole collection goes', async () => {
+test('deletions are validated one by one, also when a whole collection goes', async () => {
   const { create } = await withWebhook('Validating', 'deletions', ({ operation, oldObject }) => {
     // Of a collection only the old object tells which it is.
     const { metadata } = (oldObject ?? {}) as { metadata?: { name?: string } }
@@ -264,7 +264,7 @@ test('a scale is shown as a Scale, and what a webhook makes of it is what counts
   assert.deepEqual(((asked?.object ?? {}) as { spec: object }).spec, { replicas: 9 })
 })
 
-test('connections to pods are judged', async () => {
+test('connections to pods are validated', async () => {
   const rule = { operations: ['CONNECT'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods/attach', 'pods/exec'] }
   await withWebhook('Validating', 'connections', () => ({ allowed: false, status: { message: 'attaching to pods is not allowed' } }), {
     rules: [rule],

@@ -203,7 +203,7 @@ class Replay {
     const { step } = target
     const body = step.expect.body
     const message = String(body?.['message'] ?? '')
-    // Judged before or after the part that is replayed here.
+    // Validated before or after the part that is replayed here.
     if (!isObject(step.body) || target.manager === 'replay' || /does not match the name|is immutable|uid mismatch/.test(message))
       return undefined
     if (!target.succeeded && ![400, 409, 500].includes(step.expect.status)) return undefined

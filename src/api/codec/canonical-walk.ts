@@ -51,7 +51,7 @@ type Unusual = typeof unusual
  */
 export const walked = { keys: 0, chars: 0, integerLists: 0, countFreeForm: false, keepsEmpty: false }
 
-/** Levels of free-form JSON that are walked; deeper ones are for the exact decoder to judge. */
+/** Levels of free-form JSON that are walked; deeper ones are for the exact decoder to validate. */
 const maxFreeFormDepth = 200
 const maxInt32 = 2147483647
 

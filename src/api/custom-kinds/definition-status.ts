@@ -26,9 +26,9 @@ export function nextStatus(definition: Definition, taken: TakenNames, now: strin
   let conditions: readonly V1CustomResourceDefinitionCondition[] = status.conditions ?? []
   let acceptedNames = status.acceptedNames ?? { plural: '', kind: '' }
   if (!equalJson(definition.spec.names, acceptedNames)) {
-    const judged = judgeNames(definition.spec.names, acceptedNames, taken)
-    acceptedNames = judged.accepted
-    conditions = withCondition(conditions, judged.condition, now)
+    const validated = validateNames(definition.spec.names, acceptedNames, taken)
+    acceptedNames = validated.accepted
+    conditions = withCondition(conditions, validated.condition, now)
   }
   conditions = established(conditions, now)
   const approval = approvalCondition(definition)
@@ -58,7 +58,7 @@ export function withCondition(
 
 type Names = V1CustomResourceDefinitionNames
 
-function judgeNames(asked: Names, accepted: Names, taken: TakenNames): { accepted: Names; condition: DefinitionCondition } {
+function validateNames(asked: Names, accepted: Names, taken: TakenNames): { accepted: Names; condition: DefinitionCondition } {
   const got: Names = { ...accepted }
   let conflict: { reason: string; message: string } | undefined
   const settle = (field: 'plural' | 'singular' | 'kind' | 'listKind', used: NameSet) => {

@@ -1,4 +1,4 @@
-/** Judges an object of a custom kind by its schema, in upstream's order. */
+/** Validates an object of a custom kind by its schema, in upstream's order. */
 
 import { validateValue } from '#api/apiextensions/v1/schema/validate-value.ts'
 import type { V1CustomResourceSubresourceScale } from '#api/apiextensions/v1/types.gen.ts'
@@ -21,7 +21,7 @@ export function validateNew(object: KubernetesObject, { schema, scale }: ObjectR
   validateScaleStatus(object, scale, check)
   validateEmbedded(object, { ...schema.shape, isEmbedded: false }, check)
   validateUniqueItems(object, schema.shape, check)
-  judgeByRules(object, undefined, schema, check, undefined)
+  validateByRules(object, undefined, schema, check, undefined)
 }
 
 export function validateChange(
@@ -36,7 +36,7 @@ export function validateChange(
   validateScaleStatus(next, scale, check)
   validateEmbedded(next, { ...schema.shape, isEmbedded: false }, check)
   validateChangedItems(next, prev, schema, check)
-  judgeByRules(next, prev, schema, check, warn)
+  validateByRules(next, prev, schema, check, warn)
 }
 
 /** Through the status subresource: only the status is looked at, but for the rules, which may speak of everything. */
@@ -54,7 +54,7 @@ export function validateStatusChange(
   }
   validateScaleStatus(next, scale, check)
   validateChangedItems(next, prev, schema, check)
-  judgeByRules(next, prev, schema, check, warn)
+  validateByRules(next, prev, schema, check, warn)
 }
 
 /** What was wrong before may stay wrong. */
@@ -77,7 +77,7 @@ const blocking: ReadonlySet<FieldErrorType> = new Set<FieldErrorType>([
 ])
 
 /** Rules are written for objects of the right shape. */
-function judgeByRules(
+function validateByRules(
   next: KubernetesObject,
   prev: KubernetesObject | undefined,
   schema: VersionSchema,

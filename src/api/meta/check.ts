@@ -62,7 +62,7 @@ export class Check<out T> {
   readonly #segment: string | number
   readonly #isKey: boolean
 
-  /** `path` is where the value stands in the object that is judged, for those that judge a part alone. */
+  /** `path` is where the value stands in the object that is validated, for those that validate a part alone. */
   constructor(value?: T, path: string | number = '', parent?: Check<unknown>, isKey = false, errors: FieldError[] = []) {
     this.value = value as T
     this.errors = errors
@@ -98,9 +98,9 @@ export class Check<out T> {
     return items
   }
 
-  each(judge: (item: Check<Item<T>>, index: number) => void): void {
+  each(validate: (item: Check<Item<T>>, index: number) => void): void {
     const list = (this.value ?? []) as readonly Item<T>[]
-    for (let index = 0; index < list.length; index++) judge(new Check(list[index] as Item<T>, index, this, true, this.errors), index)
+    for (let index = 0; index < list.length; index++) validate(new Check(list[index] as Item<T>, index, this, true, this.errors), index)
   }
 
   /** The same place for a rule that needs a value, where it is known that there is one. */

@@ -1,4 +1,4 @@
-/** Judges the conditions of kinds that use the shared Condition type. */
+/** Validates the conditions of kinds that use the shared Condition type. */
 import type { V1Condition } from '#api/meta/v1/types.gen.ts'
 import type { Check } from './check.ts'
 import { conditionReason } from './formats.ts'

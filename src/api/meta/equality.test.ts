@@ -10,7 +10,7 @@ import { type Equality, equalityOf, plainEqual, sameObjectMeta } from './equalit
 
 type Case = [one: unknown, other: unknown, isEqual: boolean]
 
-function judge(same: Equality<never> | ((one: unknown, other: unknown) => boolean), cases: Case[]): void {
+function validate(same: Equality<never> | ((one: unknown, other: unknown) => boolean), cases: Case[]): void {
   for (const [one, other, isEqual] of cases) {
     const message = `${JSON.stringify(one)} ${JSON.stringify(other)}`
     assert.equal((same as (one: unknown, other: unknown) => boolean)(one, other), isEqual, message)
@@ -22,7 +22,7 @@ const spec = equalityOf(Pod).at('spec')
 const container = spec.at('containers').each
 
 test('absent and empty are the same for lists and maps, and for what is no pointer', () => {
-  judge(container as Equality<never>, [
+  validate(container as Equality<never>, [
     [{ name: 'c' }, { name: 'c', env: [] }, true],
     [{ name: 'c' }, { name: 'c', env: null }, true],
     [{ name: 'c' }, { name: 'c', resources: {} }, true],
@@ -35,7 +35,7 @@ test('absent and empty are the same for lists and maps, and for what is no point
     [{ name: 'c', securityContext: {} }, { name: 'c', securityContext: { privileged: false } }, false],
     [{ name: 'c', image: undefined }, { name: 'c' }, true],
   ])
-  judge(spec as Equality<never>, [
+  validate(spec as Equality<never>, [
     [{ nodeSelector: {} }, {}, true],
     [{ nodeSelector: {} }, { nodeSelector: { a: '' } }, false],
     [{ volumes: [{ name: 'v', emptyDir: {} }] }, { volumes: [{ name: 'v' }] }, false],
@@ -46,7 +46,7 @@ test('absent and empty are the same for lists and maps, and for what is no point
 })
 
 test('quantities compare by value wherever the type has them, and nowhere else', () => {
-  judge(container as Equality<never>, [
+  validate(container as Equality<never>, [
     [{ resources: { limits: { cpu: '1000m' } } }, { resources: { limits: { cpu: '1' } } }, true],
     [{ resources: { limits: { memory: '1Gi' } } }, { resources: { limits: { memory: '1073741824' } } }, true],
     [{ resources: { limits: { cpu: '1' } } }, { resources: { limits: { cpu: '2' } } }, false],
@@ -54,29 +54,29 @@ test('quantities compare by value wherever the type has them, and nowhere else',
     [{ resources: { limits: { cpu: '0' } } }, { resources: { limits: {} } }, false],
     [{ env: [{ name: 'A', value: '1000m' }] }, { env: [{ name: 'A', value: '1' }] }, false],
   ])
-  judge(equalityOf(ConfigMap) as Equality<never>, [[{ data: { limits: '1000m' } }, { data: { limits: '1' } }, false]])
-  judge(equalityOf(ResourceQuota).at('status') as Equality<never>, [[{ used: { pods: '1000m' } }, { used: { pods: '1' } }, true]])
-  judge(equalityOf(HorizontalPodAutoscaler).at('spec').at('metrics').each as Equality<never>, [
+  validate(equalityOf(ConfigMap) as Equality<never>, [[{ data: { limits: '1000m' } }, { data: { limits: '1' } }, false]])
+  validate(equalityOf(ResourceQuota).at('status') as Equality<never>, [[{ used: { pods: '1000m' } }, { used: { pods: '1' } }, true]])
+  validate(equalityOf(HorizontalPodAutoscaler).at('spec').at('metrics').each as Equality<never>, [
     [{ pods: { target: { averageValue: '1k' } } }, { pods: { target: { averageValue: '1000' } } }, true],
   ])
-  judge(spec.at('volumes').each as Equality<never>, [[{ emptyDir: { sizeLimit: '1024Mi' } }, { emptyDir: { sizeLimit: '1Gi' } }, true]])
+  validate(spec.at('volumes').each as Equality<never>, [[{ emptyDir: { sizeLimit: '1024Mi' } }, { emptyDir: { sizeLimit: '1Gi' } }, true]])
 })
 
 test('times compare by the moment they name', () => {
-  judge(equalityOf(Event) as Equality<never>, [
+  validate(equalityOf(Event) as Equality<never>, [
     [{ firstTimestamp: '2026-01-01T00:00:00Z' }, { firstTimestamp: '2026-01-01T01:00:00+01:00' }, true],
     [{ firstTimestamp: '2026-01-01T00:00:00Z' }, { firstTimestamp: '2026-01-01T00:00:01Z' }, false],
     [{ firstTimestamp: null }, {}, true],
   ])
-  judge(equalityOf(Lease).at('spec') as Equality<never>, [
+  validate(equalityOf(Lease).at('spec') as Equality<never>, [
     [{ renewTime: '2026-01-01T00:00:00.000001Z' }, { renewTime: '2026-01-01T00:00:00.000002Z' }, false],
     [{ renewTime: '2026-01-01T00:00:00.000001Z' }, { renewTime: '2026-01-01T01:00:00.000001+01:00' }, true],
   ])
-  judge(equalityOf(PodDisruptionBudget).at('status') as Equality<never>, [
+  validate(equalityOf(PodDisruptionBudget).at('status') as Equality<never>, [
     [{ disruptedPods: { a: '2026-01-01T00:00:00Z' } }, { disruptedPods: { a: '2026-01-01T01:00:00+01:00' } }, true],
     [{ disruptedPods: { a: '2026-01-01T00:00:00Z' } }, { disruptedPods: {} }, false],
   ])
-  judge(sameObjectMeta as Equality<never>, [
+  validate(sameObjectMeta as Equality<never>, [
     [{ annotations: { at: '2026-01-01T00:00:00Z' } }, { annotations: { at: '2026-01-01T01:00:00+01:00' } }, false],
   ])
 })
@@ -84,7 +84,7 @@ test('times compare by the moment they name', () => {
 test('a schema within the schema is compared as deep as it goes', () => {
   const props = equalityOf(CustomResourceDefinition).at('spec').at('versions').each.at('schema').at('openAPIV3Schema')
   const deep = (type: string, more = {}) => ({ properties: { a: { items: { type, ...more } } }, additionalProperties: { type } })
-  judge(props as Equality<never>, [
+  validate(props as Equality<never>, [
     [deep('string'), deep('string', { enum: [] }), true],
     [deep('string'), deep('integer'), false],
     [{ additionalProperties: true }, { additionalProperties: {} }, false],
@@ -96,7 +96,7 @@ test('objects without a schema are the same only if their JSON is, whatever thei
   const Widget = defineKind({ group: 'example.com', version: 'v1', kind: 'Widget', plural: 'widgets' })
   const widget = (part: object) => ({ spec: part })
   for (const same of [equalityOf(Widget) as Equality<never>, plainEqual]) {
-    judge(same, [
+    validate(same, [
       [widget({ limits: { cpu: '1000m' } }), widget({ limits: { cpu: '1' } }), false],
       [widget({ labels: {} }), widget({}), false],
       [widget({ list: [] }), widget({}), false],

@@ -1,4 +1,4 @@
-/** URLs as Go's net/url splits them: fields that hold one are judged by its parts and its words. */
+/** URLs as Go's net/url splits them: fields that hold one are validated by its parts and its words. */
 
 import { quoted } from '#api/meta/check.ts'
 import { errorMessage } from '#base/error-message.ts'

@@ -5,13 +5,13 @@ import { seededRandom } from '#base/random.ts'
 import { Check } from './check.ts'
 import * as ip from './ip.ts'
 
-const bodies = (judge: (check: Check<unknown>) => void): string[] => {
+const bodies = (validate: (check: Check<unknown>) => void): string[] => {
   const check = new Check()
-  judge(check)
+  validate(check)
   return check.errors.map((error) => error.body.replace(/^Invalid value: "[^"]*": /, ''))
 }
 
-test('an address is judged for strict, legacy and old fields', () => {
+test('an address is validated for strict, legacy and old fields', () => {
   const malformed = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'
   const zeros = 'must not have leading 0s'
   const mapped = 'must not be an IPv4-mapped IPv6 address'
@@ -75,7 +75,7 @@ test('an address is judged for strict, legacy and old fields', () => {
   }
 })
 
-test('a range is judged for strict and legacy fields, and as an interface address', () => {
+test('a range is validated for strict and legacy fields, and as an interface address', () => {
   const malformed = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'
   const zeros = 'must not have leading 0s in IP or prefix length'
   const mapped = 'must not have an IPv4-mapped IPv6 address'

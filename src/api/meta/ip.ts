@@ -1,4 +1,4 @@
-/** IP addresses and ranges: parsing as upstream's API does it (leniently, then strictly), printing, and judging fields. */
+/** IP addresses and ranges: parsing as upstream's API does it (leniently, then strictly), printing, and evaluating fields. */
 import { type Check, quoted } from './check.ts'
 
 /** 16 bytes; IPv4 lies in `::ffff:0:0/96`. */
@@ -159,17 +159,17 @@ export type LegacyField = {
 /** For fields older than strict validation. */
 export function ipForLegacyField(check: Check<string>, { known, strict = true }: LegacyField = {}): void {
   const value = check.value
-  if (!known?.has(value)) judgedIp(check, strict)
+  if (!known?.has(value)) validatedIp(check, strict)
 }
 
 /** For fields that take canonical addresses only. */
 export function validIp(check: Check<string>): void {
   const value = check.value
-  const ip = judgedIp(check, true)
+  const ip = validatedIp(check, true)
   if (ip !== undefined && ipText(ip) !== value) check.invalid(`must be in canonical form (${quoted(ipText(ip))})`)
 }
 
-function judgedIp(check: Check<string>, strict: boolean): IpBytes | undefined {
+function validatedIp(check: Check<string>, strict: boolean): IpBytes | undefined {
   const value = check.value
   const ip = parseIp(value)
   let wrong: string | undefined
@@ -183,17 +183,17 @@ function judgedIp(check: Check<string>, strict: boolean): IpBytes | undefined {
 
 export function cidrForLegacyField(check: Check<string>, { known, strict = true }: LegacyField = {}): void {
   const value = check.value
-  if (!known?.has(value)) judgedCidr(check, strict)
+  if (!known?.has(value)) validatedCidr(check, strict)
 }
 
 /** For fields that take canonical networks only, no bits after the prefix. */
 export function validCidr(check: Check<string>): void {
   const value = check.value
-  const cidr = judgedCidr(check, true)
+  const cidr = validatedCidr(check, true)
   if (cidr !== undefined && cidrText(cidr) !== value) check.invalid(`must be in canonical form (${quoted(cidrText(cidr))})`)
 }
 
-function judgedCidr(check: Check<string>, strict: boolean): Cidr | undefined {
+function validatedCidr(check: Check<string>, strict: boolean): Cidr | undefined {
   const value = check.value
   const cidr = parseCidr(value)
   let wrong: string | undefined

@@ -1,4 +1,4 @@
-/** One requirement of a label selector: judged, printed, and made ready to match. */
+/** One requirement of a label selector: validated, printed, and made ready to match. */
 import { aggregateMessages, fieldErrorText } from './aggregate.ts'
 import { Check } from './check.ts'
 import { labelValue, qualifiedName } from './names.ts'

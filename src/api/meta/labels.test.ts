@@ -10,13 +10,13 @@ const name =
 const value =
   "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
 
-function errorsOf(judge: (check: Check<unknown>) => void): string[] {
+function errorsOf(validate: (check: Check<unknown>) => void): string[] {
   const check = new Check(undefined, 'spec.selector')
-  judge(check)
+  validate(check)
   return check.errors.map(({ field, body }) => `${field}: ${body}`)
 }
 
-test('a label selector is judged labels first, then expression by expression', () => {
+test('a label selector is validated labels first, then expression by expression', () => {
   const cases: [V1LabelSelector | undefined, LabelSelectorOptions, string[]][] = [
     [undefined, {}, []],
     [{}, {}, []],
@@ -66,15 +66,15 @@ test('stored selectors with bad values are recognized', () => {
 })
 
 test('a field requirement needs a key and the values its operator takes', () => {
-  const judge = (key: string, operator: string, values: string[], allowUnknownOperators = false) =>
+  const validate = (key: string, operator: string, values: string[], allowUnknownOperators = false) =>
     errorsOf((check) => validateFieldSelectorRequirement(check.with({ key, operator, values }), { allowUnknownOperators }))
-  assert.deepEqual(judge('metadata.name', 'In', ['a']), [])
-  assert.deepEqual(judge('', 'In', []), [
+  assert.deepEqual(validate('metadata.name', 'In', ['a']), [])
+  assert.deepEqual(validate('', 'In', []), [
     'spec.selector.key: Required value: must be specified',
     "spec.selector.values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
   ])
-  assert.deepEqual(judge('a', 'Gt', []), ['spec.selector.operator: Invalid value: "Gt": not a valid selector operator'])
-  assert.deepEqual(judge('a', 'Gt', [], true), [])
+  assert.deepEqual(validate('a', 'Gt', []), ['spec.selector.operator: Invalid value: "Gt": not a valid selector operator'])
+  assert.deepEqual(validate('a', 'Gt', [], true), [])
 })
 
 test('conditions need a type, a status, a time and a reason', () => {

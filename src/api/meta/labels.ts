@@ -1,4 +1,4 @@
-/** Judges labels, annotations and label selectors as they stand in objects. */
+/** Validates labels, annotations and label selectors as they stand in objects. */
 import type { V1FieldSelectorRequirement, V1LabelSelector, V1LabelSelectorRequirement } from '#api/meta/v1/types.gen.ts'
 import type { Check } from './check.ts'
 import { byteLength, labelValue, mustBe, qualifiedName } from './names.ts'

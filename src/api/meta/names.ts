@@ -72,7 +72,7 @@ function dns1123LabelIn(unit: 'characters' | 'bytes'): Format {
   return (value) => {
     const errors: string[] = []
     if (isLongerThan(value, dns1123LabelMaxLength)) errors.push(maxLengthError(dns1123LabelMaxLength, unit))
-    // A subdomain that is no label can only have dots too many: the length was judged before.
+    // A subdomain that is no label can only have dots too many: the length was validated before.
     if (!dns1123LabelRegex.test(value)) errors.push(dns1123SubdomainRegex.test(value) ? 'must not contain dots' : dns1123LabelError)
     return errors
   }
@@ -186,7 +186,7 @@ export const labelValue: Format = (value) => {
   return errors
 }
 
-/** Fits into a URL's path; neither emptiness nor length is judged. */
+/** Fits into a URL's path; neither emptiness nor length is validated. */
 export const pathSegmentName: Format = (value) => (value === '.' || value === '..' ? [`may not be '${value}'`] : pathSegmentPrefix(value))
 
 /** As a name, but what follows may still turn `.` into something better. */
@@ -215,5 +215,5 @@ export const nameIsDns1123Label: NameRule = namedLike(dns1123Label)
 export const nameIsDns1035Label: NameRule = namedLike(dns1035Label)
 export const nameIsPathSegment: NameRule = (name, isPrefix) => (isPrefix ? pathSegmentPrefix(name) : pathSegmentName(name))
 
-/** For the kinds that judge the finished name only, as declarative validation words it (ReplicationController, DeviceClass). */
+/** For the kinds that validate the finished name only, as declarative validation words it (ReplicationController, DeviceClass). */
 export const nameIsLongName: NameRule = (name, isPrefix) => (isPrefix ? [] : longName(name))

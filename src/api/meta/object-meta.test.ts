@@ -11,13 +11,13 @@ const clustered: ObjectMetaRules = { scope: 'Cluster', nameRule: nameIsPathSegme
 const key =
   "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
 
-function errorsOf(judge: (check: Check<unknown>) => void): string[] {
+function errorsOf(validate: (check: Check<unknown>) => void): string[] {
   const check = new Check(undefined, 'metadata')
-  judge(check)
+  validate(check)
   return check.errors.map(({ field, body }) => `${field}: ${body}`)
 }
 
-test('metadata is judged on create, in order', () => {
+test('metadata is validated on create, in order', () => {
   const ok = { name: 'a', namespace: 'b' }
   const reference = { apiVersion: 'v1', kind: 'Pod', name: 'x', uid: 'u' }
   const cases: [V1ObjectMeta, ObjectMetaRules, string[]][] = [

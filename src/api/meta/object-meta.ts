@@ -1,4 +1,4 @@
-/** Judges the metadata every object has, on create and on update. `check` stands at `metadata`. */
+/** Validates the metadata every object has, on create and on update. `check` stands at `metadata`. */
 import { sameObjectMeta } from '#api/meta/equality.ts'
 import type { V1ManagedFieldsEntry, V1ObjectMeta, V1OwnerReference } from '#api/meta/v1/types.gen.ts'
 import { type Check, quoted } from './check.ts'

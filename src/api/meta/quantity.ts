@@ -147,7 +147,7 @@ export function canonicalQuantity(value: string | number): string {
   return parseQuantity(typeof value === 'number' ? String(value) : value.trim()).toString()
 }
 
-/** Judges without throwing. */
+/** Validates without throwing. */
 export function isQuantity(text: string): boolean {
   try {
     parseQuantity(text)

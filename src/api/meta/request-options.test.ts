@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Check } from './check.ts'
 import { validateCreateOptions, validateDeleteOptions, validatePatchOptions, validateTableOptions } from './request-options.ts'
 
-test('options of requests are judged in upstream words', () => {
+test('options of requests are validated in upstream words', () => {
   const cases: [(check: Check<unknown>) => void, string[]][] = [
     [(check) => validateCreateOptions(check.with({})), []],
     [(check) => validateCreateOptions(check.with({ dryRun: ['All'], fieldManager: 'x', fieldValidation: 'Strict' })), []],
@@ -42,9 +42,9 @@ test('options of requests are judged in upstream words', () => {
       [`includeObject: Invalid value: "All": must be 'Metadata', 'Object', 'None', or empty`],
     ],
   ]
-  for (const [judge, errors] of cases) {
+  for (const [validate, errors] of cases) {
     const check = new Check()
-    judge(check)
+    validate(check)
     assert.deepEqual(
       check.errors.map(({ field, body }) => `${field}: ${body}`),
       errors,

@@ -1,4 +1,4 @@
-/** Judges the options of requests: dry run, field manager, field validation, propagation. */
+/** Validates the options of requests: dry run, field manager, field validation, propagation. */
 import type { V1CreateOptions, V1DeleteOptions, V1PatchOptions, V1UpdateOptions } from '#api/meta/v1/types.gen.ts'
 import type { Check } from './check.ts'
 import { validateFieldManager } from './object-meta.ts'

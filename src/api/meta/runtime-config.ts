@@ -12,7 +12,7 @@ export type ServingOptions = {
 
 type Served = Pick<ResourceDefinition, 'group' | 'version' | 'plural' | 'stability' | 'featureGate'>
 
-/** Judges definitions one by one. Throws an Error in upstream's words for a flag it does not understand. */
+/** Validates definitions one by one. Throws an Error in upstream's words for a flag it does not understand. */
 export function servingFilter({ isEnabled, runtimeConfig = '', legacyApis }: ServingOptions): (definition: Served) => boolean {
   const wanted = parseRuntimeConfig(runtimeConfig)
   return ({ group, version, plural, stability, featureGate }) => {

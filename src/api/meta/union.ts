@@ -1,6 +1,6 @@
 import type { Check } from '#api/meta/check.ts'
 
-/** Exactly one of the fields must be set. A union whose set fields were already the stored one's is not judged again. */
+/** Exactly one of the fields must be set. A union whose set fields were already the stored one's is not validated again. */
 export function mustBeOneOf<T extends object>(check: Check<T>, prev: T | undefined, fields: readonly (keyof T & string)[]): void {
   const object = check.value
   const isSet = (of: T, field: keyof T) => of[field] !== undefined && of[field] !== null

@@ -93,14 +93,14 @@ test('metadata is read as that of any object', () => {
 
 test('an embedded object says what it is', () => {
   const shape = shapeOf(object({ e: object({}, { 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true }) }))
-  const judge = (e: unknown) => {
+  const validate = (e: unknown) => {
     const check = new Check()
     validateEmbedded({ e }, shape, check)
     return check.errors.map(({ field, body }) => `${field}: ${body}`)
   }
-  assert.deepEqual(judge({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' } }), [])
-  assert.deepEqual(judge({ kind: 'Pod' }), ['e.apiVersion: Required value'])
-  assert.deepEqual(judge({ apiVersion: 'a/b/c', kind: 'Pod' }), [
+  assert.deepEqual(validate({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' } }), [])
+  assert.deepEqual(validate({ kind: 'Pod' }), ['e.apiVersion: Required value'])
+  assert.deepEqual(validate({ apiVersion: 'a/b/c', kind: 'Pod' }), [
     'e.apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c',
   ])
 })

@@ -1,4 +1,4 @@
-/** Runs the rules of a kind without a server: for tests, and for tools that judge manifests where no cluster is. */
+/** Runs the rules of a kind without a server: for tests, and for tools that validate manifests where no cluster is. */
 import { Check } from '#api/meta/check.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { apiVersionOf } from '#api/meta/gvk.ts'
@@ -52,7 +52,7 @@ export function tryCreateThrough<T extends KubernetesObject, Stored extends Kube
   return { ...tried, shown: fromStored(deepCopy(tried.object), definition as ResourceDefinition) as T }
 }
 
-/** What going from one object to the other means, through the object itself or through a subresource. Metadata is not judged twice. */
+/** What going from one object to the other means, through the object itself or through a subresource. Metadata is not validated twice. */
 export function tryUpdate<T extends KubernetesObject>(
   definition: ResourceDefinition<T>,
   prev: T,

@@ -1,4 +1,4 @@
-/** What stands between a decoded request and the store: plugins that change it, then plugins that judge it. */
+/** What stands between a decoded request and the store: plugins that change it, then plugins that validate it. */
 import { groupResourceText } from '#api/meta/gvk.ts'
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 import { Rounds } from '#apiserver/admission/reinvocation.ts'

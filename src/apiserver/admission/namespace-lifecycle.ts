@@ -15,13 +15,13 @@ const mostDoubted = 100
 export function namespaceLifecycle({ cluster, clock }: AdmissionContext): AdmissionPlugin {
   const doubted = new ExpiringCache<true>(clock, mostDoubted)
 
-  const judge = (request: AdmissionRequest, namespace: V1Namespace): void => {
+  const validate = (request: AdmissionRequest, namespace: V1Namespace): void => {
     if (request.operation === 'CREATE' && namespace.status?.phase === 'Terminating') throw beingTerminated(request)
   }
   const lookAgain = async (request: AdmissionRequest): Promise<void> => {
     const namespace = await cluster.getFresh(Namespace, request.namespace)
     if (namespace === undefined) throw notFound({ group: '', resource: 'namespaces' }, request.namespace)
-    judge(request, namespace)
+    validate(request, namespace)
   }
   return {
     name: 'NamespaceLifecycle',
@@ -38,7 +38,7 @@ export function namespaceLifecycle({ cluster, clock }: AdmissionContext): Admiss
       const namespace = cluster.get(Namespace, request.namespace)
       if (namespace === undefined) return lookAgain(request)
       if (doubted.size > 0 && namespace.status?.phase === 'Active' && doubted.get(request.namespace)) return lookAgain(request)
-      judge(request, namespace)
+      validate(request, namespace)
       return undefined
     },
   }

@@ -8,7 +8,7 @@ import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 
 /** Who gives an object another owner decides when it goes: that takes the permission to delete it, and to hold up the owner. */
 export function ownerReferencesPermissionEnforcement({ authorizer, cluster }: AdmissionContext): AdmissionPlugin {
-  const judge = async (request: AdmissionRequest): Promise<void> => {
+  const validate = async (request: AdmissionRequest): Promise<void> => {
     if (request.operation !== 'CREATE') {
       const { decision, reason, error = '<nil>' } = await authorizer.authorize(deletion(request))
       if (decision !== 'allow') throw forbid(request, `cannot set an ownerRef on a resource you can't delete: ${reason}, ${error}`)
@@ -32,7 +32,7 @@ export function ownerReferencesPermissionEnforcement({ authorizer, cluster }: Ad
     validate(request) {
       // A pod's status cannot touch its owners, and old node agents send them damaged.
       if (request.definition.plural === 'pods' && request.definition.group === '' && request.subresource === 'status') return undefined
-      return sameObjectMeta.at('ownerReferences')(owners(request.object), owners(request.oldObject)) ? undefined : judge(request)
+      return sameObjectMeta.at('ownerReferences')(owners(request.object), owners(request.oldObject)) ? undefined : validate(request)
     },
   }
 }

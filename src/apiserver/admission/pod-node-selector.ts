@@ -27,7 +27,7 @@ export function podNodeSelector({ cluster, configuration }: AdmissionContext): A
       goOn(selectorOf(found))
     })
   }
-  const judge = (request: AdmissionRequest, pod: V1Pod, selector: Labels): void => {
+  const validate = (request: AdmissionRequest, pod: V1Pod, selector: Labels): void => {
     const chosen = pod.spec.nodeSelector ?? {}
     const refuse = (why: string) => forbidden(request.resource, pod.metadata.name ?? '', why)
     if (Object.keys(selector).some((key) => chosen[key] !== undefined && chosen[key] !== selector[key])) {
@@ -49,9 +49,9 @@ export function podNodeSelector({ cluster, configuration }: AdmissionContext): A
         pod.spec ??= { containers: [] }
         const merged = { ...selector, ...pod.spec.nodeSelector }
         if (Object.keys(merged).length > 0) pod.spec.nodeSelector = merged
-        judge(request, pod, selector)
+        validate(request, pod, selector)
       }),
-    validate: (request) => withNamespace(request, (selector) => judge(request, objectOf(Pod, request), selector)),
+    validate: (request) => withNamespace(request, (selector) => validate(request, objectOf(Pod, request), selector)),
   }
 }
 

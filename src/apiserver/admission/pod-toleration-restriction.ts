@@ -27,7 +27,7 @@ export function podTolerationRestriction({ cluster, configuration }: AdmissionCo
       goOn(found)
     })
   }
-  const judge = ({ spec }: V1Pod, namespace: KubernetesObject): void => {
+  const validate = ({ spec }: V1Pod, namespace: KubernetesObject): void => {
     const tolerations = spec?.tolerations ?? []
     if (tolerations.length === 0) return
     const own = tolerationsIn(namespace, allowedAnnotation)
@@ -49,9 +49,9 @@ export function podTolerationRestriction({ cluster, configuration }: AdmissionCo
           ...(podQosClass(pod) === 'BestEffort' ? [] : [memoryPressure]),
         ]
         if (added.length > 0) pod.spec.tolerations = mergeTolerations(pod.spec.tolerations ?? [], added)
-        judge(pod, namespace)
+        validate(pod, namespace)
       }),
-    validate: (request) => withNamespace(request, (namespace) => judge(objectOf(Pod, request), namespace)),
+    validate: (request) => withNamespace(request, (namespace) => validate(objectOf(Pod, request), namespace)),
   }
 }
 

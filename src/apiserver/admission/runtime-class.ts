@@ -34,7 +34,7 @@ export function runtimeClass({ cluster }: AdmissionContext): AdmissionPlugin {
     operations: ['CREATE'],
     resources: ['pods'],
     mutate: (request) => withClass(request, takeOver),
-    validate: (request) => withClass(request, judge),
+    validate: (request) => withClass(request, validate),
   }
 }
 
@@ -60,7 +60,7 @@ function takeOver(request: AdmissionRequest, { spec }: V1Pod, found: V1RuntimeCl
   if (merged.length > 0) spec.tolerations = merged
 }
 
-function judge(request: AdmissionRequest, { spec }: V1Pod, found: V1RuntimeClass | undefined): void {
+function validate(request: AdmissionRequest, { spec }: V1Pod, found: V1RuntimeClass | undefined): void {
   if (found?.overhead === undefined) {
     if (spec?.overhead === undefined) return
     throw forbid(request, 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead')

@@ -2,13 +2,13 @@
 import { askingRemotes } from '#apiserver/aggregation/ask-remote.ts'
 import { Availability } from '#apiserver/aggregation/availability.ts'
 import { AvailabilityMetrics } from '#apiserver/aggregation/availability-metrics.ts'
-import { judgeRemoteApi } from '#apiserver/aggregation/judge-remote-api.ts'
 import { passedOn } from '#apiserver/aggregation/passed-request.ts'
 import type { RemoteApi } from '#apiserver/aggregation/remote-api.ts'
 import { RemoteApis } from '#apiserver/aggregation/remote-apis.ts'
 import { RemoteConnections, type RemoteConnectionsOptions } from '#apiserver/aggregation/remote-connections.ts'
 import { RemoteDiscovery } from '#apiserver/aggregation/remote-discovery.ts'
 import { RemoteOpenApi } from '#apiserver/aggregation/remote-openapi.ts'
+import { validateRemoteApi } from '#apiserver/aggregation/validate-remote-api.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import type { Endpoint } from '#apiserver/http/handler.ts'
 import type { RequestInfo } from '#apiserver/http/request-info.ts'
@@ -53,8 +53,8 @@ export class Aggregator implements Disposable {
         clock,
         logger,
         metrics: new AvailabilityMetrics(metrics),
-        judge: (api) => judgeRemoteApi(api, { cluster, endpoints: routes.endpoints, connections, clock }),
-        onJudged: (api, isAvailable) => {
+        validate: (api) => validateRemoteApi(api, { cluster, endpoints: routes.endpoints, connections, clock }),
+        onValidated: (api, isAvailable) => {
           void this.discovery.refresh(api, isAvailable)
           void this.openApi.refresh(api, isAvailable)
         },

@@ -1,7 +1,8 @@
 /** Questions of this server's own to the servers behind APIServices. */
-import { aggregatorUser } from '#apiserver/aggregation/judge-remote-api.ts'
+
 import type { RemoteApi } from '#apiserver/aggregation/remote-api.ts'
 import { type RemoteConnections, userHeaders } from '#apiserver/aggregation/remote-connections.ts'
+import { aggregatorUser } from '#apiserver/aggregation/validate-remote-api.ts'
 import type { Clock } from '#base/clock.ts'
 
 export type RemoteAnswer = { status: number; contentType: string; etag: string; text: string }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1APIService } from '#api/apiregistration/v1/types.gen.ts'
 import { FakeCluster } from '#apiserver/admission/testing/admission.ts'
-import { Availability, type Judgement } from '#apiserver/aggregation/availability.ts'
+import { Availability, type Evaluation } from '#apiserver/aggregation/availability.ts'
 import { AvailabilityMetrics } from '#apiserver/aggregation/availability-metrics.ts'
 import { RemoteApis } from '#apiserver/aggregation/remote-apis.ts'
 import { silentLogger } from '#base/log.ts'
@@ -12,14 +12,14 @@ import { VirtualClock } from '#base/virtual-clock.ts'
 const name = 'v1.example.com'
 const resource = 'apiservices.apiregistration.k8s.io'
 const apiService = { metadata: { name }, spec: { group: 'example.com', version: 'v1', service: { namespace: 'ns', name: 's', port: 443 } } }
-const passed: Judgement = { status: 'True', reason: 'Passed', message: 'all checks passed' }
+const passed: Evaluation = { status: 'True', reason: 'Passed', message: 'all checks passed' }
 
-function bench(judge: () => Judgement | Promise<Judgement>) {
+function bench(validate: () => Evaluation | Promise<Evaluation>) {
   const cluster = new FakeCluster({ [resource]: [] })
   const clock = new VirtualClock()
   const apis = new RemoteApis()
   const metrics = new Metrics()
-  const judged: boolean[] = []
+  const validated: boolean[] = []
   let looks = 0
   const availability = new Availability({
     cluster,
@@ -27,22 +27,22 @@ function bench(judge: () => Judgement | Promise<Judgement>) {
     clock,
     logger: silentLogger,
     metrics: new AvailabilityMetrics(metrics),
-    async judge() {
+    async validate() {
       looks++
-      return judge()
+      return validate()
     },
-    onJudged: (_, isAvailable) => judged.push(isAvailable),
+    onValidated: (_, isAvailable) => validated.push(isAvailable),
   })
   apis.follow(cluster)
   const condition = () => {
     const [object] = cluster.dynamic.list('apiregistration.k8s.io', 'apiservices') as V1APIService[]
     return object?.status?.conditions?.[0]
   }
-  return { cluster, clock, apis, metrics, judged, availability, condition, looks: () => looks }
+  return { cluster, clock, apis, metrics, validated, availability, condition, looks: () => looks }
 }
 
 test('what was found out is written down once, and looked at again now and then', async () => {
-  const { cluster, clock, condition, looks, judged } = bench(() => passed)
+  const { cluster, clock, condition, looks, validated } = bench(() => passed)
   cluster.put(resource, apiService)
   await clock.advance(10)
   assert.deepEqual(condition(), {
@@ -58,7 +58,7 @@ test('what was found out is written down once, and looked at again now and then'
   assert.equal(looks(), soon)
   await clock.advance(2000)
   assert.equal(looks(), soon + 1)
-  assert.ok(judged.every(Boolean))
+  assert.ok(validated.every(Boolean))
 })
 
 test('one that does not answer is tried again, later each time, and its time of change stays', async () => {
@@ -77,7 +77,7 @@ test('one that does not answer is tried again, later each time, and its time of 
 })
 
 test('a change of the service or of its endpoints is looked at at once', async () => {
-  let answer: Judgement = { status: 'False', reason: 'ServiceNotFound', message: 'service/s in "ns" is not present' }
+  let answer: Evaluation = { status: 'False', reason: 'ServiceNotFound', message: 'service/s in "ns" is not present' }
   const { cluster, clock, condition } = bench(() => answer)
   cluster.put(resource, apiService)
   await clock.advance(10)

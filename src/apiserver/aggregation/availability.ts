@@ -12,7 +12,7 @@ import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 
-export type Judgement = Pick<V1APIServiceCondition, 'status' | 'reason' | 'message'> & {
+export type Evaluation = Pick<V1APIServiceCondition, 'status' | 'reason' | 'message'> & {
   /** It may answer the next time: it is tried again soon. */
   readonly isPassing?: boolean
 }
@@ -23,9 +23,9 @@ export type AvailabilityOptions = {
   clock: Clock
   logger: Logger
   metrics: AvailabilityMetrics
-  judge(api: RemoteApi): Promise<Judgement>
+  validate(api: RemoteApi): Promise<Evaluation>
   /** Called after each look at one. */
-  onJudged(api: RemoteApi, isAvailable: boolean): void
+  onValidated(api: RemoteApi, isAvailable: boolean): void
 }
 
 const recheckMs = 30_000
@@ -92,7 +92,7 @@ export class Availability implements Disposable {
       return
     }
     entry.isRunning = true
-    void this.#judged(name, entry).then((delayMs) => {
+    void this.#validated(name, entry).then((delayMs) => {
       entry.isRunning = false
       if (this.#isStopped || this.#entries.get(name) !== entry) return
       if (entry.isDirty) {
@@ -103,15 +103,15 @@ export class Availability implements Disposable {
   }
 
   /** Resolves with how long to wait for the next look. */
-  async #judged(name: string, entry: Entry): Promise<number> {
-    const { apis, judge, onJudged, logger } = this.#options
+  async #validated(name: string, entry: Entry): Promise<number> {
+    const { apis, validate, onValidated, logger } = this.#options
     const api = apis.named(name)
     if (api === undefined) return recheckMs
     try {
-      const { isPassing = false, ...condition } = await judge(api)
+      const { isPassing = false, ...condition } = await validate(api)
       if (this.#isStopped || apis.named(name)?.service !== api.service) return firstRetryMs
       await this.#record(name, condition)
-      onJudged(api, condition.status === 'True')
+      onValidated(api, condition.status === 'True')
       if (isPassing) return Math.min(recheckMs, firstRetryMs * 2 ** entry.failures++)
       entry.failures = 0
       return recheckMs
@@ -122,13 +122,13 @@ export class Availability implements Disposable {
     }
   }
 
-  async #record(name: string, judgement: Judgement): Promise<void> {
+  async #record(name: string, evaluation: Evaluation): Promise<void> {
     const { cluster, clock, logger, metrics } = this.#options
     const object = await cluster.getFresh(APIService, name)
     if (object === undefined) return
     const known = object.status?.conditions?.find(({ type }) => type === 'Available')
-    metrics.set(name, judgement.status === 'True')
-    const { status, reason, message } = judgement
+    metrics.set(name, evaluation.status === 'True')
+    const { status, reason, message } = evaluation
     if (known?.status === status && known.reason === reason && known.message === message) return
     const lastTransitionTime = known?.status === status && known.lastTransitionTime ? known.lastTransitionTime : formatTime(clock.now())
     const condition = { type: 'Available', lastTransitionTime, message, reason, status } as V1APIServiceCondition

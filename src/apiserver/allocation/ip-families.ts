@@ -24,9 +24,9 @@ export function initIpFamilies(service: V1Service, old: V1Service | undefined, i
   completeFamilies(service, ips.defaultFamily, ips.families.size === 2)
 }
 
-function refuse(service: V1Service, judge: (check: Check<V1Service>) => void): void {
+function refuse(service: V1Service, validate: (check: Check<V1Service>) => void): void {
   const check = new Check(service)
-  judge(check)
+  validate(check)
   if (check.failed) throw invalid(subject, service.metadata?.name ?? '', check.errors)
 }
 

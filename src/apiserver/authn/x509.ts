@@ -15,7 +15,7 @@ type Remembered = {
   readonly untilMs: number
 }
 
-/** What is refused now may be valid later: not yet valid, or judged by a clock that was wrong. */
+/** What is refused now may be valid later: not yet valid, or validated by a clock that was wrong. */
 const refusalLastsMs = 60_000
 
 /** Takes the common name of a client certificate for the user and its organizations for the groups. */
@@ -49,7 +49,7 @@ export function rememberingVerifier(anchors: TrustAnchors, clock: Clock): (certi
     const nowMs = clock.now()
     let known = memory.get(certificate)
     if (known === undefined || known.anchors !== current || nowMs < known.fromMs || nowMs > known.untilMs) {
-      known = judged(certificate, current, nowMs)
+      known = validated(certificate, current, nowMs)
       memory.set(certificate, known)
     }
     if (known.trusted instanceof Unauthenticated) throw known.trusted
@@ -57,7 +57,7 @@ export function rememberingVerifier(anchors: TrustAnchors, clock: Clock): (certi
   }
 }
 
-function judged(certificate: X509Certificate, anchors: readonly X509Certificate[], nowMs: number): Remembered {
+function validated(certificate: X509Certificate, anchors: readonly X509Certificate[], nowMs: number): Remembered {
   try {
     const trusted = trustedClientCertificate(certificate, anchors, nowMs)
     return { anchors, trusted, fromMs: trusted.notBeforeMs, untilMs: trusted.notAfterMs }

@@ -11,7 +11,7 @@ import { oneEachTurn } from '#base/one-each-turn.ts'
 
 /** A definition is not deleted at once: it stays until its objects are gone. */
 export function definitionHooks(clock: Clock): ReadonlyMap<string, RegistryHooks> {
-  // To judge a schema with its rules takes milliseconds: hundreds at once do not keep others waiting.
+  // To validate a schema with its rules takes milliseconds: hundreds at once do not keep others waiting.
   const turn = oneEachTurn(clock)
   const wait = async () => {
     await turn()

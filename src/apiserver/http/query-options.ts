@@ -1,4 +1,4 @@
-/** The options of a request, from its query (and, for deletes, its body), judged as upstream judges them. */
+/** The options of a request, from its query (and, for deletes, its body), validated as upstream validates them. */
 
 import { Check, quoted } from '#api/meta/check.ts'
 import { validateCreateOptions, validatePatchOptions } from '#api/meta/request-options.ts'

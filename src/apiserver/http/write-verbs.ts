@@ -22,7 +22,7 @@ export type WriteServices = {
   largeBodyTurn(): Promise<void>
 }
 
-/** To read and judge an object of this size takes so long that others come between two of them. */
+/** To read and validate an object of this size takes so long that others come between two of them. */
 const largeBodyBytes = 8 * 1024
 
 /** The body of a write. */
@@ -140,7 +140,7 @@ export function writeContext(
   }
 }
 
-/** As the client gave them, for those who judge the request. */
+/** As the client gave them, for those who validate the request. */
 function admittedOptions({ query }: RequestContext, kind: string, { dryRun, fieldManager }: WriteOptions): Record<string, unknown> {
   const fieldValidation = kind === 'DeleteOptions' ? '' : (query.get('fieldValidation') ?? '')
   return {

@@ -81,10 +81,10 @@ test('admission is timed plugin by plugin and as a whole, refusals apart', async
   ])
   const request = { operation: 'CREATE' } as AdmissionRequest
   quick?.mutate?.(request, new Rounds())
-  assert.equal(quick?.validate, undefined, 'a plugin that does not judge still does not')
-  const judged = assert.rejects(async () => slow?.validate?.(request), refusal)
+  assert.equal(quick?.validate, undefined, 'a plugin that does not validate still does not')
+  const validated = assert.rejects(async () => slow?.validate?.(request), refusal)
   await clock.advance(500)
-  await judged
+  await validated
   const text = metrics.text()
   assert.match(text, /controller_admission_duration_seconds_count\{name="Quick",type="admit",operation="CREATE",rejected="false"\} 1/)
   assert.match(text, /controller_admission_duration_seconds_sum\{name="Slow",type="validate",operation="CREATE",rejected="true"\} 0\.5/)

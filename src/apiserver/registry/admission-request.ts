@@ -38,7 +38,7 @@ export function admissionRequest(write: AdmittedWrite, context: WriteContext): F
   }
 }
 
-/** The request as plugins that judge see it: the rules of the kind have changed the object since it was made. */
-export function judgedRequest(request: FinishedRequest, object: KubernetesObject, { seen }: WriteContext): FinishedRequest {
+/** The request as plugins that validate see it: the rules of the kind have changed the object since it was made. */
+export function validatedRequest(request: FinishedRequest, object: KubernetesObject, { seen }: WriteContext): FinishedRequest {
   return seen === undefined ? request : { ...request, object: seen.of(object) }
 }

@@ -9,7 +9,7 @@ import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject, ResourceDefinition, RuleContext } from '#api/resource.ts'
 import { metadataOf } from '#apiserver/registry/metadata-of.ts'
 
-/** Brings the object into shape and judges it; throws a StatusError of reason Invalid. Returns the warnings for its creator. */
+/** Brings the object into shape and validates it; throws a StatusError of reason Invalid. Returns the warnings for its creator. */
 export function beforeCreate(definition: ResourceDefinition, object: KubernetesObject, context: RuleContext): string[] {
   const metadata = metadataOf(object)
   delete metadata.deletionTimestamp

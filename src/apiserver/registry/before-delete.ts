@@ -16,7 +16,7 @@ export type GraceOutcome =
   /** It is being deleted already, and this request changes nothing. */
   | 'pending'
 
-/** Judges the options and, for kinds that end gracefully, marks `object` (a private copy). Sets `options.gracePeriodSeconds`. */
+/** Validates the options and, for kinds that end gracefully, marks `object` (a private copy). Sets `options.gracePeriodSeconds`. */
 export function beforeDelete(
   definition: ResourceDefinition,
   object: KubernetesObject,

@@ -32,9 +32,9 @@ export function beforeUpdate(
   const check = new Check(next)
   validateObjectMeta(check.at('metadata').with(metadata), { scope: definition.scope, nameRule: nameIsPathSegment, finalizers: 'any' })
   validateObjectMetaUpdate(check.at('metadata').with(metadata), before, { finalizers: 'any' })
-  // Upstream judges the metadata once for all kinds and once more with the kind's own rules: clients see both.
+  // Upstream validates the metadata once for all kinds and once more with the kind's own rules: clients see both.
   const { finalizers = 'qualified' } = definition
-  if (rules.rejudgesMetadata !== false) validateObjectMetaUpdate(check.at('metadata').with(metadata), before, { finalizers })
+  if (rules.revalidatesMetadata !== false) validateObjectMetaUpdate(check.at('metadata').with(metadata), before, { finalizers })
   rules.validateUpdate?.(next, prev, check, context)
   if (check.failed) throw invalid(definition, metadata.name ?? '', check.errors)
   return rules.warningsOnUpdate?.(next, prev) ?? []

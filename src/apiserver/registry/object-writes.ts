@@ -27,7 +27,7 @@ const patienceMs = 200
  *
  * A write is known before it is durable. Who writes next builds on it without waiting for the disk, so that many writers of
  * one object are as fast as writers of many; nobody is answered before his own write, and thereby all before it, is durable.
- * Who writes nothing, because it changes nothing or is refused, is answered when what he was judged by is: a client that is
+ * Who writes nothing, because it changes nothing or is refused, is answered when what he was validated by is: a client that is
  * told of a conflict and reads again must not find what it has had.
  */
 export class ObjectWrites {

@@ -9,7 +9,7 @@ import type { V1DeleteOptions } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject, ResourceDefinition, RuleContext, UpdateRules } from '#api/resource.ts'
 import type { AdmissionOperation, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import type { ValueTransformer } from '#apiserver/encryption/transformer.ts'
-import { admissionRequest, type FinishedRequest, judgedRequest } from '#apiserver/registry/admission-request.ts'
+import { admissionRequest, type FinishedRequest, validatedRequest } from '#apiserver/registry/admission-request.ts'
 import { beforeCreate } from '#apiserver/registry/before-create.ts'
 import { beforeDelete, garbageCollectionFinalizers, markAsDeleting } from '#apiserver/registry/before-delete.ts'
 import { beforeUpdate } from '#apiserver/registry/before-update.ts'
@@ -104,8 +104,8 @@ export class ResourceRegistry {
     const finish = await hooks?.beginCreate?.(object, context)
     try {
       for (const warning of beforeCreate(this.definition, object, this.#rules(context))) context.warn(warning)
-      const judged = hooks?.afterRules?.(object, undefined, context)
-      if (judged !== undefined) await judged
+      const validated = hooks?.afterRules?.(object, undefined, context)
+      if (validated !== undefined) await validated
       if (!context.skipsAdmission) await this.#options.admission.validate({ ...request, name: metadata.name ?? '' })
       // Upstream's store says it, when everybody else has spoken.
       if (metadata.resourceVersion && !context.isDryRun) throw unknownFailure('resourceVersion should not be set on objects to be created')
@@ -191,10 +191,10 @@ export class ResourceRegistry {
     const finish = await hooks?.beginUpdate?.(next, prev.object, context)
     try {
       for (const warning of beforeUpdate(this.definition, rules, next, prev.object, this.#rules(context))) context.warn(warning)
-      const judged = hooks?.afterRules?.(next, prev.object, context)
-      if (judged !== undefined) await judged
+      const validated = hooks?.afterRules?.(next, prev.object, context)
+      if (validated !== undefined) await validated
       ownership.keepTimesOfUnchanged(next, prev.object, this.definition)
-      if (!context.skipsAdmission) await admission.validate(judgedRequest(request, next, context))
+      if (!context.skipsAdmission) await admission.validate(validatedRequest(request, next, context))
       if (isReleased(next, prev.object) && (hooks?.mayDeleteOnUpdate?.(next) ?? true)) {
         const deleted = await this.#remove(prev, next, context, pass)
         wasWritten = !context.isDryRun

@@ -27,7 +27,7 @@ export type WriteContext = {
   annotateAudit(key: string, value: string, level?: 'Metadata' | 'Request'): void
   /** Admission is shown something else that stands for the object: a Scale. */
   readonly seen?: SeenByAdmission
-  /** Writes of the server itself that must not be judged: bootstrap, quota usage. */
+  /** Writes of the server itself that must not be validated: bootstrap, quota usage. */
   readonly skipsAdmission?: boolean
   /** One of many that a request deletes: admission is not told which it names. */
   isOfMany?: boolean

@@ -25,7 +25,7 @@ export async function rollBack(context: RequestContext, resource: ServedResource
   const decoding = { ...bodyOptions(context), fieldValidation: options.fieldValidation }
   const rollback = decodeBody(body, { ...kind, plural: '', scope: 'Namespaced' }, decoding) as V1beta1DeploymentRollback
   const { name } = context.info
-  judge(rollback)
+  validate(rollback)
   if (rollback.name !== name) throw badRequest('name in URL does not match name in DeploymentRollback object')
   await resource.registry.update(name, writeContext(context, resource, options, 'CreateOptions'), {
     retriesConflicts: true,
@@ -42,7 +42,7 @@ export async function rollBack(context: RequestContext, resource: ServedResource
   respondValue(context, status, statusSchema, 200)
 }
 
-function judge(rollback: V1beta1DeploymentRollback): void {
+function validate(rollback: V1beta1DeploymentRollback): void {
   const { name } = rollback
   const check = new Check(rollback)
   validateAnnotations(check.at('updatedAnnotations'))

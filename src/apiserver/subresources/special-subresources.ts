@@ -55,10 +55,10 @@ export function specialSubresources(
     extendsExpiration,
   })
   const rollback: SpecialSubresource = { methods: ['POST'], handle: (context, resource) => rollBack(context, resource, services) }
-  const judge = isEnabled('AuthorizePodWebsocketUpgradeCreatePermission') ? authorizer : undefined
+  const validate = isEnabled('AuthorizePodWebsocketUpgradeCreatePermission') ? authorizer : undefined
   const stream: SpecialSubresource = {
     methods: ['GET', 'POST'],
-    handle: (context, resource) => podStream(context, resource, { authorizer: judge, admission, nodes }),
+    handle: (context, resource) => podStream(context, resource, { authorizer: validate, admission, nodes }),
   }
   const splitsStreams = isEnabled('PodLogsQuerySplitStreams')
   const proxied = { cluster, nodes, random, admission }

@@ -57,7 +57,7 @@ export async function requestToken(
     oldObject: undefined,
     onFinish() {},
   })
-  // Plugins that may change it see what was asked; those that only judge see it filled in.
+  // Plugins that may change it see what was asked; those that only validate see it filled in.
   await admission.mutate(review(asked))
   const prepared = tokens.prepare(asked, namespace, name, validateTokenRequest)
   await admission.validate(review(prepared))

@@ -1,4 +1,4 @@
-/** Resources that are questions: a POST is judged and answered, nothing is stored. By `group/plural`. */
+/** Resources that are questions: a POST is validated and answered, nothing is stored. By `group/plural`. */
 import type { V1TokenReview } from '#api/authentication/v1/types.gen.ts'
 import type {
   V1LocalSubjectAccessReview,
@@ -66,7 +66,7 @@ export function virtualResources(
     services.ownership.afterUpdate(undefined, object, writeContext(context, resource, options, 'CreateOptions'))
     if (definition.scope === 'Namespaced') object.metadata = { ...object.metadata, namespace: info.namespace }
     if (definition.kind === 'SelfSubjectReview') object.metadata = { ...object.metadata, creationTimestamp: formatTime(clock.now()) }
-    judge(resource.registry.definition, object, clock)
+    validate(resource.registry.definition, object, clock)
     const status = await answer(object, context)
     // An answer about the asker's own rules does not repeat the question.
     const { kind, apiVersion } = object
@@ -77,7 +77,7 @@ export function virtualResources(
   return endpoints
 }
 
-function judge(definition: ResourceDefinition, object: KubernetesObject, clock: Clock): void {
+function validate(definition: ResourceDefinition, object: KubernetesObject, clock: Clock): void {
   const check = new Check(object)
   definition.validate?.(object, check, { now: formatTime(clock.now()), isEnabled: () => true })
   // Upstream has lost the kind by then, and clients see it missing.

@@ -154,7 +154,7 @@ export class LeaderElector {
     }
   }
 
-  /** Leases are judged by this process' clock alone: from when a state was first seen here. */
+  /** Leases are validated by this process' clock alone: from when a state was first seen here. */
   #observe(lease: V1Lease): void {
     const version = lease.metadata.resourceVersion ?? ''
     if (this.#observed?.version !== version) this.#observed = { version, atMs: this.#options.clock.monotonic(), lease }

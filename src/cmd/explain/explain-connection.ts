@@ -49,7 +49,7 @@ export function explainConnection({ from, target, protocol }: AskedConnection, o
 
   const reached = destinations(target, { protocol, table, objects, steps, isSix: pod.status.podIP.includes(':') })
   if ('because' in reached) return no(reached.because)
-  return judged(pod, reached.ends, protocol, objects, steps)
+  return validated(pod, reached.ends, protocol, objects, steps)
 }
 
 const nameOf = ({ metadata }: { metadata: { namespace?: string; name?: string } }): string => `${metadata.namespace}/${metadata.name}`
@@ -167,7 +167,7 @@ function whyUnready({ metadata, status }: V1Pod): string {
   return status.conditions?.find(({ type }) => type === 'Ready')?.message || 'not ready'
 }
 
-function judged(pod: V1Pod, ends: readonly End[], protocol: string, objects: ClusterObjects, steps: string[]): ConnectionExplanation {
+function validated(pod: V1Pod, ends: readonly End[], protocol: string, objects: ClusterObjects, steps: string[]): ConnectionExplanation {
   const labels = new Map(objects.namespaces.map(({ metadata }) => [metadata.name ?? '', metadata.labels ?? {}]))
   const world = { policies: objects.policies.map(compilePolicy), labelsOf: (namespace: string) => labels.get(namespace) ?? {} }
   const partyOf = (ip: string, of: V1Pod | undefined): Party => {

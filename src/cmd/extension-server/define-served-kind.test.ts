@@ -26,13 +26,13 @@ test('functions add to what the schema says', () => {
   const thing: Thing = { apiVersion: 'example.com/v1', kind: 'Thing', metadata: { name: 't', namespace: 'ns' } }
   definition.defaults?.(thing)
   assert.deepEqual([thing.size, thing.label], [3, 'of size 3'])
-  const judge = (object: Thing) => {
+  const validate = (object: Thing) => {
     const check = new Check(object)
     definition.validate?.(object, check as never, { now: '', isEnabled: () => false } as never)
     return check.errors.map(({ field, body }) => `${field}: ${body}`)
   }
-  assert.deepEqual(judge({ ...thing, size: 11 }), ['size: Invalid value: 11: must be less than 10'])
-  assert.equal(judge({ ...thing, size: 'big' as unknown as number }).length, 1)
+  assert.deepEqual(validate({ ...thing, size: 11 }), ['size: Invalid value: 11: must be less than 10'])
+  assert.equal(validate({ ...thing, size: 'big' as unknown as number }).length, 1)
 })
 
 test('versions convert into each other, whatever the function forgets to carry over', async () => {

@@ -43,7 +43,7 @@ export type ExtensionServerOptions = {
   certificate?: { certificate: string; key: string; authority: string }
   /** Keeps objects there. Absent: in memory, and gone at the end. */
   dataDir?: string
-  /** What changes and judges writes, in this order. `objects` are the server's own. */
+  /** What changes and validates writes, in this order. `objects` are the server's own. */
   admission?(context: { objects: ClusterView; client: Client; clock: Clock }): readonly AdmissionPlugin[]
   logger?: Logger
   clock?: Clock

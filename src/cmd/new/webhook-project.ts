@@ -1,7 +1,7 @@
 import { exported, local, type Project, type ProjectNames } from '#cmd/new/project.ts'
 import { inClusterManifest } from '#cmd/new/shared-files.ts'
 
-/** A webhook that changes pods, and one that judges them. */
+/** A webhook that changes pods, and one that validates them. */
 export function webhookProject(names: ProjectNames): Project {
   const rules = [
     {

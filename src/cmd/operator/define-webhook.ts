@@ -78,7 +78,7 @@ export function defineMutatingWebhook<T extends KubernetesObject>({
 function webhookOf<T extends KubernetesObject>(
   matching: Matching<T>,
   verb: 'mutate' | 'validate',
-  judge: (object: T, review: Review<T>) => Promise<V1AdmissionResponse>,
+  validate: (object: T, review: Review<T>) => Promise<V1AdmissionResponse>,
 ): AdmissionWebhook {
   const { name, for: kind, operations = ['CREATE', 'UPDATE'], subresource, sideEffects = 'None', ...rest } = matching
   const resource = subresource === undefined ? kind.plural : `${kind.plural}/${subresource}`
@@ -99,7 +99,7 @@ function webhookOf<T extends KubernetesObject>(
         request,
         warn: (text) => void warnings.push(text),
       }
-      const answer = await judge((request.object ?? old ?? {}) as T, review).catch((error: unknown) => {
+      const answer = await validate((request.object ?? old ?? {}) as T, review).catch((error: unknown) => {
         if (error instanceof StatusError) return { allowed: false, status: error.status }
         throw error
       })

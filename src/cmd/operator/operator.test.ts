@@ -131,7 +131,7 @@ after(async () => {
 const lamp = (name: string, spec: { watts?: number }) => Lamp.make({ metadata: { namespace: 'default', name }, spec })
 const place = (name: string) => ({ namespace: 'default', name })
 
-test('webhooks change and judge what is written, by their function alone', async () => {
+test('webhooks change and validate what is written, by their function alone', async () => {
   const made = await clock.during(client.create(Lamp, lamp('first', { watts: 60 })))
   assert.deepEqual([made.spec, made.metadata.labels], [{ watts: 60, color: 'warm/white' }, { 'example.com/color': 'a' }])
   const brighter = clock.during(client.patch(Lamp, place('first'), { spec: { watts: 500 } }, { type: 'merge' }))

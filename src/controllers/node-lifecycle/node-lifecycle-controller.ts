@@ -92,7 +92,7 @@ const monitor = defineLoop({
       const nodes: V1Node[] = []
       noteComings(known, context)
       health.forget(known)
-      for (const node of cache.list(Node)) nodes.push(await judged(node, health, nowMs, context))
+      for (const node of cache.list(Node)) nodes.push(await validated(node, health, nowMs, context))
       for (const node of nodes) {
         const isReady = readyStatus(node) === 'True'
         const nodeName = node.metadata.name ?? ''
@@ -127,7 +127,7 @@ function noteComings(known: Set<string>, { cache, events }: LoopContext): void {
 }
 
 /** The node as it should be seen now: with unknown conditions when it has not spoken for too long. */
-async function judged(node: V1Node, health: NodeHealth, nowMs: number, { client, logger }: LoopContext): Promise<V1Node> {
+async function validated(node: V1Node, health: NodeHealth, nowMs: number, { client, logger }: LoopContext): Promise<V1Node> {
   const conditions = health.overdueConditions(node, nowMs)
   if (conditions === undefined || sortedJson(conditions) === sortedJson(node.status?.conditions ?? [])) return node
   const next = { ...node, status: { ...node.status, conditions } }

@@ -66,7 +66,7 @@ export class NodeAgent {
   readonly #successors = new Map<string, V1Pod>()
   readonly #pendingResizes = new Set<string>()
   /** Pods on which the API must be asked for the node as it is now, as they were last seen. */
-  readonly #judging = new Map<string, V1Pod>()
+  readonly #evaluating = new Map<string, V1Pod>()
   readonly #following = new DisposableStack()
   #lease: NodeLease | undefined
   #isStopped = false
@@ -129,8 +129,8 @@ export class NodeAgent {
     let take = (pod: V1Pod): void => void present.push(pod)
     this.#following.use(pods.follow(this.name, { onPod: (pod) => take(pod), onPodGone: (pod) => this.#misses(pod) }))
     take = (pod) => this.#sees(pod)
-    // Those that run already have their place before others are judged.
-    for (const pod of [...present.filter(wasJudged), ...present.filter((each) => !wasJudged(each))]) this.#sees(pod)
+    // Those that run already have their place before others are validated.
+    for (const pod of [...present.filter(wasValidated), ...present.filter((each) => !wasValidated(each))]) this.#sees(pod)
     this.#mirrors?.start()
     if (relistMs !== undefined) this.#beginRelists(relistMs)
     if (refreshMs !== undefined) {
@@ -171,7 +171,7 @@ export class NodeAgent {
     const { clock, logger, runtime, runtimeHelper = noRuntimeHelper } = this.#options
     const relist = new Relist({
       ...{ clock, logger, runtime, runtimeHelper, everyMs },
-      isKnown: (uid) => this.#known.has(uid) || this.#judging.has(uid),
+      isKnown: (uid) => this.#known.has(uid) || this.#evaluating.has(uid),
       look: (uid) => this.#known.get(uid)?.worker.look(),
       known: () => this.#known.keys(),
     })
@@ -200,7 +200,7 @@ export class NodeAgent {
       return
     }
     const { uid = '' } = pod.metadata
-    this.#judging.delete(uid)
+    this.#evaluating.delete(uid)
     this.#statuses.forget(uid)
     this.#known.get(uid)?.worker.remove()
   }
@@ -215,26 +215,26 @@ export class NodeAgent {
   #missesStatic(pod: V1Pod): void {
     this.#mirrors?.release(pod)
     if (this.#successors.get(nameOf(pod))?.metadata.uid === pod.metadata.uid) this.#successors.delete(nameOf(pod))
-    this.#judging.delete(pod.metadata.uid ?? '')
+    this.#evaluating.delete(pod.metadata.uid ?? '')
     this.#known.get(pod.metadata.uid ?? '')?.worker.remove()
   }
 
-  /** A pod that is new here. One that was here already when the agent started is not judged again: it has been. */
+  /** A pod that is new here. One that was here already when the agent started is not validated again: it has been. */
   async #admit(pod: V1Pod, isStaticPod: boolean): Promise<void> {
     const { uid = '' } = pod.metadata
-    if (this.#judging.has(uid)) {
-      this.#judging.set(uid, pod)
+    if (this.#evaluating.has(uid)) {
+      this.#evaluating.set(uid, pod)
       return
     }
-    const rejection = wasJudged(pod) ? undefined : this.#rejection(pod, isStaticPod)
+    const rejection = wasValidated(pod) ? undefined : this.#rejection(pod, isStaticPod)
     if (rejection === undefined || !dependsOnNode(rejection)) {
       this.#begin(pod, isStaticPod, rejection)
       return
     }
-    this.#judging.set(uid, pod)
+    this.#evaluating.set(uid, pod)
     await this.#registration.refetch().catch(() => undefined)
-    const latest = this.#judging.get(uid)
-    this.#judging.delete(uid)
+    const latest = this.#evaluating.get(uid)
+    this.#evaluating.delete(uid)
     if (this.#isStopped || latest === undefined) return
     this.#begin(latest, isStaticPod, this.#rejection(latest, isStaticPod))
   }
@@ -322,7 +322,7 @@ export class NodeAgent {
   }
 }
 
-const wasJudged = ({ metadata, status }: V1Pod): boolean =>
+const wasValidated = ({ metadata, status }: V1Pod): boolean =>
   status?.startTime !== undefined || metadata.deletionTimestamp !== undefined || isOver(status)
 const nameOf = ({ metadata }: V1Pod): string => `${metadata.namespace}/${metadata.name}`
 const hasSameName = (one: V1Pod, other: V1Pod): boolean => nameOf(one) === nameOf(other)

@@ -10,7 +10,7 @@ type PodRules = typeof import('#api/core/v1/pod/pod.ts')
 
 let loaded: PodRules | undefined
 
-/** The rules of pods, loaded with the first static pod: most nodes have none, and the server judges all others. */
+/** The rules of pods, loaded with the first static pod: most nodes have none, and the server validates all others. */
 function podRules(): PodRules['podResource'] {
   loaded ??= createRequire(import.meta.url)('#api/core/v1/pod/pod.ts') as PodRules
   return loaded.podResource
@@ -54,11 +54,11 @@ function staticPod(written: V1Pod, origin: StaticPodOrigin): V1Pod {
     spec: { ...pod.spec, nodeName: node, ...(tolerations.length > 0 ? { tolerations } : {}) },
     status: { phase: 'Pending' },
   }
-  judge(made)
+  validate(made)
   return made
 }
 
-function judge(pod: V1Pod): void {
+function validate(pod: V1Pod): void {
   const check = new Check(pod)
   podRules().validate?.(pod, check, { now: '', isEnabled: () => true })
   if (check.errors.length > 0) throw new Error(`invalid pod: [${check.errors.map(({ field, body }) => `${field}: ${body}`).join(', ')}]`)

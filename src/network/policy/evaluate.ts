@@ -24,12 +24,12 @@ export type DirectionVerdict = {
 export type PolicyVerdict = { isAllowed: boolean; egress: DirectionVerdict; ingress: DirectionVerdict }
 
 export function evaluateConnection(world: PolicyWorld, connection: PolicyConnection): PolicyVerdict {
-  const egress = judge(world, connection, 'egress')
-  const ingress = judge(world, connection, 'ingress')
+  const egress = validate(world, connection, 'egress')
+  const ingress = validate(world, connection, 'ingress')
   return { isAllowed: egress.isAllowed && ingress.isAllowed, egress, ingress }
 }
 
-function judge({ policies, labelsOf }: PolicyWorld, connection: PolicyConnection, direction: Direction): DirectionVerdict {
+function validate({ policies, labelsOf }: PolicyWorld, connection: PolicyConnection, direction: Direction): DirectionVerdict {
   const [own, other] = direction === 'egress' ? [connection.from, connection.to] : [connection.to, connection.from]
   const { pod } = own
   const open = (why: string): DirectionVerdict => ({ isAllowed: true, isolatedBy: [], why })

@@ -37,10 +37,10 @@ test('how packets of pods are known, and where node ports answer', () => {
     spec: { podCIDRs: ['10.1.0.0/24', 'fd00::/64'] },
     status: { addresses: [{ type: 'InternalIP', address: '192.0.2.1' }] },
   }
-  const surroundings = { node, serviceCidrs: [], ownAddresses: ['192.0.2.1', '198.51.100.1', '10.1.0.1'] }
+  const environment = { node, serviceCidrs: [], ownAddresses: ['192.0.2.1', '198.51.100.1', '10.1.0.1'] }
   const defaults = defaultProxyConfiguration()
   const settings = (more: Partial<typeof defaults>, mode: 'nftables' | 'iptables' = 'nftables') =>
-    ruleSettingsOf({ ...defaults, ...more }, mode, surroundings)
+    ruleSettingsOf({ ...defaults, ...more }, mode, environment)
   assert.deepEqual(settings({}).podTraffic, { kind: 'unknown' })
   assert.deepEqual(settings({ clusterCIDR: '10.0.0.0/8,fd00::/8' }).podTraffic, { kind: 'cidr', cidrs: ['10.0.0.0/8', 'fd00::/8'] })
   assert.deepEqual(settings({ detectLocalMode: 'NodeCIDR' }).podTraffic, { kind: 'cidr', cidrs: ['10.1.0.0/24', 'fd00::/64'] })

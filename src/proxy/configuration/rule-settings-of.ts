@@ -5,7 +5,7 @@ import type { PodTraffic } from '#proxy/rules/pod-traffic.ts'
 import type { RuleSettings } from '#proxy/rules/rule-settings.ts'
 import { isInRange } from '#wire/nftables/address-ranges.ts'
 
-export type Surroundings = {
+export type NodeEnvironment = {
   node: V1Node | undefined
   serviceCidrs: readonly string[]
   /** Of the machine's interfaces. */
@@ -16,7 +16,7 @@ export type Surroundings = {
 export function ruleSettingsOf(
   configuration: ProxyConfiguration,
   mode: ProxyMode,
-  { node, serviceCidrs, ownAddresses }: Surroundings,
+  { node, serviceCidrs, ownAddresses }: NodeEnvironment,
 ): RuleSettings {
   const own = mode === 'nftables' ? configuration.nftables : configuration.iptables
   const internal = (node?.status?.addresses ?? []).filter(({ type }) => type === 'InternalIP').map(({ address }) => address)

@@ -17,7 +17,7 @@ export type ProxyHealthOptions = {
 
 const toBeDeletedTaint = 'ToBeDeletedByClusterAutoscaler'
 
-/** Whether changes get through: by `/healthz` load balancers judge the node, by `/livez` others the process. */
+/** Whether changes get through: by `/healthz` load balancers validate the node, by `/livez` others the process. */
 export class ProxyHealth {
   readonly #options: ProxyHealthOptions
   #updatedMs: number

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Device, V1DeviceClass, V1DeviceRequest, V1ResourceClaim, V1ResourceSlice } from '#api/resource/v1/types.gen.ts'
-import { judge } from '#scheduler/testing/judge.ts'
 import { aNode, aPod } from '#scheduler/testing/objects.ts'
+import { validate } from '#scheduler/testing/validate.ts'
 
 const gpu = (name: string, model: string, memory: string, driver = '1.2.0'): V1Device => ({
   name,
@@ -30,7 +30,11 @@ async function asked({ ofClass, ofRequest, request }: Wish) {
     },
   }
   const deviceClass: V1DeviceClass = { metadata: { name: 'c' }, spec: { selectors: ofClass ? [cel(ofClass)] : [] } }
-  return judge('DynamicResources', { nodes, pod, objects: { ResourceClaim: [claim], ResourceSlice: slices, DeviceClass: [deviceClass] } })
+  return validate('DynamicResources', {
+    nodes,
+    pod,
+    objects: { ResourceClaim: [claim], ResourceSlice: slices, DeviceClass: [deviceClass] },
+  })
 }
 
 const wishes: [string, Wish, string[]][] = [

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Container, V1Taint, V1Toleration } from '#api/core/v1/types.gen.ts'
-import { type Case, judge } from '#scheduler/testing/judge.ts'
 import { aNode, aPod } from '#scheduler/testing/objects.ts'
+import { type Case, validate } from '#scheduler/testing/validate.ts'
 
 type Row = {
   name: string
@@ -315,7 +315,7 @@ const rows: Row[] = [
 
 for (const { name, plugin, given, feasible, reasons = {}, scores, refused } of rows) {
   test(`${plugin}: ${name}`, async () => {
-    const verdict = await judge(plugin, given)
+    const verdict = await validate(plugin, given)
     assert.equal(verdict.refused, refused)
     assert.deepEqual(verdict.feasible, feasible ?? [])
     assert.deepEqual(verdict.reasons, reasons)

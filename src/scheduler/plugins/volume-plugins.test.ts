@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import type { V1PersistentVolume, V1PersistentVolumeClaim, V1PodSpec, V1Volume } from '#api/core/v1/types.gen.ts'
 import type { V1ResourceClaim, V1ResourceSlice } from '#api/resource/v1/types.gen.ts'
 import type { V1StorageClass } from '#api/storage/v1/types.gen.ts'
-import { type Case, judge } from '#scheduler/testing/judge.ts'
 import { aNode, aPod } from '#scheduler/testing/objects.ts'
+import { type Case, validate } from '#scheduler/testing/validate.ts'
 
 type Row = { name: string; plugin: string; given: Case; feasible?: string[]; reasons?: Record<string, string>; refused?: string }
 
@@ -286,7 +286,7 @@ const rows: Row[] = [
 
 for (const { name, plugin, given, feasible = [], reasons = {}, refused } of rows) {
   test(`${plugin}: ${name}`, async () => {
-    const verdict = await judge(plugin, given)
+    const verdict = await validate(plugin, given)
     assert.equal(verdict.refused, refused)
     assert.deepEqual(verdict.feasible, feasible)
     assert.deepEqual(verdict.reasons, reasons)

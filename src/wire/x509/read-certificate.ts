@@ -13,7 +13,7 @@ import {
 } from '#wire/der.ts'
 import { ipAddressText } from '#wire/x509/ip-address.ts'
 
-/** What a certificate says, without any judgement on whether to believe it. */
+/** What a certificate says, without any evaluation on whether to believe it. */
 export type CertificateFields = {
   serialNumber: bigint
   /** Object identifier of what it was signed with. */

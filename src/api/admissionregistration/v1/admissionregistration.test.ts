@@ -47,7 +47,7 @@ test('webhooks are filled in', () => {
   })
 })
 
-test('webhooks are judged in the words clients know', () => {
+test('webhooks are validated in the words clients know', () => {
   const form = 'desired format: https://host[/path]'
   const url = (text: string) => ({ clientConfig: { url: text } })
   const cases: [Partial<V1MutatingWebhook>, string[]][] = [
@@ -157,7 +157,7 @@ const policySpec = (change: Partial<V1ValidatingAdmissionPolicySpec> = {}): V1Va
   ...change,
 })
 
-test('validating policies are filled in and judged', () => {
+test('validating policies are filled in and validated', () => {
   const { object } = tryCreate(validatingAdmissionPolicyResource, { metadata, spec: policySpec() })
   const { failurePolicy, matchConstraints } = object.spec
   assert.deepEqual([failurePolicy, matchConstraints?.matchPolicy, matchConstraints?.namespaceSelector], ['Fail', 'Equivalent', {}])

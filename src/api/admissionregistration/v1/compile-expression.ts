@@ -1,4 +1,4 @@
-/** Where the CEL expressions of admission are judged. */
+/** Where the CEL expressions of admission are validated. */
 import type { AdmissionUse } from '#api/cel/admission.ts'
 import { admissionCel } from '#api/cel/load.ts'
 import type { CelType } from '#api/cel/types/cel-type.ts'

@@ -15,7 +15,7 @@ import { defineResource } from '#api/resource.ts'
 export const mutatingAdmissionPolicyResource = defineResource(MutatingAdmissionPolicy, {
   finalizers: 'any',
   generation: 'spec',
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
 
   defaults(policy) {
     policy.spec ??= {}

@@ -11,7 +11,7 @@ import { defineResource } from '#api/resource.ts'
 export const mutatingWebhookConfigurationResource = defineResource(MutatingWebhookConfiguration, {
   finalizers: 'any',
   generation: (next, prev) => !equalityOf(MutatingWebhookConfiguration).at('webhooks')(next.webhooks, prev.webhooks),
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
 
   defaults({ webhooks }) {
     for (const webhook of webhooks ?? []) {

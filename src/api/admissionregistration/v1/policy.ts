@@ -1,4 +1,4 @@
-/** What policies that judge requests and policies that change them have in common. */
+/** What policies that validate requests and policies that change them have in common. */
 
 import { validateExpression } from '#api/admissionregistration/v1/compile-expression.ts'
 import { ValidatingAdmissionPolicy } from '#api/admissionregistration/v1/kinds.gen.ts'
@@ -25,7 +25,7 @@ export function validateHead(check: Check<PolicySpec>): void {
   validateMatchConstraints(check.at('matchConstraints'))
 }
 
-/** Match conditions that an update leaves alone are not judged again: what they may use has grown since they were. */
+/** Match conditions that an update leaves alone are not validated again: what they may use has grown since they were. */
 export function validatePolicyMatchConditions(check: Check<PolicySpec>, prev: PolicySpec | undefined): void {
   const spec = check.value
   const { paramKind, matchConditions } = spec

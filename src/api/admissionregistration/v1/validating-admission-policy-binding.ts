@@ -13,7 +13,7 @@ import { defineResource } from '#api/resource.ts'
 export const validatingAdmissionPolicyBindingResource = defineResource(ValidatingAdmissionPolicyBinding, {
   finalizers: 'any',
   generation: 'spec',
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
 
   defaults: ({ spec }) => defaultMatchResources(spec?.matchResources),
   validate(_binding, check, context) {

@@ -23,7 +23,7 @@ import { defineResource } from '#api/resource.ts'
 export const validatingAdmissionPolicyResource = defineResource(ValidatingAdmissionPolicy, {
   finalizers: 'any',
   generation: 'spec',
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
 
   defaults(policy) {
     policy.spec ??= {}
@@ -44,7 +44,7 @@ export const validatingAdmissionPolicyResource = defineResource(ValidatingAdmiss
   subresources: {
     status: {
       keepsMetadata: 'all',
-      rejudgesMetadata: false,
+      revalidatesMetadata: false,
       validateUpdate(_next, _prev, check) {
         check.at('status').at('typeChecking').at('expressionWarnings').each(validateExpressionWarning)
         validateConditions(check.at('status').at('conditions'))
@@ -74,11 +74,15 @@ const maxAuditAnnotations = 20
 const maxValueExpressionBytes = 5 * 1024
 
 /** The policy around an expression. */
-type Surroundings = { name: string; spec: V1ValidatingAdmissionPolicySpec; stored: Record<'validation' | 'message' | 'audit', Set<string>> }
+type PolicyContext = {
+  name: string
+  spec: V1ValidatingAdmissionPolicySpec
+  stored: Record<'validation' | 'message' | 'audit', Set<string>>
+}
 
 function validateSpec({ metadata, spec }: V1ValidatingAdmissionPolicy, check: Check<V1ValidatingAdmissionPolicySpec | undefined>): void {
   const prev = check.value
-  const policy: Surroundings = {
+  const policy: PolicyContext = {
     name: metadata?.name ?? '',
     spec,
     stored: {
@@ -107,7 +111,7 @@ function validateText(
   text: string,
   isStored: boolean,
   check: Check<unknown>,
-  { spec }: Surroundings,
+  { spec }: PolicyContext,
   shown?: string,
 ): void {
   const hasAuthorizer = use !== 'messageExpression'
@@ -119,7 +123,7 @@ function validateText(
 
 const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge']
 
-function validateValidation(check: Check<V1Validation>, policy: Surroundings): void {
+function validateValidation(check: Check<V1Validation>, policy: PolicyContext): void {
   const validation = check.value
   const { expression = '', message = '', messageExpression = '', reason } = validation
   if (expression.trim() === '') check.at('expression').required('expression is not specified')
@@ -134,7 +138,7 @@ function validateValidation(check: Check<V1Validation>, policy: Surroundings): v
   if (reason != null && !reasons.includes(reason)) check.at('reason').notSupported(reasons)
 }
 
-function validateAuditAnnotations(check: Check<readonly V1AuditAnnotation[]>, policy: Surroundings): void {
+function validateAuditAnnotations(check: Check<readonly V1AuditAnnotation[]>, policy: PolicyContext): void {
   const annotations = check.value
   if (annotations.length > maxAuditAnnotations) {
     const shown = asInternal('[admissionregistration.AuditAnnotation', annotations)

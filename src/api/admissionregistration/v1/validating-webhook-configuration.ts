@@ -11,7 +11,7 @@ import { defineResource } from '#api/resource.ts'
 export const validatingWebhookConfigurationResource = defineResource(ValidatingWebhookConfiguration, {
   finalizers: 'any',
   generation: (next, prev) => !equalityOf(ValidatingWebhookConfiguration).at('webhooks')(next.webhooks, prev.webhooks),
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
 
   defaults({ webhooks }) {
     for (const webhook of webhooks ?? []) defaultWebhook(webhook)

@@ -1,4 +1,4 @@
-/** What webhooks that change requests and webhooks that judge them have in common. */
+/** What webhooks that change requests and webhooks that validate them have in common. */
 
 import { ValidatingWebhookConfiguration } from '#api/admissionregistration/v1/kinds.gen.ts'
 import { validateMatchConditions } from '#api/admissionregistration/v1/match-conditions.ts'

@@ -19,7 +19,7 @@ test('webhooks that fail are passed over, and may have effects nobody knows of',
   }
 })
 
-test('webhooks may share a name, but are judged otherwise', () => {
+test('webhooks may share a name, but are validated otherwise', () => {
   assert.deepEqual(tryCreateThrough(validatingWebhookConfigurationResource, { ...configuration, webhooks: [webhook, webhook] }).errors, [])
   const wrong = { ...webhook, timeoutSeconds: 31, sideEffects: 'Maybe' }
   assert.deepEqual(tryCreateThrough(validatingWebhookConfigurationResource, { ...configuration, webhooks: [wrong] }).errors, [

@@ -38,7 +38,7 @@ test('definitions are filled in, and remember which version is stored', () => {
   assert.deepEqual(tryUpdate(customResourceDefinitionResource, object, next).object.status?.storedVersions, ['v1', 'v2'])
 })
 
-test('names, versions and scope are judged in the words clients know', () => {
+test('names, versions and scope are validated in the words clients know', () => {
   const cases: [string, V1CustomResourceDefinition, string[]][] = [
     ['another name', definition({}, 'nope'), ['metadata.name: Invalid value: "nope": must be spec.names.plural+"."+spec.group']],
     ['no scope', definition({ scope: '' }), ['spec.scope: Required value']],
@@ -99,7 +99,7 @@ test('names, versions and scope are judged in the words clients know', () => {
   )
 })
 
-test('what versions share is judged once, above them; what differs, in each', () => {
+test('what versions share is validated once, above them; what differs, in each', () => {
   const bad = { type: 'object', nullable: true }
   const at = (path: string) => `spec.${path}.openAPIV3Schema.nullable: Forbidden: nullable cannot be true at the root`
   const two = (other: V1JSONSchemaProps) =>

@@ -1,4 +1,4 @@
-/** How strictly a definition is judged: what its stored form already has wrong, an update of it may keep. */
+/** How strictly a definition is validated: what its stored form already has wrong, an update of it may keep. */
 
 import { CustomResourceDefinition } from '#api/apiextensions/v1/kinds.gen.ts'
 import { unsupportedField, validateStructural } from '#api/apiextensions/v1/schema/structural.ts'

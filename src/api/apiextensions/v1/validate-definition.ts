@@ -1,4 +1,4 @@
-/** Judges the spec of a definition, version by version and as a whole. */
+/** Validates the spec of a definition, version by version and as a whole. */
 
 import { quotedSchema, quotedVersions } from '#api/apiextensions/v1/quote-versions.ts'
 import { followPath } from '#api/apiextensions/v1/schema/field-path.ts'
@@ -180,7 +180,7 @@ function validateValidation(
   }
 }
 
-/** The status is taken out of the schema and judged on its own, hence the root can hold little else. */
+/** The status is taken out of the schema and validated on its own, hence the root can hold little else. */
 function validateRootWithStatus(check: Check<V1JSONSchemaProps>): void {
   const schema = check.value
   for (const [field, value] of Object.entries(quotedSchema(schema))) {

@@ -23,7 +23,7 @@ test('a local API is available from the start, another one not', () => {
   assert.deepEqual([remote.status, remote.spec.service?.port], [{}, 443])
 })
 
-test('API services are judged in the words clients know', () => {
+test('API services are validated in the words clients know', () => {
   const cases: [V1APIService, string[]][] = [
     [service(), []],
     [service({}, 'nope'), ['metadata.name: Invalid value: "nope": must be `spec.version+"."+spec.group`: "v1.g.example.com"']],

@@ -34,7 +34,7 @@ const stored = <T>({ object, errors }: Tried<T>): T => {
   return object
 }
 
-test('deployments are judged in the words clients know', () => {
+test('deployments are validated in the words clients know', () => {
   const rolling = (rollingUpdate: object) => ({ strategy: { type: 'RollingUpdate', rollingUpdate } })
   const cases: [string, Partial<V1DeploymentSpec>, string[]][] = [
     ['the smallest one', {}, []],
@@ -159,7 +159,7 @@ test('scale reads and writes the number of replicas', () => {
   }
 })
 
-test('replica sets are judged as deployments are', () => {
+test('replica sets are validated as deployments are', () => {
   const replicaSet = (spec: object): V1ReplicaSet => ({ metadata, spec: { selector, template, ...spec } })
   assert.deepEqual(tryCreate(replicaSetResource, replicaSet({})).errors, [])
   assert.deepEqual(tryCreate(replicaSetResource, replicaSet({ selector: {}, replicas: -2, minReadySeconds: -1 })).errors, [
@@ -169,7 +169,7 @@ test('replica sets are judged as deployments are', () => {
   ])
 })
 
-test('stateful sets are judged in the words clients know', () => {
+test('stateful sets are validated in the words clients know', () => {
   const storage = { metadata: { name: 'data' }, spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } }
   const mounting = (name: string): V1PodTemplateSpec => ({
     ...template,
@@ -251,7 +251,7 @@ test('little of a stateful set may change', () => {
   for (const [spec, errors] of cases) assert.deepEqual(tryUpdate(statefulSetResource, prev, statefulSet(spec)).errors, errors)
 })
 
-test('a stateful set is judged by its status', () => {
+test('a stateful set is validated by its status', () => {
   const status: V1StatefulSetStatus = { replicas: 1, readyReplicas: 0, availableReplicas: 1 }
   const { errors } = tryUpdate(statefulSetResource, statefulSet(), { ...statefulSet(), status }, { subresource: 'status' })
   assert.deepEqual(errors, ['status.availableReplicas: Invalid value: 1: cannot be greater than status.readyReplicas'])
@@ -263,7 +263,7 @@ test('a negative history of a stateful set is warned of', () => {
   ])
 })
 
-test('daemon sets are judged in the words clients know', () => {
+test('daemon sets are validated in the words clients know', () => {
   const rolling = (rollingUpdate: object) => ({ updateStrategy: { type: 'RollingUpdate', rollingUpdate } })
   const cases: [string, Partial<V1DaemonSetSpec>, string[]][] = [
     ['the smallest one', {}, []],

@@ -100,7 +100,7 @@ export const statefulSetResource = defineResource(StatefulSet, {
 
   subresources: {
     status: {
-      rejudgesMetadata: false,
+      revalidatesMetadata: false,
       validateUpdate(_next, prev, check) {
         validateStatus(check.at('status').or({ replicas: 0 }))
         validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
@@ -159,7 +159,7 @@ function validateSpec(check: Check<V1StatefulSetSpec>, options: PodValidationOpt
   }
   validateUpdateStrategy(check.at('updateStrategy').or({}))
   validateRetentionPolicy(check.at('persistentVolumeClaimRetentionPolicy'))
-  // What cannot change is judged once: claims and service names of old objects may be of a kind no longer allowed.
+  // What cannot change is validated once: claims and service names of old objects may be of a kind no longer allowed.
   if (!rules.isUpdate) {
     spec.volumeClaimTemplates?.forEach((_claim, index) => {
       validateClaimSpec(check.at('volumeClaimTemplates').at(index).at('spec').or({}), optionsForNewClaim)
@@ -175,7 +175,7 @@ function validateSpec(check: Check<V1StatefulSetSpec>, options: PodValidationOpt
     const template = templateAsRun(spec)
     mustSelectTemplate(selector, check.at('template').with(template))
     if (!rules.skipPodTemplate) validatePodTemplate(check.at('template').with(template), options)
-    rejudgeTemplateMetadata(template, check.at('template'), options)
+    revalidateTemplateMetadata(template, check.at('template'), options)
   }
   mustRunForever(check.at('template'), 'StatefulSet')
 }
@@ -213,7 +213,7 @@ function validateRetentionPolicy(check: Check<V1StatefulSetPersistentVolumeClaim
 }
 
 /** Upstream looks at the labels and annotations of this kind's template twice, and reports them twice. */
-function rejudgeTemplateMetadata(
+function revalidateTemplateMetadata(
   { metadata, spec }: V1PodTemplateSpec,
   check: Check<V1PodTemplateSpec>,
   options: PodValidationOptions,

@@ -9,7 +9,7 @@ import { Check } from '#api/meta/check.ts'
 import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 
-/** Reviews are judged by their own rules alone: they have no metadata. */
+/** Reviews are validated by their own rules alone: they have no metadata. */
 function errorsOf<T extends KubernetesObject>(definition: ResourceDefinition<T>, review: T, isEnabled = true): string[] {
   const check = new Check(review)
   const context = { now: '2026-01-02T03:04:05Z', isEnabled: () => isEnabled }
@@ -76,9 +76,9 @@ test('tokens last an hour unless asked otherwise, and at least ten minutes', () 
     [2 ** 32 + 1, ['Invalid value: 4294967297: may not specify a duration larger than 2^32 seconds']],
   ]
   for (const [expirationSeconds, bodies] of cases) {
-    const judged = { ...request, spec: { ...request.spec, expirationSeconds } }
-    const check = new Check(judged)
-    validateTokenRequest(judged, check)
+    const validated = { ...request, spec: { ...request.spec, expirationSeconds } }
+    const check = new Check(validated)
+    validateTokenRequest(validated, check)
     assert.deepEqual(
       check.errors.map(({ body }) => body),
       bodies,

@@ -19,7 +19,7 @@ const pods = (averageValue?: string): V2MetricSpec => ({
   pods: { metric: { name: 'm' }, target: { type: 'AverageValue', ...(averageValue !== undefined && { averageValue }) } },
 })
 
-test('autoscalers are judged in the words clients know', () => {
+test('autoscalers are validated in the words clients know', () => {
   const types = 'supported values: "ContainerResource", "External", "Object", "Pods", "Resource"'
   const cases: [string, Partial<V2HorizontalPodAutoscalerSpec>, string[]][] = [
     ['the smallest one', {}, []],

@@ -1,4 +1,4 @@
-/** Rules of an autoscaler's spec. Every served version is judged in this shape, so that messages name its fields. */
+/** Rules of an autoscaler's spec. Every served version is validated in this shape, so that messages name its fields. */
 import type {
   V2HorizontalPodAutoscaler,
   V2HorizontalPodAutoscalerSpec,

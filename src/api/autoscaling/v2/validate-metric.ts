@@ -25,7 +25,7 @@ const sourceOfType: Readonly<Record<string, keyof V2MetricSpec>> = {
   ContainerResource: 'containerResource',
 }
 
-/** The order in which sources are looked at; only the first one found is judged. */
+/** The order in which sources are looked at; only the first one found is validated. */
 const sources = ['object', 'external', 'pods', 'resource', 'containerResource'] as const
 
 export function validateMetric(check: Check<V2MetricSpec>, describedObject: ReferenceOptions): void {

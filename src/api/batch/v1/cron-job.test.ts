@@ -11,7 +11,7 @@ const cronJob = (spec: Partial<V1CronJobSpec> = {}): V1CronJob => ({
   spec: { schedule: '*/5 * * * *', jobTemplate: { spec: jobSpec }, ...spec },
 })
 
-test('cron jobs are judged in the words clients know', () => {
+test('cron jobs are validated in the words clients know', () => {
   const cases: [string, Partial<V1CronJobSpec>, string[]][] = [
     ['the smallest one', {}, []],
     ['a name for a schedule', { schedule: '@daily', timeZone: 'Europe/Berlin' }, []],

@@ -66,7 +66,7 @@ export const cronJobResource = defineResource(CronJob, {
   },
 
   subresources: {
-    status: { rejudgesMetadata: false },
+    status: { revalidatesMetadata: false },
   },
 
   columns: [

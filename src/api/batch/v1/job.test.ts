@@ -49,7 +49,7 @@ test('a job runs one pod to its end, six times over if need be', () => {
   assert.equal(stored({ completionMode: 'Indexed', completions: 2, backoffLimitPerIndex: 1 }).spec.backoffLimit, 2147483647)
 })
 
-test('jobs are judged in the words clients know', () => {
+test('jobs are validated in the words clients know', () => {
   const indexed = { completionMode: 'Indexed', completions: 3 }
   const failure = (rule: object) => ({ podFailurePolicy: { rules: [{ action: 'FailJob', ...rule }] } })
   const codes = (values: number[], operator = 'In') => failure({ onExitCodes: { operator, values } })

@@ -50,11 +50,11 @@ export const jobResource = defineResource(Job, {
     validateJob(check, { podOptions: podValidationOptions(job.spec.template, undefined, context), requirePrefixedLabels: true })
   },
   warningsOnCreate: ({ metadata, spec }) => [...warningsForPodNames(metadata), ...jobTemplateWarnings(spec, undefined, 'spec')],
-  // The server has given labels to the template meanwhile, and they have been judged there.
+  // The server has given labels to the template meanwhile, and they have been validated there.
   settle: shareTemplateLabels,
 
   generation: 'spec',
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
   prepareForUpdate(next, prev, context) {
     dropDisabledFields(next.spec.template, prev.spec.template, context)
   },
@@ -69,7 +69,7 @@ export const jobResource = defineResource(Job, {
     validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })
     validateJob(check, rules)
     validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
-    // Upstream judges the spec twice on updates, and reports it twice.
+    // Upstream validates the spec twice on updates, and reports it twice.
     validateSpec(check.at('spec'), rules)
     validateJobUpdate(next, prev, check.at('spec'), context)
   },

@@ -26,7 +26,7 @@ const signerDescription = [
 export const certificateSigningRequestResource = defineResource(CertificateSigningRequest, {
   nameRule: nameIsPathSegment,
   generation: false,
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
   allowUnconditionalUpdate: true,
   resetFields: ['spec', 'status'],
 
@@ -42,7 +42,7 @@ export const certificateSigningRequestResource = defineResource(CertificateSigni
   subresources: {
     status: {
       resetFields: ['spec', 'status.conditions'],
-      rejudgesMetadata: false,
+      revalidatesMetadata: false,
       prepareForUpdate(next, prev, { now }) {
         keepConditions(next, prev, 'Approved')
         keepConditions(next, prev, 'Denied')
@@ -52,7 +52,7 @@ export const certificateSigningRequestResource = defineResource(CertificateSigni
     },
     approval: {
       resetFields: ['spec', 'status.certificate'],
-      rejudgesMetadata: false,
+      revalidatesMetadata: false,
       prepareForUpdate(next, prev, { now }) {
         fillTimes(next, prev, now)
         putBack(next, prev, 'spec')

@@ -46,7 +46,7 @@ test('the server says who asks, and nobody asks with a status', () => {
   )
 })
 
-test('requests are judged in the words clients know', () => {
+test('requests are validated in the words clients know', () => {
   const garbage = base64('garbage')
   const forged = base64(pem.replace('WgA=', 'WgE='))
   const cases: [Partial<V1CertificateSigningRequest['spec']>, string[]][] = [

@@ -20,7 +20,7 @@ const legacyUnknownSigner = 'kubernetes.io/legacy-unknown'
 /** What v1beta1 let pass: other signers, usages and conditions, and any text for a certificate. */
 const isLenient = ({ requestVersion }: RuleContext): boolean => requestVersion === 'certificates.k8s.io/v1beta1'
 
-/** Judges the request as it stands. What `prev` already has wrong is let through. */
+/** Validates the request as it stands. What `prev` already has wrong is let through. */
 export function validateSigningRequest(
   check: Check<V1CertificateSigningRequest>,
   context: RuleContext,

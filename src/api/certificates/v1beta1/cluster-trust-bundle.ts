@@ -17,7 +17,7 @@ export const clusterTrustBundleResource = defineResource(ClusterTrustBundle, {
   featureGate: 'ClusterTrustBundle',
   nameRule: nameIsPathSegment,
   generation: false,
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
 
   validate: (_bundle, check) => validateBundle(check),
   validateUpdate(_next, prev, check) {

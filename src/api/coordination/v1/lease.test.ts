@@ -9,7 +9,7 @@ import { tryCreate, tryUpdate } from '#api/testing/try-kind.ts'
 const metadata = { name: 'a', namespace: 'default', resourceVersion: '1' }
 const on = { isEnabled: () => true }
 
-test('leases are judged in the words clients know', () => {
+test('leases are validated in the words clients know', () => {
   const cases: [V1LeaseSpec, string[]][] = [
     [{}, []],
     [{ holderIdentity: 'x', leaseDurationSeconds: 15, leaseTransitions: 0 }, []],

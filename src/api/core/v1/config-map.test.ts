@@ -6,7 +6,7 @@ import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const configMap = (given: object): V1ConfigMap => ({ metadata: { name: 'a', namespace: 'default', resourceVersion: '1' }, ...given })
 
-test('config maps are judged in the words clients know', () => {
+test('config maps are validated in the words clients know', () => {
   const cases: [string, object, string[]][] = [
     ['a plain one', { data: { 'a.b-c_d': 'x' }, binaryData: { e: 'AA==' } }, []],
     [

@@ -14,7 +14,7 @@ export const eventResource = defineResource(Event, {
   defaultPropagation: 'Unsupported',
 
   validate: (_event, check, { requestVersion }) => validateEvent(check, requestVersion),
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
   validateUpdate: (_next, prev, check, { requestVersion }) => validateEventUpdate(check, prev, requestVersion),
 
   columns: [

@@ -23,7 +23,7 @@ export const limitRangeResource = defineResource(LimitRange, {
     if (!metadata.name && metadata.uid) metadata.name = identifierFrom(metadata.uid)
   },
   validate: validateLimits,
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
   validateUpdate(next, _prev, check) {
     validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })
     validateLimits(next, check)

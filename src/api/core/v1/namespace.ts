@@ -36,8 +36,8 @@ export const namespaceResource = defineResource(Namespace, {
     putBack(next.spec, prev.spec, 'finalizers')
     labelWithName(next)
   },
-  // Metadata is judged in between, hence not before.
-  rejudgesMetadata: false,
+  // Metadata is validated in between, hence not before.
+  revalidatesMetadata: false,
   validateUpdate(next, prev, check) {
     validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Label })
     validateSpec(next, check)

@@ -7,7 +7,7 @@ import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const metadata = { name: 'a', namespace: 'default', resourceVersion: '1' }
 
-test('limits are judged in the words clients know', () => {
+test('limits are validated in the words clients know', () => {
   const cases: [string, object, string[]][] = [
     ['a plain one', { type: 'Container', max: { cpu: '2' }, min: { cpu: '1' } }, []],
     ['an unknown type', { type: 'Node' }, ['type: Invalid value: "Node": must be a standard limit type or fully qualified']],
@@ -67,7 +67,7 @@ test('what a container may have at most is what it gets, and asks for', () => {
 
 const quota = (spec: V1ResourceQuotaSpec) => ({ metadata, spec })
 
-test('quotas are judged in the words clients know', () => {
+test('quotas are validated in the words clients know', () => {
   const notThere = 'unsupported scope applied to resource'
   const cases: [string, V1ResourceQuotaSpec, string[]][] = [
     ['a plain one', { hard: { cpu: '1', 'count/jobs.batch': '2', 'requests.nvidia.com/gpu': '1' } }, []],

@@ -9,7 +9,7 @@ const slice = (fields: Partial<V1EndpointSlice> = {}): V1EndpointSlice => ({ met
 const at = (...addresses: string[]): { endpoints: V1Endpoint[] } => ({ endpoints: [{ addresses }] })
 const on = { isEnabled: () => true }
 
-test('slices are judged in the words clients know', () => {
+test('slices are validated in the words clients know', () => {
   const cases: [string, Partial<V1EndpointSlice>, string[]][] = [
     ['an address', at('10.0.0.1'), []],
     ['another family', { addressType: 'IPv6', ...at('fd00::1') }, []],

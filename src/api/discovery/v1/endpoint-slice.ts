@@ -39,7 +39,7 @@ export const endpointSliceResource = defineResource(EndpointSlice, {
 
   generation: (next, prev) =>
     !sameSlice(contentOf(next), contentOf(prev)) || !sameSlice.at('metadata').at('labels')(next.metadata.labels, prev.metadata.labels),
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
   prepareForUpdate: (next, prev, context) => dropTopology(next, prev, context),
   validateUpdate(_next, prev, check, context) {
     validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })

@@ -22,7 +22,7 @@ const given: V1Event = {
 const definition = eventResource.storedAs?.definition
 assert.ok(definition)
 const modern = { requestVersion: 'events.k8s.io/v1' }
-const judged = (fields: object, options = modern) => tryCreate(definition, toCoreEvent({ ...given, ...fields }), options).errors
+const validated = (fields: object, options = modern) => tryCreate(definition, toCoreEvent({ ...given, ...fields }), options).errors
 
 test('events of the group need all of the new fields, and none of the old ones', () => {
   const cases: [string, object, string[]][] = [
@@ -36,7 +36,7 @@ test('events of the group need all of the new fields, and none of the old ones',
     ['a series of one', { series: { count: 1, lastObservedTime: eventTime } }, ['series.count: Invalid value: "": should be at least 2']],
     ['a long note', { note: 'x'.repeat(1025) }, ['message: Invalid value: "": can have at most 1024 characters']],
   ]
-  for (const [name, fields, errors] of cases) assert.deepEqual(judged(fields), errors, name)
+  for (const [name, fields, errors] of cases) assert.deepEqual(validated(fields), errors, name)
 })
 
 test('events of the core group may be as they always were', () => {

@@ -1,4 +1,4 @@
-/** Rules for events. Upstream judges the stored form, so that messages name the fields of the core group. */
+/** Rules for events. Upstream validates the stored form, so that messages name the fields of the core group. */
 
 import { Event } from '#api/core/v1/kinds.gen.ts'
 import type { V1Event as CoreEvent } from '#api/core/v1/types.gen.ts'
@@ -73,7 +73,7 @@ function validateModernEvent(check: Check<CoreEvent>): void {
   if (event.source?.component || event.source?.host) check.at('source').invalid('needs to be unset', '')
 }
 
-/** Events of the core group may have any name; what was said about their metadata gives way to the stricter judgement. */
+/** Events of the core group may have any name; what was said about their metadata gives way to the stricter evaluation. */
 function validateNewMetadata(check: Check<CoreEvent>): void {
   const others = check.errors.filter(({ field }) => !field.startsWith('metadata.'))
   check.errors.length = 0

@@ -29,7 +29,7 @@ export const flowSchemaResource = defineResource(FlowSchema, {
   validate: validateFlowSchema,
 
   generation: 'spec',
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
   validateUpdate(next, _prev, check) {
     validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain })
     validateFlowSchema(next, check)
@@ -38,7 +38,7 @@ export const flowSchemaResource = defineResource(FlowSchema, {
   subresources: {
     status: {
       resetFields: ['metadata', 'spec'],
-      rejudgesMetadata: false,
+      revalidatesMetadata: false,
       prepareForUpdate(next, prev) {
         putBackMetadata(next, prev)
       },

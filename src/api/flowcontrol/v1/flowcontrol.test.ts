@@ -16,7 +16,7 @@ const level = (spec: object, name = 'a'): V1PriorityLevelConfiguration => ({
   spec: spec as V1PriorityLevelConfiguration['spec'],
 })
 
-test('flow schemas are judged in the words clients know', () => {
+test('flow schemas are validated in the words clients know', () => {
   const user = { kind: 'User', user: { name: 'u' } }
   const resourceRules = [{ verbs: ['get'], apiGroups: ['*'], resources: ['*'], namespaces: ['*'] }]
   const nonResourceRules = (...nonResourceURLs: string[]) => [{ verbs: ['*'], nonResourceURLs }]
@@ -87,7 +87,7 @@ test('what every server has always says the same', () => {
   assert.deepEqual(tryCreate(priorityLevelConfigurationResource, lending).errors, [])
 })
 
-test('priority levels are judged in the words clients know', () => {
+test('priority levels are validated in the words clients know', () => {
   const limited = (limitResponse: object, more = {}) => ({ type: 'Limited', limited: { limitResponse, ...more } })
   const queue = (queuing: V1QueuingConfiguration) => limited({ type: 'Queue', queuing })
   const at = 'spec.limited.limitResponse'

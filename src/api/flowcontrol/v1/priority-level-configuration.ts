@@ -49,7 +49,7 @@ export const priorityLevelConfigurationResource = defineResource(PriorityLevelCo
   validate: validateLevel,
 
   generation: 'spec',
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
   validateUpdate(next, _prev, check) {
     validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain })
     validateLevel(next, check)
@@ -58,7 +58,7 @@ export const priorityLevelConfigurationResource = defineResource(PriorityLevelCo
   subresources: {
     status: {
       resetFields: ['spec', 'metadata'],
-      rejudgesMetadata: false,
+      revalidatesMetadata: false,
       prepareForUpdate(next, prev) {
         putBackMetadata(next, prev)
       },

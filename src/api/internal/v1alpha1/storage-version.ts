@@ -18,12 +18,12 @@ export const storageVersionResource = defineResource(StorageVersion, {
   defaults(storageVersion) {
     storageVersion.spec ??= {}
   },
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
 
   subresources: {
     status: {
       keepsMetadata: 'all',
-      rejudgesMetadata: false,
+      revalidatesMetadata: false,
       validateUpdate: (_next, _prev, check) => validateStatus(check.at('status').or({})),
     },
   },

@@ -238,7 +238,7 @@ test('[SA15] kubectl takes over without conflicts what it applied client-side, a
   assert.deepEqual(big.metadata?.annotations, {})
 })
 
-test('[SA16] owners in another version of the kind are judged in their own words', () => {
+test('[SA16] owners in another version of the kind are validated in their own words', () => {
   const beta = managerOf('example/v1', 'ConfigMap', 'io.k8s.api.core.v1.ConfigMap', {
     convert(object, apiVersion) {
       if (apiVersion === 'gone/v1') return undefined

@@ -122,7 +122,7 @@ export const untypedAtomic: MergeType = new MergeType({
   ),
 })
 
-/** Anything, judged by its looks: maps by key, lists as a whole. For kinds without a schema. */
+/** Anything, validated by its looks: maps by key, lists as a whole. For kinds without a schema. */
 export const deducedType: MergeType = new MergeType({
   scalar: 'untyped',
   list: untypedAtomic.list as ListForm,

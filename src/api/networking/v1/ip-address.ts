@@ -19,7 +19,7 @@ const nameIsIp: NameRule = (name) => {
 export const ipAddressResource = defineResource(IPAddress, {
   nameRule: nameIsIp,
   generation: false,
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
   allowUnconditionalUpdate: true,
 
   validate: (address, check) => validateSpec(address.spec, check.at('spec').at('parentRef')),

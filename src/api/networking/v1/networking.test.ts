@@ -32,7 +32,7 @@ const withPath = (path: Partial<V1HTTPIngressPath>): V1IngressSpec => ({
 })
 const path = 'spec.rules[0].http.paths[0]'
 
-test('ingresses are judged in the words clients know', () => {
+test('ingresses are validated in the words clients know', () => {
   const cases: [string, V1IngressSpec, string[]][] = [
     ['a default backend is enough', { defaultBackend: { service } }, []],
     ['nothing', {}, ['spec: Invalid value: null: either `defaultBackend` or `rules` must be specified']],
@@ -179,7 +179,7 @@ test('network policies are about ingress unless they have egress rules', () => {
   assert.equal(tryCreate(networkPolicyResource, withPort({ port: 80 })).object.spec.ingress?.[0]?.ports?.[0]?.protocol, 'TCP')
 })
 
-test('network policies are judged in the words clients know', () => {
+test('network policies are validated in the words clients know', () => {
   const ports = 'spec.ingress[0].ports[0]'
   const peers = 'spec.egress[0].to[0]'
   const cases: [string, V1NetworkPolicy, string[]][] = [

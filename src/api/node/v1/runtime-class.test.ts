@@ -10,7 +10,7 @@ const classOf = (fields: Partial<V1RuntimeClass> = {}): V1RuntimeClass => ({
   ...fields,
 })
 
-test('runtime classes are judged in the words clients know', () => {
+test('runtime classes are validated in the words clients know', () => {
   const toleration = { key: 'a', operator: 'Exists' }
   const cases: [string, Partial<V1RuntimeClass>, string[]][] = [
     ['a handler', {}, []],

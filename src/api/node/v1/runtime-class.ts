@@ -21,7 +21,7 @@ export const runtimeClassResource = defineResource(RuntimeClass, {
 
   validate: validateRuntimeClass,
   warningsOnCreate: selectorWarnings,
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
   validateUpdate(next, prev, check, context) {
     const at = check.at('metadata')
     validateObjectMeta(at, { scope: 'Cluster', nameRule: nameIsDns1123Subdomain, finalizers: 'any' })

@@ -8,7 +8,7 @@ const metadata = { name: 'a', namespace: 'default', resourceVersion: '1' }
 const budget = (spec: V1PodDisruptionBudgetSpec): V1PodDisruptionBudget => ({ metadata, spec })
 const selector = { matchLabels: { app: 'a' } }
 
-test('budgets are judged in the words clients know', () => {
+test('budgets are validated in the words clients know', () => {
   const cases: [string, V1PodDisruptionBudgetSpec, string[]][] = [
     ['at least so many', { minAvailable: 1, selector }, []],
     ['at most so much', { maxUnavailable: '50%', selector, unhealthyPodEvictionPolicy: 'AlwaysAllow' }, []],

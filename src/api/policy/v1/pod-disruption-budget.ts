@@ -27,7 +27,7 @@ export const podDisruptionBudgetResource = defineResource(PodDisruptionBudget, {
   validate: (_object, check) => validateSpec(check.at('spec'), false),
 
   generation: 'spec',
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
   validateUpdate(_next, prev, check) {
     const wasWrong = new Check(prev.spec.selector)
     validateLabelSelector(wasWrong)
@@ -36,7 +36,7 @@ export const podDisruptionBudgetResource = defineResource(PodDisruptionBudget, {
 
   subresources: {
     status: {
-      rejudgesMetadata: false,
+      revalidatesMetadata: false,
       validateUpdate: ({ status }, _prev, check, context) => status && validateStatus(check.at('status').present, context),
     },
   },

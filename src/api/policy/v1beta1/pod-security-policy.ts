@@ -25,7 +25,7 @@ export const podSecurityPolicyResource = defineResource(PodSecurityPolicy, {
   deprecated: { deprecatedIn: '1.21', removedIn: '1.25' },
   allowUnconditionalUpdate: true,
   returnsDeletedObject: true,
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
 
   // Policies from before there was the field stay as permissive as they were.
   defaults(policy) {

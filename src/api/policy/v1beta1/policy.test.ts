@@ -43,7 +43,7 @@ test('a security policy that says nothing of privileges stays permissive', () =>
   )
 })
 
-test('security policies are judged in the words clients know', () => {
+test('security policies are validated in the words clients know', () => {
   const sysctlRegex = '([a-z0-9]([-_a-z0-9]*[a-z0-9])?\\.)*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]'
   const cases: [V1beta1PodSecurityPolicy, string[]][] = [
     [policy({ volumes: ['*', 'csi'], hostPorts: [{ min: 1, max: 2 }], allowedProcMountTypes: ['Unmasked'] }), []],

@@ -1,4 +1,4 @@
-/** Judges pod security policies, in the words of the last release that had them. */
+/** Validates pod security policies, in the words of the last release that had them. */
 import { validateSeccompName } from '#api/core/v1/pod-spec/validate-annotations.ts'
 import { validateProcMount } from '#api/core/v1/pod-spec/validate-security-context.ts'
 import { validateCsiDriverName } from '#api/core/v1/volume-sources.ts'

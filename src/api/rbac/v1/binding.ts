@@ -47,7 +47,7 @@ function validateSubject(check: Check<V1Subject>, scope: string): void {
   }
 }
 
-/** A binding keeps its role for life, so that who may bind a role need be judged only once. */
+/** A binding keeps its role for life, so that who may bind a role need be validated only once. */
 export function validateRoleRefUpdate(next: V1RoleRef, prev: V1RoleRef, check: Check<Binding>): void {
   if (next?.apiGroup !== prev.apiGroup || next.kind !== prev.kind || next.name !== prev.name) {
     check.at('roleRef').invalid('cannot change roleRef', asInternal('rbac.RoleRef', next))

@@ -8,7 +8,7 @@ import { defineResource } from '#api/resource.ts'
 export const clusterRoleBindingResource = defineResource(ClusterRoleBinding, {
   nameRule: rbacName,
   generation: false,
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: true,
   columns: bindingColumns('ClusterRoleBinding'),

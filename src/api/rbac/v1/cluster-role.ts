@@ -13,7 +13,7 @@ import { defineResource } from '#api/resource.ts'
 export const clusterRoleResource = defineResource(ClusterRole, {
   nameRule: rbacName,
   generation: false,
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: true,
   columns: defaultColumns,

@@ -81,7 +81,7 @@ test('groups of the role and of subjects are filled in', () => {
   )
 })
 
-test('bindings are judged in the words clients know', () => {
+test('bindings are validated in the words clients know', () => {
   const cases: [Partial<V1RoleBinding>, string[]][] = [
     [{}, []],
     [

@@ -14,7 +14,7 @@ export const rbacName: NameRule = (name) => pathSegmentName(name)
 export const roleResource = defineResource(Role, {
   nameRule: rbacName,
   generation: false,
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: true,
   columns: defaultColumns,

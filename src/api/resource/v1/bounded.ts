@@ -3,37 +3,37 @@ import type { Check } from '#api/meta/check.ts'
 import { eachRepeated } from '#api/meta/duplicates.ts'
 import { byteLength } from '#api/meta/names.ts'
 
-type Judge<T> = (check: Check<T>) => void
+type Validate<T> = (check: Check<T>) => void
 
 /** `check` stands at the list. */
-export function boundedList<T>(check: Check<readonly T[] | undefined | null>, max: number, judge: Judge<T>): void {
+export function boundedList<T>(check: Check<readonly T[] | undefined | null>, max: number, validate: Validate<T>): void {
   const list = check.value
   if (list && list.length > max) check.tooMany(list.length, max)
-  else check.each((item) => judge(item))
+  else check.each((item) => validate(item))
 }
 
 /** Items of the same key are reported after everything else; `shown` stands in for the key where messages quote another value. */
 export function boundedSet<T>(
   check: Check<readonly T[] | undefined | null>,
   max: number,
-  rules: { key(item: T): string; shown?(item: T): unknown; judge?: Judge<T> },
+  rules: { key(item: T): string; shown?(item: T): unknown; validate?: Validate<T> },
 ): void {
   const list = check.value
   if (list && list.length > max) {
     check.tooMany(list.length, max)
     return
   }
-  const { judge } = rules
-  if (judge) check.each((item) => judge(item))
+  const { validate } = rules
+  if (validate) check.each((item) => validate(item))
   eachRepeated(check, rules.key, (at) => at.duplicate(rules.shown ? rules.shown(at.value) : rules.key(at.value)))
 }
 
-/** Keys are judged at the map, items at their key, which is cut short in paths if it is too long. */
+/** Keys are validated at the map, items at their key, which is cut short in paths if it is too long. */
 export function boundedMap<T>(
   check: Check<{ readonly [key: string]: T } | undefined>,
   max: number,
   maxKeyBytes: number,
-  rules: { key: Judge<string>; item?: Judge<T> },
+  rules: { key: Validate<string>; item?: Validate<T> },
 ): void {
   const map = check.value
   const entries = Object.entries(map ?? {})

@@ -33,7 +33,7 @@ function validateValues(check: Check<readonly string[]>, preset: string, capacit
   }
   boundedSet(check.with(values), maxValues, {
     key: (value) => String(parseQuantity(value).value()),
-    judge(at) {
+    validate(at) {
       const value = at.value
       if (compareQuantities(value, capacity) > 0) at.invalid(`option is larger than capacity value: ${shown(capacity)}`, shown(value))
     },

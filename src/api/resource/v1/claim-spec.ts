@@ -38,7 +38,7 @@ export function validateClaimSpec(check: Check<V1ResourceClaimSpec>, context: Ru
   const { devices = {} } = check.value
   const names = requestNamesOf(devices.requests)
   const at = check.at('devices')
-  boundedSet(at.at('requests').with(devices.requests), maxRequests, { key: ({ name }) => name ?? '', judge: validateRequest })
+  boundedSet(at.at('requests').with(devices.requests), maxRequests, { key: ({ name }) => name ?? '', validate: validateRequest })
   boundedList(at.at('constraints').with(devices.constraints), maxConstraints, (here) => validateConstraint(here, names, context))
   boundedList(at.at('config').with(devices.config), maxConfigurations, (here) => {
     validateRequestReferences(here.at('requests'), names)
@@ -50,7 +50,7 @@ export function validateRequestReferences(check: Check<readonly string[] | undef
   const references = check.value
   boundedSet(check.with(references), maxRequests, {
     key: (reference) => reference,
-    judge: (at) => validateRequestReference(at, names),
+    validate: (at) => validateRequestReference(at, names),
   })
 }
 
@@ -65,7 +65,7 @@ function validateRequest(check: Check<V1DeviceRequest>): void {
   else {
     boundedSet(check.at('firstAvailable').with(firstAvailable), maxAlternatives, {
       key: (alternative) => alternative.name ?? '',
-      judge(at) {
+      validate(at) {
         mustBe(dns1123Label, at.at('name').or(''))
         validateWanted(at)
       },

@@ -51,12 +51,12 @@ const quotedIdentity = { Driver: {}, Pool: {}, Device: {}, ShareID: {} }
 /** `check` stands at the status. */
 export function validateClaimStatus(next: V1ResourceClaim, prev: V1ResourceClaim, check: Check<V1ResourceClaimStatus | undefined>): void {
   const { reservedFor, devices, allocation } = next.status ?? {}
-  boundedSet(check.at('reservedFor').with(reservedFor), maxConsumers, { key: ({ uid }) => uid ?? '', judge: validateConsumer })
+  boundedSet(check.at('reservedFor').with(reservedFor), maxConsumers, { key: ({ uid }) => uid ?? '', validate: validateConsumer })
   const allocated = new Set(allocation?.devices?.results?.map(deviceKey))
   boundedSet(check.at('devices').with(devices), Number.POSITIVE_INFINITY, {
     key: deviceKey,
     shown: () => quotedIdentity,
-    judge: (at) => validateDeviceStatus(at, allocated),
+    validate: (at) => validateDeviceStatus(at, allocated),
   })
   if (reservedFor?.length) {
     if (!allocation) check.at('reservedFor').forbidden('may not be specified when `allocated` is not set')
@@ -110,7 +110,7 @@ function validateNetworkData(check: Check<V1NetworkDeviceData>): void {
   const { interfaceName = '', hardwareAddress = '', ips } = check.value
   if (byteLength(interfaceName) > maxInterfaceNameBytes) check.at('interfaceName').tooLong(maxInterfaceNameBytes)
   if (byteLength(hardwareAddress) > maxHardwareAddressBytes) check.at('hardwareAddress').tooLong(maxHardwareAddressBytes)
-  boundedSet(check.at('ips').with(ips), maxIps, { key: (ip) => ip, judge: validInterfaceAddress })
+  boundedSet(check.at('ips').with(ips), maxIps, { key: (ip) => ip, validate: validInterfaceAddress })
 }
 
 function validateAllocation(check: Check<V1AllocationResult>, names: RequestNames): void {

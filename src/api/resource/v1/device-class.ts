@@ -27,7 +27,7 @@ export const deviceClassResource = defineResource(DeviceClass, {
   prepareForCreate: (deviceClass, context) => dropDisabledFields(deviceClass, undefined, context),
   validate: (_object, check) => validateSpec(check.at('spec'), undefined),
   generation: 'spec',
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
   prepareForUpdate: dropDisabledFields,
   validateUpdate(_next, prev, check) {
     validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsLongName })

@@ -5,7 +5,7 @@ import type { V1DeviceTaint, V1DeviceToleration } from '#api/resource/v1/types.g
 
 const effects = ['NoExecute', 'NoSchedule', 'None']
 
-/** An effect that the stored taint already has is not judged again. */
+/** An effect that the stored taint already has is not validated again. */
 export function validateDeviceTaint(check: Check<Partial<V1DeviceTaint>>, prev: V1DeviceTaint | undefined): void {
   const taint = check.value
   const { value, effect = '' } = taint

@@ -26,7 +26,7 @@ export const resourceClaimTemplateResource = defineResource(ResourceClaimTemplat
     validateTemplate(check, context)
   },
   prepareForUpdate: (next, prev, context) => dropDisabledClaimFields(next.spec.spec, prev.spec.spec, context),
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
   validateUpdate(_next, prev, check, context) {
     validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })
     validateTemplate(check, context)

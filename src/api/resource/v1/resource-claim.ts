@@ -35,7 +35,7 @@ export const resourceClaimResource = defineResource(ResourceClaim, {
   prepareForUpdate(next, prev, context) {
     dropDisabledClaimFields(next.spec, prev.spec, context)
   },
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
   validateUpdate(_next, prev, check) {
     validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })
     validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
@@ -45,7 +45,7 @@ export const resourceClaimResource = defineResource(ResourceClaim, {
   subresources: {
     status: {
       keepsMetadata: 'all',
-      rejudgesMetadata: false,
+      revalidatesMetadata: false,
       prepareForUpdate(next, prev, context) {
         dropDisabledStatusFields(next, prev, context)
         dropDeallocatedDevices(next, prev)

@@ -79,7 +79,7 @@ function validateSpec(check: Check<V1ResourceSliceSpec>, prev: V1ResourceSliceSp
   if (spec.sharedCounters && spec.devices) check.invalid('only one of `sharedCounters` or `devices` is allowed', '')
   boundedSet(check.at('devices').with(spec.devices), usesAdvancedFeatures(spec) ? maxAdvancedDevices : maxDevices, {
     key: ({ name }) => name ?? '',
-    judge(at) {
+    validate(at) {
       const device = at.value
       const prevDevice = prev?.devices?.find(({ name }) => name === device.name)
       validateDevice(at, prevDevice, spec.perDeviceNodeSelection === true)
@@ -87,7 +87,7 @@ function validateSpec(check: Check<V1ResourceSliceSpec>, prev: V1ResourceSliceSp
   })
   boundedSet(check.at('sharedCounters').with(spec.sharedCounters), maxCounterSets, {
     key: ({ name }) => name ?? '',
-    judge: validateCounterSet,
+    validate: validateCounterSet,
   })
 }
 

@@ -21,7 +21,7 @@ const on = { isEnabled: () => true }
 const request = (fields: Partial<V1DeviceRequest> = {}): V1DeviceRequest => ({ name: 'r', exactly: { deviceClassName: 'c' }, ...fields })
 const claim = (devices: V1DeviceClaim = { requests: [request()] }): V1ResourceClaim => ({ metadata, spec: { devices } })
 
-test('claims are judged in the words clients know', () => {
+test('claims are validated in the words clients know', () => {
   const at = 'spec.devices.requests[0]'
   const wanted = (fields: object): V1DeviceClaim => ({ requests: [request({ exactly: { deviceClassName: 'c', ...fields } })] })
   const cases: [string, V1DeviceClaim, string[]][] = [
@@ -152,7 +152,7 @@ test('a claim is reserved once it is allocated, and its devices report', () => {
   )
 })
 
-test('device classes are judged in the words clients know', () => {
+test('device classes are validated in the words clients know', () => {
   const cases: [object, string[]][] = [
     [{ config: [{ opaque: { driver: 'd', parameters: {} } }] }, []],
     [{ config: [{ opaque: { driver: 'd' } }] }, ['spec.config[0].opaque.parameters: Required value']],
@@ -172,7 +172,7 @@ const slice = (spec: Partial<V1ResourceSliceSpec> = {}): V1ResourceSlice => ({
   spec: { driver: 'd.example.com', pool: { name: 'p', generation: 1, resourceSliceCount: 1 }, nodeName: 'n', ...spec },
 })
 
-test('slices are judged in the words clients know', () => {
+test('slices are validated in the words clients know', () => {
   const device = (fields: Partial<V1Device>) => ({ devices: [{ name: 'x', ...fields }] })
   const capacity = (requestPolicy: object) => device({ allowMultipleAllocations: true, capacity: { m: { value: '10Gi', requestPolicy } } })
   const at = 'spec.devices[0]'

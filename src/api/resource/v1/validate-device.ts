@@ -59,7 +59,7 @@ export function validateDevice(check: Check<V1Device>, prev: V1Device | undefine
   }
   boundedSet(check.at('consumesCounters').with(device.consumesCounters), maxConsumptions, {
     key: ({ counterSet }) => counterSet ?? '',
-    judge: validateConsumption,
+    validate: validateConsumption,
   })
   validateWhere(check, choosesNodes)
   validateBindingConditions(check)

@@ -7,7 +7,7 @@ import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 
 const metadata = { name: 'a', resourceVersion: '1' }
 
-test('requests for the status of pools are judged in the words clients know', () => {
+test('requests for the status of pools are validated in the words clients know', () => {
   const cases: [V1alpha3ResourcePoolStatusRequestSpec, string[]][] = [
     [{ driver: 'D.example.com', poolName: 'a/b' }, []],
     [{ driver: '', limit: 0 }, ['spec.driver: Required value', 'spec.limit: Invalid value: 0: must be greater than or equal to 1']],

@@ -9,7 +9,7 @@ const classOf = (fields: Partial<V1PriorityClass> = {}, name = 'a'): V1PriorityC
   ...fields,
 })
 
-test('priorities are judged in the words clients know', () => {
+test('priorities are validated in the words clients know', () => {
   const reserved = "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only. error: "
   const cases: [V1PriorityClass, string[]][] = [
     [classOf({ value: 1_000_000_000 }), []],

@@ -53,7 +53,7 @@ export const podGroupResource = defineResource(PodGroup, {
   prepareForUpdate(next, prev, context) {
     dropDisabledGroupFields(next.spec, prev.spec, context)
   },
-  // Nothing of the spec may change, so that there is nothing else to judge.
+  // Nothing of the spec may change, so that there is nothing else to validate.
   validateUpdate({ spec }, prev, check) {
     for (const field of immutableFields) {
       if (!sameSpec.at(field)(spec[field], prev.spec[field])) check.at('spec').at(field).invalid('field is immutable', null)

@@ -16,7 +16,7 @@ const gang = { gang: { minCount: 2 } }
 const workload = (...podGroupTemplates: V1alpha2PodGroupTemplate[]): V1alpha2Workload => ({ metadata, spec: { podGroupTemplates } })
 const group = (spec: Partial<V1alpha2PodGroupSpec> = {}): V1alpha2PodGroup => ({ metadata, spec: { schedulingPolicy: gang, ...spec } })
 
-test('workloads are judged in the words clients know', () => {
+test('workloads are validated in the words clients know', () => {
   const template = { name: 't', schedulingPolicy: gang }
   const at = 'spec.podGroupTemplates'
   const cases: [V1alpha2Workload, string[]][] = [

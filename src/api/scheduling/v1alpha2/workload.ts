@@ -37,7 +37,7 @@ export const workloadResource = defineResource(Workload, {
     validateTemplates(check.at('spec').at('podGroupTemplates'), context)
   },
   prepareForUpdate: dropDisabledFields,
-  // Nothing of the spec may change, so that there is nothing else to judge.
+  // Nothing of the spec may change, so that there is nothing else to validate.
   validateUpdate({ spec }, prev, check) {
     for (const field of ['controllerRef', 'podGroupTemplates'] as const) {
       if (!sameSpec.at(field)(spec[field], prev.spec[field])) check.at('spec').at(field).invalid('field is immutable', null)

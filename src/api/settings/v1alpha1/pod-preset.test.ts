@@ -5,7 +5,7 @@ import { tryCreate, tryUpdate } from '#api/testing/try-kind.ts'
 
 const preset = (spec: V1alpha1PodPreset['spec']): V1alpha1PodPreset => ({ metadata: { name: 'a', namespace: 'n' }, spec })
 
-test('presets are filled in and judged', () => {
+test('presets are filled in and validated', () => {
   const cases: [V1alpha1PodPreset['spec'], string[]][] = [
     [{ env: [{ name: 'A', value: '1' }], volumes: [{ name: 'v' }], volumeMounts: [{ name: 'v', mountPath: '/v' }] }, []],
     [{}, ['spec.volumes.env.envFrom.volumeMounts: Required value: must specify at least one']],

@@ -16,7 +16,7 @@ const maxNodeIdLength = 256
 export const csiNodeResource = defineResource(CSINode, {
   generation: false,
   returnsDeletedObject: true,
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
 
   validate: validateDrivers,
   validateUpdate(next, prev, check, context) {
@@ -70,11 +70,16 @@ function validateDriver(check: Check<V1CSINodeDriver>, names: ReadonlySet<string
 function validateDriversUpdate(check: Check<V1CSINode>, prev: V1CSINode, context: RuleContext): void {
   const next = check.value
   const isCountMutable = context.isEnabled('MutableCSINodeAllocatableCount')
-  const judged = ({ allocatable, ...rest }: V1CSINodeDriver) => (isCountMutable || allocatable == null ? rest : { ...rest, allocatable })
+  const validated = ({ allocatable, ...rest }: V1CSINodeDriver) => (isCountMutable || allocatable == null ? rest : { ...rest, allocatable })
   const drivers = Map.groupBy(next.spec?.drivers ?? [], ({ name }) => name)
   for (const before of prev.spec?.drivers ?? []) {
     for (const driver of drivers.get(before.name) ?? []) {
-      mustNotChange(check.with(judged(driver)), judged(before), equalityOf(CSINode).at('spec').at('drivers').each, 'storage.CSINodeDriver')
+      mustNotChange(
+        check.with(validated(driver)),
+        validated(before),
+        equalityOf(CSINode).at('spec').at('drivers').each,
+        'storage.CSINodeDriver',
+      )
     }
   }
 }

@@ -15,7 +15,7 @@ import type { V1CSIStorageCapacity } from '#api/storage/v1/types.gen.ts'
 /** How much room a driver says there is for a class of volumes, in one part of the cluster. */
 export const csiStorageCapacityResource = defineResource(CSIStorageCapacity, {
   generation: false,
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
   columns: defaultColumns,
 
   validate: (_capacity, check) => validateCapacity(check, {}),

@@ -18,7 +18,7 @@ const sameParameters = equalityOf(StorageClass).at('parameters')
 export const storageClassResource = defineResource(StorageClass, {
   generation: false,
   returnsDeletedObject: true,
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
   allowUnconditionalUpdate: true,
 
   defaults(storageClass) {

@@ -12,7 +12,7 @@ import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 const metadata = { name: 'a', resourceVersion: '1' }
 const stable = { isEnabled: (gate: string) => gate !== 'VolumeLimitScaling' }
 
-test('storage classes are filled in and judged', () => {
+test('storage classes are filled in and validated', () => {
   const of = (change: Partial<V1StorageClass> = {}): V1StorageClass => ({ metadata, provisioner: 'example.com/p', ...change })
   const { object } = tryCreate(storageClassResource, of())
   assert.deepEqual([object.reclaimPolicy, object.volumeBindingMode], ['Delete', 'Immediate'])
@@ -76,7 +76,7 @@ test('storage classes are filled in and judged', () => {
   })
 })
 
-test('CSI drivers are filled in and judged', () => {
+test('CSI drivers are filled in and validated', () => {
   const of = (spec: V1CSIDriverSpec = {}) => ({ metadata, spec })
   assert.deepEqual(tryCreate(csiDriverResource, of(), stable).object.spec, {
     attachRequired: true,

@@ -17,7 +17,7 @@ const maxMessageBytes = 1024
 export const volumeAttachmentResource = defineResource(VolumeAttachment, {
   generation: false,
   returnsDeletedObject: true,
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
 
   prepareForCreate(attachment) {
     attachment.status = { attached: false }
@@ -28,7 +28,7 @@ export const volumeAttachmentResource = defineResource(VolumeAttachment, {
   subresources: {
     status: {
       keepsMetadata: 'all',
-      rejudgesMetadata: false,
+      revalidatesMetadata: false,
       prepareForUpdate(next, prev, context) {
         if (context.isEnabled('MutableCSINodeAllocatableCount')) return
         dropErrorCode(next.status?.attachError, prev.status?.attachError)

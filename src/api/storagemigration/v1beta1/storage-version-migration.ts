@@ -19,7 +19,7 @@ export const storageVersionMigrationResource = defineResource(StorageVersionMigr
     migration.spec ??= {} as V1beta1StorageVersionMigrationSpec
   },
   validate: (_object, check) => validateSpec(check.at('spec')),
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
   validateUpdate(_next, prev, check) {
     validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain })
     validateSpec(check.at('spec'))

@@ -7,7 +7,7 @@ import { admit, aPod, type RequestOptions, requestFor, testContext, verdictOf } 
 const ranges = (...limits: object[]) => ({ limitranges: [{ metadata: { name: 'l', namespace: 'ns' }, spec: { limits } }] })
 const withResources = (resources: object, more: object = {}) => aPod({ containers: [{ name: 'c', resources }], ...more })
 
-const judged = (limit: object, options: RequestOptions, resource = 'pods') =>
+const validated = (limit: object, options: RequestOptions, resource = 'pods') =>
   verdictOf(limitRanger, testContext(ranges(limit)), resource, options)
 
 test('containers get the defaults they leave open, and the pod says so', async () => {
@@ -117,12 +117,12 @@ const cases: [sentence: string, limit: object, pod: object, expected: string][] 
 test('bounds are kept', async (t) => {
   for (const [sentence, limit, object, expected] of cases) {
     await t.test(`${sentence} is refused`, async () => {
-      assert.equal(await judged(limit, { object }), `403 pods "p" is forbidden: ${expected}`)
+      assert.equal(await validated(limit, { object }), `403 pods "p" is forbidden: ${expected}`)
     })
   }
   await t.test('what is within passes', async () => {
     const limit = { type: 'Container', min: { cpu: '100m' }, max: { cpu: '2' }, maxLimitRequestRatio: { cpu: '10' } }
-    assert.equal(await judged(limit, { object: withResources({ requests: { cpu: '200m' }, limits: { cpu: '2' } }) }), 'allowed')
+    assert.equal(await validated(limit, { object: withResources({ requests: { cpu: '200m' }, limits: { cpu: '2' } }) }), 'allowed')
   })
 })
 
@@ -130,22 +130,22 @@ test('claims are bounded by their request', async () => {
   const limit = { type: 'PersistentVolumeClaim', min: { storage: '1Gi' }, max: { storage: '2Gi' } }
   const claim = (storage: string) => ({ object: { metadata: { name: 'c' }, spec: { resources: { requests: { storage } } } } })
   const prefix = '403 persistentvolumeclaims "c" is forbidden: '
-  assert.equal(await judged(limit, claim('1Gi'), 'persistentvolumeclaims'), 'allowed')
+  assert.equal(await validated(limit, claim('1Gi'), 'persistentvolumeclaims'), 'allowed')
   assert.equal(
-    await judged(limit, claim('500Mi'), 'persistentvolumeclaims'),
+    await validated(limit, claim('500Mi'), 'persistentvolumeclaims'),
     `${prefix}minimum storage usage per PersistentVolumeClaim is 1Gi, but request is 500Mi`,
   )
   assert.equal(
-    await judged(limit, claim('3Gi'), 'persistentvolumeclaims'),
+    await validated(limit, claim('3Gi'), 'persistentvolumeclaims'),
     `${prefix}maximum storage usage per PersistentVolumeClaim is 2Gi, but request is 3Gi`,
   )
 })
 
-test('pods that exist are judged when they are resized, and not when they are being deleted', async () => {
+test('pods that exist are validated when they are resized, and not when they are being deleted', async () => {
   const limit = { type: 'Container', max: { cpu: '1' } }
   const object = withResources({ limits: { cpu: '2' } })
-  assert.equal(await judged(limit, { object, oldObject: aPod() }), 'allowed')
-  assert.match(await judged(limit, { object, oldObject: aPod(), subresource: 'resize' }), /maximum cpu usage/)
+  assert.equal(await validated(limit, { object, oldObject: aPod() }), 'allowed')
+  assert.match(await validated(limit, { object, oldObject: aPod(), subresource: 'resize' }), /maximum cpu usage/)
   const ending = aPod({}, { deletionTimestamp: '2026-01-01T00:00:00Z' })
-  assert.equal(await judged(limit, { object, oldObject: ending, subresource: 'resize' }), 'allowed')
+  assert.equal(await validated(limit, { object, oldObject: ending, subresource: 'resize' }), 'allowed')
 })

@@ -29,7 +29,7 @@ const authorizer = authorizerOf((attributes) => {
   return attributes.resource === 'granted'
 })
 
-const judged = (resource: string, options: RequestOptions, user = 'system:node:n1', groups = ['system:nodes']) =>
+const validated = (resource: string, options: RequestOptions, user = 'system:node:n1', groups = ['system:nodes']) =>
   verdictOf(nodeRestriction, testContext(cluster, { authorizer }), resource, { user, groups, ...options })
 
 type Row = [sentence: string, resource: string, options: RequestOptions, expected: string]
@@ -303,21 +303,21 @@ const tokens: Row[] = [
 
 test('what a node agent writes', async (t) => {
   for (const [sentence, resource, options, expected] of [...pods, ...nodes, ...others, ...tokens]) {
-    await t.test(`a node agent ${sentence}`, async () => assert.equal(await judged(resource, options), expected))
+    await t.test(`a node agent ${sentence}`, async () => assert.equal(await validated(resource, options), expected))
   }
 })
 
 test('a claim is told what else was changed of it', async () => {
   const claim = (volumeName: string) => ({ metadata: { name: 'c' }, spec: { volumeName } })
   const options = { object: claim('other'), oldObject: claim('v'), subresource: 'status' }
-  const text = await judged('persistentvolumeclaims', options)
+  const text = await validated('persistentvolumeclaims', options)
   assert.match(text, /node "n1" is not allowed to update fields other than status.quantity and status.conditions: @@/)
   assert.match(text, /- +"VolumeName": "v"/)
 })
 
 test('others are not looked at, and nobody is a node without a name', async () => {
-  assert.equal(await judged('nodes', { object: { metadata: { name: 'n2' } } }, 'jane', ['system:nodes']), 'allowed')
-  assert.equal(await judged('nodes', { object: { metadata: { name: 'n2' } } }, 'system:node:n1', []), 'allowed')
-  const nameless = await judged('nodes', { object: { metadata: { name: 'n2' } } }, 'system:node:')
+  assert.equal(await validated('nodes', { object: { metadata: { name: 'n2' } } }, 'jane', ['system:nodes']), 'allowed')
+  assert.equal(await validated('nodes', { object: { metadata: { name: 'n2' } } }, 'system:node:n1', []), 'allowed')
+  const nameless = await validated('nodes', { object: { metadata: { name: 'n2' } } }, 'system:node:')
   assert.equal(nameless, '403 nodes "n2" is forbidden: could not determine node from user "system:node:"')
 })

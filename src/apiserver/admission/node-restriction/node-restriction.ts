@@ -10,7 +10,7 @@ import { tokenRules } from '#apiserver/admission/node-restriction/service-accoun
 import { volumeClaimRules } from '#apiserver/admission/node-restriction/volume-claims.ts'
 import type { UserInfo } from '#apiserver/authn/authenticator.ts'
 
-/** Judges a write of a node agent; throws a StatusError to refuse. */
+/** Validates a write of a node agent; throws a StatusError to refuse. */
 export type NodeRule = (request: AdmissionRequest, nodeName: string) => void | Promise<void>
 
 /** By resource, `pods` or `leases.coordination.k8s.io`; a rule is asked about all subresources. */

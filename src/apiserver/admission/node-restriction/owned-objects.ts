@@ -14,7 +14,7 @@ export const ownedObjectRules: NodeRules = {
   'csinodes.storage.k8s.io'(request, nodeName) {
     if (nameOf(request) !== nodeName) throw forbid(request, 'can only access CSINode with the same name as the requesting node')
   },
-  // Updates are judged by the authorizer, which cannot see what a create or a deletion of many is about.
+  // Updates are validated by the authorizer, which cannot see what a create or a deletion of many is about.
   'resourceslices.resource.k8s.io'(request, nodeName) {
     const [slice, verb] = request.operation === 'CREATE' ? [request.object, 'create'] : [request.oldObject, 'delete']
     if (request.operation === 'UPDATE' || (slice as V1ResourceSlice).spec?.nodeName === nodeName) return

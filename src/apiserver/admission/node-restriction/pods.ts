@@ -20,11 +20,11 @@ export function podRules({ cluster }: AdmissionContext): NodeRules {
     pods(request, nodeName) {
       switch (request.subresource) {
         case '':
-          return judgePod(request, nodeName, cluster)
+          return validatePod(request, nodeName, cluster)
         case 'status':
-          return judgeStatus(request, nodeName)
+          return validateStatus(request, nodeName)
         case 'eviction':
-          return judgeEviction(request, nodeName, cluster)
+          return validateEviction(request, nodeName, cluster)
         default:
           throw forbid(request, `unexpected pod subresource "${request.subresource}", only 'status' and 'eviction' are allowed`)
       }
@@ -32,10 +32,10 @@ export function podRules({ cluster }: AdmissionContext): NodeRules {
   }
 }
 
-function judgePod(request: AdmissionRequest, nodeName: string, cluster: ClusterView): void {
+function validatePod(request: AdmissionRequest, nodeName: string, cluster: ClusterView): void {
   switch (request.operation) {
     case 'CREATE':
-      judgeCreate(request, nodeName, cluster)
+      validateCreate(request, nodeName, cluster)
       return
     case 'DELETE':
       if (existingPod(request, request.name, cluster).spec?.nodeName === nodeName) return
@@ -45,7 +45,7 @@ function judgePod(request: AdmissionRequest, nodeName: string, cluster: ClusterV
   }
 }
 
-function judgeCreate(request: AdmissionRequest, nodeName: string, cluster: ClusterView): void {
+function validateCreate(request: AdmissionRequest, nodeName: string, cluster: ClusterView): void {
   const pod = objectOf(Pod, request)
   const self = `node "${nodeName}"`
   if (pod.metadata.annotations?.[mirrorPodAnnotation] === undefined) {
@@ -73,7 +73,7 @@ function judgeCreate(request: AdmissionRequest, nodeName: string, cluster: Clust
   if (referenced !== undefined) throw forbid(request, `${self} can not create pods that reference ${referenced}`)
 }
 
-function judgeStatus(request: AdmissionRequest, nodeName: string): void {
+function validateStatus(request: AdmissionRequest, nodeName: string): void {
   if (request.operation !== 'UPDATE') throw forbid(request, `unexpected operation "${request.operation}"`)
   const [next, prev] = [objectOf(Pod, request), oldObjectOf(Pod, request)]
   const self = `node "${nodeName}"`
@@ -93,7 +93,7 @@ function judgeStatus(request: AdmissionRequest, nodeName: string): void {
   }
 }
 
-function judgeEviction(request: AdmissionRequest, nodeName: string, cluster: ClusterView): void {
+function validateEviction(request: AdmissionRequest, nodeName: string, cluster: ClusterView): void {
   if (request.operation !== 'CREATE') throw forbid(request, `unexpected operation ${request.operation}`)
   const name = request.name || request.object?.metadata?.name
   if (!name) throw forbid(request, 'could not determine pod from request data')

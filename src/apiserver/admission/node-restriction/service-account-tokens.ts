@@ -30,12 +30,12 @@ export function tokenRules({ cluster, authorizer, isEnabled }: AdmissionContext)
         throw forbid(request, `${mismatch}. The object might have been deleted and then recreated`)
       }
       if (pod.spec?.nodeName !== nodeName) throw forbid(request, 'node requested token bound to a pod scheduled on a different node')
-      return limitsAudiences ? judgeAudiences(request, pod, audiences ?? [], cluster, authorizer) : undefined
+      return limitsAudiences ? validateAudiences(request, pod, audiences ?? [], cluster, authorizer) : undefined
     },
   }
 }
 
-function judgeAudiences(
+function validateAudiences(
   request: AdmissionRequest,
   pod: V1Pod,
   audiences: readonly string[],
@@ -54,11 +54,11 @@ function judgeAudiences(
     }
   }
   if (faults.length > 0) throw forbid(request, `error validating audience "${audience}": ${aggregateMessages(faults)}`)
-  return judgePermission(request, audience, authorizer)
+  return validatePermission(request, audience, authorizer)
 }
 
 /** Agents may be given the permission to ask for tokens of audiences that no pod names. */
-async function judgePermission(request: AdmissionRequest, audience: string, authorizer: Authorizer): Promise<void> {
+async function validatePermission(request: AdmissionRequest, audience: string, authorizer: Authorizer): Promise<void> {
   const { user, namespace, name } = request
   const { decision, error } = await authorizer.authorize({
     user,

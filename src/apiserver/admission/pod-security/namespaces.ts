@@ -22,7 +22,7 @@ import type { Clock } from '#base/clock.ts'
 export type NamespaceRules = { cluster: ClusterView; clock: Clock; defaults: Policy; exemptions: Exemptions }
 
 /** Refuses labels that mean nothing; warns of pods that the new ones would not let in. */
-export function judgeNamespace(request: AdmissionRequest, { cluster, clock, defaults, exemptions }: NamespaceRules): void {
+export function validateNamespace(request: AdmissionRequest, { cluster, clock, defaults, exemptions }: NamespaceRules): void {
   const namespace = objectOf(Namespace, request)
   const name = namespace.metadata?.name ?? ''
   const next = policyOf(namespace.metadata?.labels, defaults)

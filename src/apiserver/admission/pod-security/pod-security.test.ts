@@ -57,7 +57,7 @@ test('workloads are not refused, but warned about their templates', async () => 
   assert.equal((await ask({ enforce: 'baseline' }, { object: { spec: {} } }, 'replicationcontrollers')).verdict, 'allowed')
 })
 
-test('updates are judged if they bring images or containers; a status never is', async () => {
+test('updates are validated if they bring images or containers; a status never is', async () => {
   const refused = (verdictText: string) => verdictText.startsWith('403')
   const old = aPod(privileged)
   const same = await ask({ enforce: 'baseline' }, { object: aPod(privileged, { labels: { a: 'b' } }), oldObject: old })

@@ -10,24 +10,24 @@ import { detailsText, violations } from '#apiserver/admission/pod-security/check
 import { readConfiguration } from '#apiserver/admission/pod-security/configuration.ts'
 import { type LevelVersion, levelVersionText } from '#apiserver/admission/pod-security/level-version.ts'
 import { isFullyPrivileged, labelPrefix, type Policy, policyOf } from '#apiserver/admission/pod-security/namespace-policy.ts'
-import { judgeNamespace } from '#apiserver/admission/pod-security/namespaces.ts'
+import { validateNamespace } from '#apiserver/admission/pod-security/namespaces.ts'
 import { podTemplateOf, resourcesWithTemplate } from '#apiserver/admission/pod-security/pod-templates.ts'
 import { isSignificantUpdate } from '#apiserver/admission/pod-security/significant-update.ts'
 
 const untouchedSpec = new Set(['exec', 'attach', 'binding', 'eviction', 'log', 'portforward', 'proxy', 'status'])
 
-type Judged = { policy: Policy; errors: FieldError[] }
+type Validated = { policy: Policy; errors: FieldError[] }
 
 /** Pods keep to the standard that the labels of their namespace name: refused, recorded, or let through with a warning. */
 export function podSecurity({ cluster, clock, configuration }: AdmissionContext): AdmissionPlugin {
   const { defaults, exemptions } = readConfiguration(configuration)
-  const judged = new WeakMap<V1Namespace, Judged>()
+  const validated = new WeakMap<V1Namespace, Validated>()
 
-  const policyFor = (namespace: V1Namespace): Judged => {
-    let found = judged.get(namespace)
+  const policyFor = (namespace: V1Namespace): Validated => {
+    let found = validated.get(namespace)
     if (found === undefined) {
       found = policyOf(namespace.metadata?.labels, defaults)
-      judged.set(namespace, found)
+      validated.set(namespace, found)
     }
     return found
   }
@@ -39,7 +39,7 @@ export function podSecurity({ cluster, clock, configuration }: AdmissionContext)
     return reason !== ''
   }
 
-  const judgePod = (request: AdmissionRequest, namespace: V1Namespace): void => {
+  const validatePod = (request: AdmissionRequest, namespace: V1Namespace): void => {
     const { policy, errors } = policyFor(namespace)
     if (errors.length === 0 && isFullyPrivileged(policy)) {
       audit(request, 'enforce-policy', 'privileged:latest')
@@ -49,14 +49,14 @@ export function podSecurity({ cluster, clock, configuration }: AdmissionContext)
     if (request.operation === 'UPDATE' && !isSignificantUpdate(pod, oldObjectOf(Pod, request))) return
     evaluate(request, { policy, errors }, pod, true)
   }
-  const judgeTemplate = (request: AdmissionRequest, namespace: V1Namespace): void => {
+  const validateTemplate = (request: AdmissionRequest, namespace: V1Namespace): void => {
     const { policy, errors } = policyFor(namespace)
     if (errors.length === 0 && policy.warn.level === 'privileged' && policy.audit.level === 'privileged') return
     const template = podTemplateOf(resourceOf(request), request.object)
     if (template !== undefined) evaluate(request, { policy, errors }, template, false)
   }
 
-  const evaluate = (request: AdmissionRequest, { policy, errors }: Judged, pod: Pick<V1Pod, 'metadata' | 'spec'>, enforces: boolean) => {
+  const evaluate = (request: AdmissionRequest, { policy, errors }: Validated, pod: Pick<V1Pod, 'metadata' | 'spec'>, enforces: boolean) => {
     if (exemptions.runtimeClasses.has(pod.spec.runtimeClassName ?? '')) return audit(request, 'exempt', 'runtimeClass')
     if (errors.length > 0) audit(request, 'error', `Failed to parse policy: ${aggregateMessages(errors.map(fieldErrorText))}`)
     const known = new Map<string, string>()
@@ -82,14 +82,14 @@ export function podSecurity({ cluster, clock, configuration }: AdmissionContext)
     resources: ['namespaces', 'pods/*', ...resourcesWithTemplate],
     validate(request) {
       const { definition, subresource, namespace: name } = request
-      if (definition.plural === 'namespaces') return judgeNamespace(request, { cluster, clock, defaults, exemptions })
+      if (definition.plural === 'namespaces') return validateNamespace(request, { cluster, clock, defaults, exemptions })
       if (untouchedSpec.has(subresource) || isExempt(request)) return undefined
       const isPod = definition.plural === 'pods'
-      const judge = isPod ? judgePod : judgeTemplate
+      const validate = isPod ? validatePod : validateTemplate
       const namespace = cluster.get(Namespace, name)
-      if (namespace !== undefined) return judge(request, namespace)
+      if (namespace !== undefined) return validate(request, namespace)
       return cluster.getFresh(Namespace, name).then((found) => {
-        if (found !== undefined) return judge(request, found)
+        if (found !== undefined) return validate(request, found)
         if (isPod) throw internalError(`failed to lookup namespace "${name}"`)
         audit(request, 'error', `failed to lookup namespace "${name}": namespaces "${name}" not found`)
         return undefined

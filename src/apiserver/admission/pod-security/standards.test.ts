@@ -366,7 +366,7 @@ test('the restricted standard refuses everything the baseline refuses', () => {
   }
 })
 
-test('versions of the future are judged as the newest one that is known', () => {
+test('versions of the future are validated as the newest one that is known', () => {
   const each: Case = { spec: ofPod({ runAsUser: 0 }) }
   assert.equal(broken('restricted', { ...each, version: 'v1.99' }), broken('restricted', each))
 })

@@ -1,4 +1,4 @@
-/** A validating policy made ready to judge. */
+/** A validating policy made ready to validate. */
 import type { V1ValidatingAdmissionPolicySpec, V1Validation } from '#api/admissionregistration/v1/types.gen.ts'
 import { type AdmissionInput, Budget, BudgetExceeded } from '#api/cel/admission-input.ts'
 import { typeNameOf } from '#api/cel/values/value.ts'
@@ -10,7 +10,7 @@ const maxMessageBytes = 5 * 1024
 
 export type Timed = { readonly message: string; readonly tookMs: number }
 export type Decision = Timed & { readonly reason: string; readonly index: number }
-export type Judgement = {
+export type Evaluation = {
   readonly denials: readonly Decision[]
   /** Failures that stop nobody, as the policy wants it. */
   readonly ignored: readonly Timed[]
@@ -36,19 +36,19 @@ export class CompiledPolicy {
   }
 
   /** Throws `Pending` where an answer is still under way. */
-  judge(input: AdmissionInput, clock: Clock): Judgement {
+  validate(input: AdmissionInput, clock: Clock): Evaluation {
     const verdict = new Verdict(this.#scope.isIgnoring)
     const startedMs = clock.monotonic()
     const matched = this.#scope.matches(input)
     if (typeof matched === 'string') verdict.fail(matched, clock.monotonic() - startedMs)
     if (matched !== true) return verdict
-    const judged = new Verdict(this.#scope.isIgnoring)
+    const validated = new Verdict(this.#scope.isIgnoring)
     try {
       const budget = new Budget(validationBudget)
       const variables = this.#scope.withVariables(input, budget)
-      this.#validate(variables, budget, clock, judged)
-      this.#annotate(variables, clock, judged)
-      return judged
+      this.#validate(variables, budget, clock, validated)
+      this.#annotate(variables, clock, validated)
+      return validated
     } catch (error) {
       if (!(error instanceof BudgetExceeded)) throw error
       // What was found before does not count.
@@ -96,7 +96,7 @@ export class CompiledPolicy {
   }
 }
 
-class Verdict implements Judgement {
+class Verdict implements Evaluation {
   readonly denials: Decision[] = []
   readonly ignored: Timed[] = []
   readonly annotations: { key: string; value: string }[] = []

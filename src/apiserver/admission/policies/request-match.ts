@@ -73,7 +73,7 @@ function isAbout(rule: Rule, { group, version, resource }: Resource, request: Ad
   })
 }
 
-/** Reviews are asked by what judges them; and who may change policies must be able to mend them. */
+/** Reviews are asked by what validates them; and who may change policies must be able to mend them. */
 export function isExempt({ group, plural }: AdmissionRequest['definition']): boolean {
   if (group === 'admissionregistration.k8s.io') return plural.includes('admissionpolic')
   return (group === 'authentication.k8s.io' || group === 'authorization.k8s.io') && plural.endsWith('reviews')

@@ -17,7 +17,7 @@ type Given = {
   authorizer?: Authorizer
 }
 
-async function judged({ spec, binding, request = {}, objects = {}, authorizer }: Given) {
+async function validated({ spec, binding, request = {}, objects = {}, authorizer }: Given) {
   const metrics = new Metrics()
   const context = testContext(
     {
@@ -116,7 +116,7 @@ const cases: [string, Given, string][] = [
     'allowed',
   ],
 ]
-for (const [name, given, wanted] of cases) test(name, async () => assert.equal((await judged(given)).verdict, wanted))
+for (const [name, given, wanted] of cases) test(name, async () => assert.equal((await validated(given)).verdict, wanted))
 
 const paramKind = { apiVersion: 'v1', kind: 'ConfigMap' }
 const limits = { configmaps: [{ metadata: { name: 'limits', namespace: 'ns', labels: { a: 'b' } }, data: { max: '0' } }] }
@@ -147,7 +147,7 @@ const withParams: [string, Given, string][] = [
     "422 pods \"p\" is forbidden: ValidatingAdmissionPolicy 'p' denied request: failed to configure policy: failed to find resource referenced by paramKind: 'example.com/v1, Kind=Limit'",
   ],
 ]
-for (const [name, given, wanted] of withParams) test(name, async () => assert.equal((await judged(given)).verdict, wanted))
+for (const [name, given, wanted] of withParams) test(name, async () => assert.equal((await validated(given)).verdict, wanted))
 
 test('a policy may ask what the user may do, even where the answer takes time', async () => {
   const asked: string[] = []
@@ -159,7 +159,7 @@ test('a policy may ask what the user may do, even where the answer takes time', 
   }
   const expression =
     "authorizer.requestResource.check('approve').allowed() || !authorizer.serviceAccount('ns', 'bot').group('').resource('pods').check('list').allowed()"
-  const { verdict: answer } = await judged({ spec: one(expression), authorizer })
+  const { verdict: answer } = await validated({ spec: one(expression), authorizer })
   assert.equal(answer, denied(`failed expression: ${expression}`))
   assert.deepEqual(asked, ['jane approve pods ns p', 'system:serviceaccount:ns:bot list pods  '])
 })
@@ -174,7 +174,7 @@ test('a policy may ask about a part of the objects; a selector that makes no sen
   }
   const pods = "authorizer.group('').resource('pods')"
   const expression = `${pods}.fieldSelector('spec.nodeName=n').labelSelector('a=b').check('list').allowed() && ${pods}.fieldSelector('?').check('list').allowed()`
-  const { verdict: answer } = await judged({ spec: one(expression), authorizer })
+  const { verdict: answer } = await validated({ spec: one(expression), authorizer })
   assert.equal(answer, 'allowed')
   assert.deepEqual(asked, [
     { fieldSelector: [{ field: 'spec.nodeName', operator: '=', value: 'n' }], labelSelector: [{ key: 'a', operator: '=', values: ['b'] }] },
@@ -190,7 +190,7 @@ test('a binding may warn and leave notes instead', async () => {
       { key: 'none', valueExpression: 'null' },
     ],
   }
-  const { verdict: answer, warnings, audit } = await judged({ spec, binding: { validationActions: ['Warn', 'Audit'] } })
+  const { verdict: answer, warnings, audit } = await validated({ spec, binding: { validationActions: ['Warn', 'Audit'] } })
   assert.equal(answer, 'allowed')
   assert.deepEqual(warnings, ["Validation failed for ValidatingAdmissionPolicy 'p' with binding 'b': no"])
   assert.deepEqual(audit, {
@@ -203,7 +203,7 @@ test('a binding may warn and leave notes instead', async () => {
 test('an expression that takes too much is ended', async () => {
   const list = `[${Array.from({ length: 60 }, (_, index) => index).join(', ')}]`
   const expression = `${list}.all(a, ${list}.all(b, ${list}.all(c, ${list}.all(d, a + b + c + d >= 0))))`
-  const { verdict: answer } = await judged({ spec: one(expression) })
+  const { verdict: answer } = await validated({ spec: one(expression) })
   assert.match(answer, /resulted in error: operation cancelled: actual cost limit exceeded$/)
 })
 
@@ -236,7 +236,7 @@ const counted: [string, Given, string[]][] = [
 ]
 for (const [name, given, wanted] of counted)
   test(`metrics: ${name}`, async () => {
-    const { metrics } = await judged(given)
+    const { metrics } = await validated(given)
     const counted =
       /^apiserver_validating_admission_policy_check_total\{policy="p",policy_binding="b",error_type="(.*?)",enforcement_action="(.*?)"\} 1$/gm
     assert.deepEqual(

@@ -8,7 +8,7 @@ import { isExempt } from '#apiserver/admission/policies/request-match.ts'
 const load = createRequire(import.meta.url)
 /** Loaded with the first policy, and at once: what is being imported cannot be required elsewhere. */
 const engine = () =>
-  load('#apiserver/admission/policies/judge-request.ts') as typeof import('#apiserver/admission/policies/judge-request.ts')
+  load('#apiserver/admission/policies/validate-request.ts') as typeof import('#apiserver/admission/policies/validate-request.ts')
 
 /** Expressions of the cluster's own policies say what may be written. */
 export function validatingAdmissionPolicy({ cluster, authorizer, clock, metrics }: AdmissionContext): AdmissionPlugin {
@@ -19,7 +19,7 @@ export function validatingAdmissionPolicy({ cluster, authorizer, clock, metrics 
     operations: ['CREATE', 'UPDATE', 'DELETE', 'CONNECT'],
     validate(request) {
       if (policies().length === 0 || isExempt(request.definition)) return undefined
-      return engine().judgeRequest(policies(), request, { cluster, authorizer, clock, checks })
+      return engine().validateRequest(policies(), request, { cluster, authorizer, clock, checks })
     },
   }
 }

@@ -26,7 +26,7 @@ export function serviceAccount(context: AdmissionContext): AdmissionPlugin {
       throw forbid(request, `error looking up service account ${where}: serviceaccount "${name}" not found`)
     })
   }
-  const judge = (request: AdmissionRequest, pod: V1Pod, account: V1ServiceAccount): void => {
+  const validate = (request: AdmissionRequest, pod: V1Pod, account: V1ServiceAccount): void => {
     if (!enforcesMountableSecrets(account)) return
     const fault = request.subresource === '' ? unlistedSecretFault(account, pod) : ephemeralFault(account, pod)
     if (fault !== undefined) throw forbid(request, fault)
@@ -41,7 +41,7 @@ export function serviceAccount(context: AdmissionContext): AdmissionPlugin {
       pod.spec ??= { containers: [] }
       const { spec } = pod
       // The node agent would not know its own pod again if anything were added.
-      if (isMirrorPod(pod)) return judgeMirrorPod(request, pod)
+      if (isMirrorPod(pod)) return validateMirrorPod(request, pod)
       const name = spec.serviceAccountName || defaultName
       spec.serviceAccountName = name
       spec.serviceAccount = name
@@ -50,16 +50,16 @@ export function serviceAccount(context: AdmissionContext): AdmissionPlugin {
         if (!spec.imagePullSecrets?.length && account.imagePullSecrets?.length) {
           spec.imagePullSecrets = account.imagePullSecrets.map(({ name: secret = '' }) => ({ name: secret }))
         }
-        judge(request, pod, account)
+        validate(request, pod, account)
       })
     },
     validate(request) {
       const pod = objectOf(Pod, request)
       if (request.operation === 'UPDATE' && request.subresource !== 'ephemeralcontainers') return undefined
-      if (request.operation === 'CREATE' && isMirrorPod(pod)) return judgeMirrorPod(request, pod)
+      if (request.operation === 'CREATE' && isMirrorPod(pod)) return validateMirrorPod(request, pod)
       const name = pod.spec?.serviceAccountName
       if (!name) throw forbid(request, `no service account specified for pod ${request.namespace}/${pod.metadata.name ?? ''}`)
-      return withAccount(request, name, (account) => judge(request, pod, account))
+      return withAccount(request, name, (account) => validate(request, pod, account))
     },
   }
 }
@@ -67,7 +67,7 @@ export function serviceAccount(context: AdmissionContext): AdmissionPlugin {
 const isMirrorPod = ({ metadata }: V1Pod): boolean => metadata.annotations?.[mirrorPodAnnotation] !== undefined
 
 /** What a node agent shows of its static pods may not reach into the API. */
-function judgeMirrorPod(request: AdmissionRequest, { spec }: V1Pod): void {
+function validateMirrorPod(request: AdmissionRequest, { spec }: V1Pod): void {
   if (spec.serviceAccountName) throw forbid(request, 'a mirror pod may not reference service accounts')
   if (secretReferences(spec).size > 0) throw forbid(request, 'a mirror pod may not reference secrets')
   const hasToken = spec.volumes?.some(({ projected }) => projected?.sources?.some((source) => source.serviceAccountToken !== undefined))

@@ -12,14 +12,14 @@ import {
 import { WebhookCallFailed } from '#apiserver/webhooks/webhook-calls.ts'
 
 const podRequest = (options: object = {}) => requestFor('pods', { object: aPod(), ...options })
-const judging = (answer: Answering, more: object = {}) =>
+const evaluating = (answer: Answering, more: object = {}) =>
   webhookBench({ validating: [aConfiguration('c', aWebhook('a.b.c', more))] }, { 'a.b.c': answer })
 const changing = (answer: Answering, more: object = {}) =>
   webhookBench({ mutating: [aConfiguration('c', aWebhook('a.b.c', more))] }, { 'a.b.c': answer })
 const failing = 'failed calling webhook "a.b.c": '
 
 test('the question holds who wants to do what to which object', async () => {
-  const { validating, asked } = judging(() => ({ allowed: true }))
+  const { validating, asked } = evaluating(() => ({ allowed: true }))
   await admit(validating, podRequest({ oldObject: aPod(), isDryRun: true }))
   const [question = assert.fail()] = asked
   const { uid, call, at: _at, object, oldObject, ...rest } = question
@@ -43,7 +43,7 @@ test('the question holds who wants to do what to which object', async () => {
 })
 
 test('of kinds below another resource no more is told than their name', async () => {
-  const { validating, asked } = judging(() => ({ allowed: true }), { rules: [{ ...podRule, resources: ['pods/eviction'] }] })
+  const { validating, asked } = evaluating(() => ({ allowed: true }), { rules: [{ ...podRule, resources: ['pods/eviction'] }] })
   const kind = { group: 'policy', version: 'v1', kind: 'Eviction', schema: 'io.k8s.api.policy.v1.Eviction' }
   await admit(validating, { ...podRequest({ subresource: 'eviction' }), kind })
   const name = { group: 'policy', version: 'v1', kind: 'Eviction' }
@@ -51,7 +51,7 @@ test('of kinds below another resource no more is told than their name', async ()
 })
 
 test('of several versions of the review the first that is known is sent', async () => {
-  const { validating, asked } = judging(() => ({ allowed: true }), { admissionReviewVersions: ['v2', 'v1beta1', 'v1'] })
+  const { validating, asked } = evaluating(() => ({ allowed: true }), { admissionReviewVersions: ['v2', 'v1beta1', 'v1'] })
   await admit(validating, podRequest())
   assert.equal(asked[0]?.apiVersion, 'admission.k8s.io/v1beta1')
 })
@@ -69,7 +69,7 @@ const denials: [string, object, string][] = [
 for (const [what, response, expected] of denials) {
   test(`a denial ${what} is passed on, whatever the failure policy`, async () => {
     for (const failurePolicy of ['Fail', 'Ignore']) {
-      const { validating } = judging(() => ({ allowed: false, ...response }), { failurePolicy })
+      const { validating } = evaluating(() => ({ allowed: false, ...response }), { failurePolicy })
       assert.equal(await verdict(validating, podRequest()), expected)
       const { mutating } = changing(() => ({ allowed: false, ...response }), { failurePolicy })
       assert.equal(await verdict(mutating, podRequest()), expected)
@@ -108,17 +108,17 @@ const lies: [string, Answering, string][] = [
     'received invalid webhook response: expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind=',
   ],
   [
-    'judges but sends a patch',
+    'validates but sends a patch',
     () => ({ allowed: true, patch: 'W10=' }),
     'received invalid webhook response: validating webhook may not return response.patch',
   ],
 ]
 for (const [what, answer, why] of lies) {
   test(`a webhook that ${what} makes the request fail, unless failures are ignored`, async () => {
-    const strict = judging(answer)
+    const strict = evaluating(answer)
     const refusal = await verdict(strict.validating, podRequest())
     assert.equal(refusal, `500 Internal error occurred: ${failing}${why.replace('UID', strict.asked[0]?.uid ?? '')}`)
-    const lenient = judging(answer, { failurePolicy: 'Ignore' })
+    const lenient = evaluating(answer, { failurePolicy: 'Ignore' })
     const request = podRequest()
     assert.equal(await verdict(lenient.validating, request), 'allowed')
     assert.deepEqual(request.audit, { 'failed-open.validating.webhook.admission.k8s.io/round_0_index_0': 'a.b.c' })
@@ -127,18 +127,18 @@ for (const [what, answer, why] of lies) {
 }
 
 test('an answer with a value of the wrong type is none', async () => {
-  const { validating } = judging(() => ({ allowed: 'yes' }))
+  const { validating } = evaluating(() => ({ allowed: 'yes' }))
   assert.match(await verdict(validating, podRequest()), /^500 .*failed to call webhook: .*allowed/)
 })
 
 test('answers of the old version are not held to rules it never had', async () => {
   const sloppy: Answering = () => JSON.stringify({ response: { allowed: false, status: { message: 'no' } } })
-  const { validating } = judging(sloppy, { admissionReviewVersions: ['v1beta1'] })
+  const { validating } = evaluating(sloppy, { admissionReviewVersions: ['v1beta1'] })
   assert.equal(await verdict(validating, podRequest()), '400 admission webhook "a.b.c" denied the request: no')
 })
 
 test('warnings and audit annotations are passed on', async () => {
-  const { validating } = judging(() => ({ allowed: true, warnings: ['careful'], auditAnnotations: { why: 'because' } }))
+  const { validating } = evaluating(() => ({ allowed: true, warnings: ['careful'], auditAnnotations: { why: 'because' } }))
   const request = podRequest()
   await admit(validating, request)
   assert.deepEqual(request.warnings, ['careful'])
@@ -153,13 +153,13 @@ test('a dry run is not sent to a webhook with side effects', async () => {
     ['Unknown', '400 admission webhook "a.b.c" does not support dry run'],
   ]) {
     for (const failurePolicy of ['Fail', 'Ignore']) {
-      const { validating } = judging(() => ({ allowed: true }), { sideEffects, failurePolicy })
+      const { validating } = evaluating(() => ({ allowed: true }), { sideEffects, failurePolicy })
       assert.equal(await verdict(validating, podRequest({ isDryRun: true })), expected)
     }
   }
 })
 
-test('all judges are asked at once, and the first refusal in their order counts', async () => {
+test('all validates are asked at once, and the first refusal in their order counts', async () => {
   const gate = Promise.withResolvers<void>()
   const { validating, asked } = webhookBench(
     { validating: [aConfiguration('c', aWebhook('a.b.c'), aWebhook('d.e.f'))] },
@@ -223,7 +223,7 @@ test('nothing can be changed where nothing is written', async () => {
 })
 
 test('calls are counted by what came of them', async () => {
-  const { validating, metrics } = judging(({ name }) => ({ allowed: name === 'p', status: { code: 9000 } }))
+  const { validating, metrics } = evaluating(({ name }) => ({ allowed: name === 'p', status: { code: 9000 } }))
   await verdict(validating, podRequest())
   await verdict(validating, podRequest({ name: 'q' }))
   const text = metrics.text()

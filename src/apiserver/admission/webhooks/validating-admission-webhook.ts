@@ -5,7 +5,7 @@ import { isExemptFromWebhooks, webhookServices } from '#apiserver/admission/webh
 
 const load = createRequire(import.meta.url)
 const calls = () =>
-  load('#apiserver/admission/webhooks/judge-by-webhooks.ts') as typeof import('#apiserver/admission/webhooks/judge-by-webhooks.ts')
+  load('#apiserver/admission/webhooks/validate-by-webhooks.ts') as typeof import('#apiserver/admission/webhooks/validate-by-webhooks.ts')
 
 /** Servers that the cluster names say what may be written. */
 export function validatingAdmissionWebhook(context: AdmissionContext): AdmissionPlugin {
@@ -16,7 +16,7 @@ export function validatingAdmissionWebhook(context: AdmissionContext): Admission
     operations: ['CREATE', 'UPDATE', 'DELETE', 'CONNECT'],
     validate(request) {
       if (webhooks().length === 0 || isExemptFromWebhooks(request)) return undefined
-      return calls().judgeByWebhooks(webhooks(), request, services)
+      return calls().validateByWebhooks(webhooks(), request, services)
     },
   }
 }

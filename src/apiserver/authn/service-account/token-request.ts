@@ -49,7 +49,7 @@ export class TokenRequests {
     this.#options = options
   }
 
-  /** The request with its service account's name, namespace and uid; `validate` judges it as a kind. */
+  /** The request with its service account's name, namespace and uid; `validate` validates it as a kind. */
   prepare(
     asked: V1TokenRequest,
     namespace: string,

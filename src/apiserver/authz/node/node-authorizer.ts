@@ -21,7 +21,7 @@ export type NodeAuthorizerOptions = {
 
 type Rule = (node: string, attributes: Attributes, graph: NodeGraph) => Verdict
 
-/** Lets a node agent at what its pods need and at nothing else. What its writes may contain is for admission to judge. */
+/** Lets a node agent at what its pods need and at nothing else. What its writes may contain is for admission to validate. */
 export function nodeAuthorizer({ graph, rules, hasPodCertificateRequests = false }: NodeAuthorizerOptions): Authorizer {
   const common = new CompiledRole(rules)
   return {

@@ -15,7 +15,7 @@ const janeInGo = '&{jane 7 [dev] map[scopes:[all]]}'
 type Question = { group: string; plural: string; subresource?: string; verb?: string; user?: UserInfo }
 
 /** What a writer who holds these permissions (`verb group/resource name`) is told; and what was asked. */
-async function judged(question: Question, next: object, prev: object | undefined, held: readonly string[] = []) {
+async function validated(question: Question, next: object, prev: object | undefined, held: readonly string[] = []) {
   const asked: string[] = []
   const describe = ({ verb, group, resource, subresource, namespace, name }: Attributes) =>
     `${verb} ${group}/${resource}${subresource && `/${subresource}`} ${namespace}/${name}`
@@ -56,26 +56,26 @@ const withKind = (apiVersion: string, kind: string) => ({ metadata: { name: 'p' 
 const withRef = (policyName: string, paramRef: object) => ({ metadata: { name: 'b' }, spec: { policyName, paramRef } })
 
 test('a policy that reads parameters is for those who may read all of them', async () => {
-  const { asked, refusals } = await judged(policies, withKind('v1', 'ConfigMap'), undefined)
+  const { asked, refusals } = await validated(policies, withKind('v1', 'ConfigMap'), undefined)
   assert.deepEqual(asked, ['get /configmaps */*'])
   assert.deepEqual(refusals, [
     `spec.paramKind: Forbidden: user ${janeInGo} must have "get" permission on all objects of the referenced paramKind (kind=ConfigMap, apiVersion=v1)`,
   ])
-  assert.deepEqual((await judged(policies, withKind('v1', 'ConfigMap'), undefined, asked)).refusals, [])
+  assert.deepEqual((await validated(policies, withKind('v1', 'ConfigMap'), undefined, asked)).refusals, [])
 })
 
 test('who may do anything, who changes something else, and who names no parameters is not asked', async () => {
   const root = { ...jane, groups: ['system:masters'] }
   for (const { asked } of [
-    await judged({ ...policies, user: root }, withKind('v1', 'ConfigMap'), undefined),
-    await judged(policies, withKind('v1', 'ConfigMap'), withKind('v1', 'ConfigMap')),
-    await judged(policies, { spec: {} }, undefined),
+    await validated({ ...policies, user: root }, withKind('v1', 'ConfigMap'), undefined),
+    await validated(policies, withKind('v1', 'ConfigMap'), withKind('v1', 'ConfigMap')),
+    await validated(policies, { spec: {} }, undefined),
   ])
     assert.deepEqual(asked, [])
 })
 
 test('a kind nobody knows stands for every resource of its group', async () => {
-  assert.deepEqual((await judged(policies, withKind('example.com/v1', 'Thing'), undefined)).asked, ['get example.com/* */*'])
+  assert.deepEqual((await validated(policies, withKind('example.com/v1', 'Thing'), undefined)).asked, ['get example.com/* */*'])
 })
 
 const refs: [what: string, binding: object, asked: string, refusal: string][] = [
@@ -100,7 +100,7 @@ const refs: [what: string, binding: object, asked: string, refusal: string][] = 
 ]
 for (const [what, binding, question, refusal] of refs) {
   test(`a binding with ${what} is for those who may read that`, async () => {
-    const { asked, refusals } = await judged(bindings, binding, undefined)
+    const { asked, refusals } = await validated(bindings, binding, undefined)
     assert.deepEqual([asked, refusals], [[question], [`spec.paramRef: Forbidden: ${refusal}`]])
   })
 }
@@ -109,11 +109,11 @@ test('the status of a pod certificate request is for those who sign for its sign
   const requests = { group: 'certificates.k8s.io', plural: 'podcertificaterequests', subresource: 'status' }
   const prev = { spec: { signerName: 'example.com/web' }, status: {} }
   const next = { ...prev, status: { certificateChain: 'x' } }
-  const { asked, refusals } = await judged(requests, next, prev)
+  const { asked, refusals } = await validated(requests, next, prev)
   assert.deepEqual(asked, ['sign certificates.k8s.io/signers /example.com/web', 'sign certificates.k8s.io/signers /example.com/*'])
   assert.deepEqual(refusals, ['spec.signerName: Forbidden: User "jane" is not permitted to "sign" for signer "example.com/web"'])
-  assert.deepEqual((await judged(requests, next, prev, asked.slice(1))).refusals, [])
-  assert.deepEqual((await judged(requests, prev, prev)).asked, [])
+  assert.deepEqual((await validated(requests, next, prev, asked.slice(1))).refusals, [])
+  assert.deepEqual((await validated(requests, prev, prev)).asked, [])
 })
 
 const claims = { group: 'resource.k8s.io', plural: 'resourceclaims', subresource: 'status' }
@@ -123,7 +123,7 @@ const onNode = (name: string) => ({
 
 test('binding a claim, and reporting on its devices, are permissions of their own', async () => {
   const reserved = { status: { reservedFor: [{ resource: 'pods', name: 'p', uid: '1' }] } }
-  const bound = await judged({ ...claims, verb: 'patch' }, reserved, { status: {} })
+  const bound = await validated({ ...claims, verb: 'patch' }, reserved, { status: {} })
   assert.deepEqual(bound.asked, ['patch resource.k8s.io/resourceclaims/binding /'])
   assert.match(
     bound.refusals.join(),
@@ -131,7 +131,7 @@ test('binding a claim, and reporting on its devices, are permissions of their ow
   )
   const prev = { status: { allocation: onNode('n1'), devices: [{ driver: 'old', pool: 'p', device: 'd' }] } }
   const next = { status: { allocation: onNode('n1'), devices: [{ driver: 'gpu', pool: 'p', device: 'd' }] } }
-  const reported = await judged(claims, next, prev)
+  const reported = await validated(claims, next, prev)
   assert.deepEqual(reported.asked, [
     'arbitrary-node:update resource.k8s.io/resourceclaims/driver dev/gpu',
     'arbitrary-node:update resource.k8s.io/resourceclaims/driver dev/old',
@@ -144,7 +144,7 @@ test('a driver on the node of the claim needs the permission for its own node on
   const next = { status: { allocation: onNode('n1'), devices: [{ driver: 'gpu', pool: 'p', device: 'd' }] } }
   const prev = { status: { allocation: onNode('n1') } }
   const held = ['associated-node:update resource.k8s.io/resourceclaims/driver dev/gpu']
-  assert.deepEqual((await judged({ ...claims, user }, next, prev, held)).refusals, [])
+  assert.deepEqual((await validated({ ...claims, user }, next, prev, held)).refusals, [])
   const elsewhere = { ...user, extra: { 'authentication.kubernetes.io/node-name': ['n2'] } }
-  assert.equal((await judged({ ...claims, user: elsewhere }, next, prev, held)).refusals.length, 1)
+  assert.equal((await validated({ ...claims, user: elsewhere }, next, prev, held)).refusals.length, 1)
 })

@@ -1,12 +1,12 @@
 import { quoted } from '#api/meta/check.ts'
 import { equalJson } from '#api/meta/patch/json-value.ts'
 import { mayActForSigner } from '#apiserver/admission/certificates/signer-permission.ts'
-import type { ObjectJudge } from '#apiserver/authz/object-permissions/object-permissions.ts'
+import type { ObjectValidator } from '#apiserver/authz/object-permissions/object-permissions.ts'
 
 type PodCertificateRequest = { spec?: { signerName?: string }; status?: object }
 
 /** Who answers a request for a certificate speaks for its signer. */
-export const judgeCertificateSigning: ObjectJudge = async (next, prev, { user, subresource }, check, { authorizer }) => {
+export const validateCertificateSigning: ObjectValidator = async (next, prev, { user, subresource }, check, { authorizer }) => {
   if (subresource !== 'status' || prev === undefined) return
   const { status, spec } = prev as PodCertificateRequest
   if (equalJson(status ?? {}, (next as PodCertificateRequest).status ?? {})) return

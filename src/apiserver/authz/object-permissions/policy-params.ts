@@ -10,12 +10,12 @@ import type { ClusterKind } from '#api/kind.ts'
 import { equalJson } from '#api/meta/patch/json-value.ts'
 import { groups, type UserInfo } from '#apiserver/authn/authenticator.ts'
 import type { Attributes } from '#apiserver/authz/authorizer.ts'
-import type { ObjectJudge } from '#apiserver/authz/object-permissions/object-permissions.ts'
+import type { ObjectValidator } from '#apiserver/authz/object-permissions/object-permissions.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 
 type AnyPolicy = V1ValidatingAdmissionPolicy | V1MutatingAdmissionPolicy
 
-export const judgeParamKind: ObjectJudge = async (next, prev, { user, subresource }, check, { authorizer, cluster }) => {
+export const validateParamKind: ObjectValidator = async (next, prev, { user, subresource }, check, { authorizer, cluster }) => {
   const kind = paramKindOf(next as AnyPolicy)
   if (kind === undefined || subresource !== '' || mayDoAnything(user)) return
   const before = paramKindOf(prev as AnyPolicy | undefined)
@@ -31,8 +31,8 @@ export const judgeParamKind: ObjectJudge = async (next, prev, { user, subresourc
     )
 }
 
-export const judgeParamRef =
-  (policies: ClusterKind<AnyPolicy>): ObjectJudge =>
+export const validateParamRef =
+  (policies: ClusterKind<AnyPolicy>): ObjectValidator =>
   async (next, prev, { user }, check, { authorizer, cluster }) => {
     const { paramRef, policyName = '' } = (next as V1ValidatingAdmissionPolicyBinding).spec ?? {}
     if (!paramRef || mayDoAnything(user)) return

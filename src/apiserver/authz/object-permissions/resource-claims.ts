@@ -7,18 +7,18 @@ import type { UserInfo } from '#apiserver/authn/authenticator.ts'
 import { splitServiceAccountUsername } from '#apiserver/authn/service-account/username.ts'
 import type { Attributes, Authorizer } from '#apiserver/authz/authorizer.ts'
 import { forbidden } from '#apiserver/authz/forbidden.ts'
-import type { ObjectJudge } from '#apiserver/authz/object-permissions/object-permissions.ts'
+import type { ObjectValidator } from '#apiserver/authz/object-permissions/object-permissions.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
 
-export const judgeClaimStatus: ObjectJudge = async (next, prev, context, check, { authorizer, isEnabled }) => {
+export const validateClaimStatus: ObjectValidator = async (next, prev, context, check, { authorizer, isEnabled }) => {
   if (context.subresource !== 'status' || prev === undefined || !isEnabled('DRAResourceClaimGranularStatusAuthorization')) return
   const [after, before] = [(next as V1ResourceClaim).status ?? {}, (prev as V1ResourceClaim).status ?? {}]
-  await judgeBinding(after, before, context, check, authorizer)
+  await validateBinding(after, before, context, check, authorizer)
   // The reports on devices go with the allocation.
-  if (isEnabled('DRAResourceClaimDeviceStatus') && after.allocation) await judgeDevices(after, before, context, check, authorizer)
+  if (isEnabled('DRAResourceClaimDeviceStatus') && after.allocation) await validateDevices(after, before, context, check, authorizer)
 }
 
-async function judgeBinding(
+async function validateBinding(
   after: V1ResourceClaimStatus,
   before: V1ResourceClaimStatus,
   context: WriteContext,
@@ -35,7 +35,7 @@ async function judgeBinding(
   check.dynamic('status').at('allocation').forbidden(`changing status.allocation or status.reservedFor requires ${needed}: ${refusal}`)
 }
 
-async function judgeDevices(
+async function validateDevices(
   after: V1ResourceClaimStatus,
   before: V1ResourceClaimStatus,
   context: WriteContext,

@@ -6,18 +6,18 @@ import { type ClusterRole, type RoleBinding, rbacGroup } from '#apiserver/authz/
 import type { RegistryHooks } from '#apiserver/registry/registry-hooks.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
 
-/** Stands before every write of a role or a binding; by `group/plural`. What the server itself writes at its start is not judged. */
+/** Stands before every write of a role or a binding; by `group/plural`. What the server itself writes at its start is not validated. */
 export function escalationHooks(rbac: RbacAuthorizer, authorizer: Authorizer): [string, RegistryHooks][] {
   const check = new EscalationCheck(rbac, authorizer)
-  const judging = (
-    judge: (next: KubernetesObject, prev: KubernetesObject | undefined, context: WriteContext) => Promise<void>,
+  const evaluating = (
+    validate: (next: KubernetesObject, prev: KubernetesObject | undefined, context: WriteContext) => Promise<void>,
   ): RegistryHooks => ({
     async beginCreate(object, context) {
-      if (!context.skipsAdmission) await judge(object, undefined, context)
+      if (!context.skipsAdmission) await validate(object, undefined, context)
       return undefined
     },
     async beginUpdate(next, prev, context) {
-      if (!context.skipsAdmission) await judge(next, prev, context)
+      if (!context.skipsAdmission) await validate(next, prev, context)
       return undefined
     },
   })
@@ -27,9 +27,9 @@ export function escalationHooks(rbac: RbacAuthorizer, authorizer: Authorizer): [
     requestName: prev?.metadata?.name ?? '',
   })
   const roles = (resource: 'roles' | 'clusterroles') =>
-    judging((next, prev, context) => check.role(write(context, prev), resource, next as ClusterRole, prev as ClusterRole | undefined))
+    evaluating((next, prev, context) => check.role(write(context, prev), resource, next as ClusterRole, prev as ClusterRole | undefined))
   const bindings = (resource: 'rolebindings' | 'clusterrolebindings') =>
-    judging((next, prev, context) => check.binding(write(context, prev), resource, next as RoleBinding, prev as RoleBinding | undefined))
+    evaluating((next, prev, context) => check.binding(write(context, prev), resource, next as RoleBinding, prev as RoleBinding | undefined))
   return [
     [`${rbacGroup}/roles`, roles('roles')],
     [`${rbacGroup}/clusterroles`, roles('clusterroles')],

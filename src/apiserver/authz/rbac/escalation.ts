@@ -45,7 +45,7 @@ export class EscalationCheck {
     }
   }
 
-  /** Throws `Forbidden` when the bound role holds more than the author, and the role's 404 when there is none to judge. */
+  /** Throws `Forbidden` when the bound role holds more than the author, and the role's 404 when there is none to validate. */
   async binding(
     write: RbacWrite,
     resource: 'rolebindings' | 'clusterrolebindings',

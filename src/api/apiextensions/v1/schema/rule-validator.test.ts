@@ -8,7 +8,7 @@ import { Check } from '#api/meta/check.ts'
 
 type Schema = V1JSONSchemaProps
 
-function judged(schema: Schema, value: unknown, old?: unknown): { errors: string[]; warnings: string[] } {
+function validated(schema: Schema, value: unknown, old?: unknown): { errors: string[]; warnings: string[] } {
   const check = new Check()
   const warnings: string[] = []
   RuleValidator.of(schema)?.validate(value, old, { check, warn: (text) => warnings.push(text) })
@@ -53,7 +53,7 @@ const cases: [name: string, schema: Schema, value: unknown, errors: string[], ol
     { a: 'x' },
     ['b: Required value: goes with a'],
   ],
-  ['what is not there is not judged', object({ a: ruled(number, 'self > 0') }), {}, []],
+  ['what is not there is not validated', object({ a: ruled(number, 'self > 0') }), {}, []],
   [
     'elements and entries are',
     object({
@@ -133,11 +133,14 @@ const cases: [name: string, schema: Schema, value: unknown, errors: string[], ol
     ["<nil>: Invalid value: failed rule: self.metadata.name == 'x'"],
   ],
 ]
-for (const [name, schema, value, errors, old] of cases) test(name, () => assert.deepEqual(judged(schema, value, old).errors, errors))
+for (const [name, schema, value, errors, old] of cases) test(name, () => assert.deepEqual(validated(schema, value, old).errors, errors))
 
 test('what was wrong before, and is as it was, may stay', () => {
   const schema = object({ a: ruled(number, 'self > 0'), b: text })
-  assert.deepEqual(judged(schema, { a: 0, b: 'new' }, { a: 0 }), { errors: [], warnings: ['a: Invalid value: 0: failed rule: self > 0'] })
+  assert.deepEqual(validated(schema, { a: 0, b: 'new' }, { a: 0 }), {
+    errors: [],
+    warnings: ['a: Invalid value: 0: failed rule: self > 0'],
+  })
 })
 
 test('a schema without rules costs nothing', () => assert.equal(RuleValidator.of(object({ a: text })), undefined))
@@ -145,7 +148,7 @@ test('a schema without rules costs nothing', () => assert.equal(RuleValidator.of
 test('rules that take too much are the last ones', () => {
   const list: Schema = { type: 'array', items: number }
   const deep = 'self.l.all(a, self.l.all(b, self.l.all(c, a + b + c >= 0)))'
-  const { errors } = judged(ruled(object({ l: list }), deep, 'false'), { l: Array.from({ length: 300 }, (_, index) => index) })
+  const { errors } = validated(ruled(object({ l: list }), deep, 'false'), { l: Array.from({ length: 300 }, (_, index) => index) })
   const why = 'no further validation rules will be run due to call cost exceeds limit for rule'
   assert.deepEqual(errors, [`<nil>: Invalid value: "object": 'operation cancelled: actual cost limit exceeded': ${why}: ${deep}`])
 })

@@ -1,4 +1,4 @@
-/** Judges custom resources by the CEL rules of their schema. */
+/** Validates custom resources by the CEL rules of their schema. */
 
 import { followPath } from '#api/apiextensions/v1/schema/field-path.ts'
 import { isSchema, itemSchema } from '#api/apiextensions/v1/schema/walk.ts'
@@ -63,27 +63,28 @@ export class RuleValidator {
   /** `old` is what the value replaces. What was wrong before and did not change only earns a warning. */
   validate(value: unknown, old: unknown, context: RuleContext): void {
     try {
-      this.#judge(value, old, context, new Budget())
+      this.#validate(value, old, context, new Budget())
     } catch (error) {
       if (!(error instanceof BudgetSpent)) throw error
     }
   }
 
-  #judge(value: unknown, old: unknown, context: RuleContext, budget: Budget): void {
+  #validate(value: unknown, old: unknown, context: RuleContext, budget: Budget): void {
     if (value === null || value === undefined) return
-    if (this.#rules.length > 0) this.#judgeRules(value, old ?? undefined, context, budget)
-    if (Array.isArray(value)) this.#judgeItems(value, Array.isArray(old) ? old : [], context, budget)
-    else if (typeof value === 'object') this.#judgeFields(value as Fields, isFields(old) ? old : {}, context, budget)
+    if (this.#rules.length > 0) this.#checkRules(value, old ?? undefined, context, budget)
+    if (Array.isArray(value)) this.#validateItems(value, Array.isArray(old) ? old : [], context, budget)
+    else if (typeof value === 'object') this.#validateFields(value as Fields, isFields(old) ? old : {}, context, budget)
   }
 
-  #judgeFields(value: Fields, old: Fields, { check, warn }: RuleContext, budget: Budget): void {
-    for (const [name, validator] of this.#properties) validator.#judge(value[name], old[name], { check: check.dynamic(name), warn }, budget)
+  #validateFields(value: Fields, old: Fields, { check, warn }: RuleContext, budget: Budget): void {
+    for (const [name, validator] of this.#properties)
+      validator.#validate(value[name], old[name], { check: check.dynamic(name), warn }, budget)
     if (this.#values === undefined) return
-    for (const [name, each] of Object.entries(value)) this.#values.#judge(each, old[name], { check: check.key(name), warn }, budget)
+    for (const [name, each] of Object.entries(value)) this.#values.#validate(each, old[name], { check: check.key(name), warn }, budget)
   }
 
   /** Only in a list that is a map can it be told which element was which. */
-  #judgeItems(value: readonly unknown[], old: readonly unknown[], { check, warn }: RuleContext, budget: Budget): void {
+  #validateItems(value: readonly unknown[], old: readonly unknown[], { check, warn }: RuleContext, budget: Budget): void {
     if (this.#items === undefined) return
     const keys = this.#schema['x-kubernetes-list-type'] === 'map' ? this.#schema['x-kubernetes-list-map-keys'] : undefined
     const keyOf = (element: Fields) => JSON.stringify(keys?.map((key) => element[key]))
@@ -97,11 +98,11 @@ export class RuleValidator {
     )
     for (const [index, element] of value.entries()) {
       const before = keys && isFields(element) ? oldByKey.get(keyOf(element)) : undefined
-      this.#items.#judge(element, before, { check: check.with(value).at(index), warn }, budget)
+      this.#items.#validate(element, before, { check: check.with(value).at(index), warn }, budget)
     }
   }
 
-  #judgeRules(value: unknown, old: unknown, context: RuleContext, budget: Budget): void {
+  #checkRules(value: unknown, old: unknown, context: RuleContext, budget: Budget): void {
     const { check } = context
     const self = schemaValue(value, this.#schema, this.#isResource)
     const oldSelf = old === undefined ? undefined : schemaValue(old, this.#schema, this.#isResource)

@@ -57,7 +57,7 @@ function validateDefault(check: Check<V1JSONSchemaProps>, { mustBePruned }: Defa
   if (check.errors.length === before) validateValue(place, withoutIntOrString(schema))
   const shape = shapeOf(schema)
   if (!resource.isMeta && shape.hasEmbedded) validateEmbedded(schema.default, shape, place)
-  if (check.errors.length === before && hasRules(schema)) judgeByRules(place.with(schema))
+  if (check.errors.length === before && hasRules(schema)) validateByRules(place.with(schema))
 }
 
 function metadataFault(object: Fields, schema: V1JSONSchemaProps): string | undefined {
@@ -82,7 +82,7 @@ function withoutIntOrString(schema: V1JSONSchemaProps): V1JSONSchemaProps {
 }
 
 /** As a new value, and as one that replaces itself. */
-function judgeByRules(check: Check<V1JSONSchemaProps>): void {
+function validateByRules(check: Check<V1JSONSchemaProps>): void {
   const schema = check.value
   const load = createRequire(import.meta.url)
   const { RuleValidator } = load(

@@ -1,4 +1,4 @@
-/** Where the CEL rules of schemas are judged. */
+/** Where the CEL rules of schemas are validated. */
 import { createRequire } from 'node:module'
 import { someSchema } from '#api/apiextensions/v1/schema/walk.ts'
 import type { V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
@@ -17,12 +17,12 @@ export const hasRules = (schema: V1JSONSchemaProps): boolean =>
 
 /**
  * Reports rules that do not compile, have another type than bool, or cost too much; `check` stands at the root schema.
- * The schema is structural and sound. What judges them is loaded with the first rule.
+ * The schema is structural and sound. What validates them is loaded with the first rule.
  */
 export function validateRules(check: Check<V1JSONSchemaProps>, stored: StoredRules): void {
   const schema = check.value
   if (!hasRules(schema)) return
   const load = createRequire(import.meta.url)
-  const { judgeRules } = load('#api/apiextensions/v1/schema/judge-rules.ts') as typeof import('#api/apiextensions/v1/schema/judge-rules.ts')
-  judgeRules(check, stored)
+  const { checkRules } = load('#api/apiextensions/v1/schema/check-rules.ts') as typeof import('#api/apiextensions/v1/schema/check-rules.ts')
+  checkRules(check, stored)
 }

@@ -1,4 +1,4 @@
-/** Judges the schema of a custom resource: what of OpenAPI it may use, and how lists, maps and rules may be declared. */
+/** Validates the schema of a custom resource: what of OpenAPI it may use, and how lists, maps and rules may be declared. */
 import { followPath } from '#api/apiextensions/v1/schema/field-path.ts'
 import { unsupportedField } from '#api/apiextensions/v1/schema/structural.ts'
 import { isSchema, itemSchema } from '#api/apiextensions/v1/schema/walk.ts'
@@ -11,7 +11,7 @@ type Schema = V1JSONSchemaProps
 export type SchemaRules = { validTypes: boolean; atomicSets: boolean; sureListKeys: boolean }
 
 /** What the schemas around this one say about it. */
-type Surroundings = {
+type SchemaContext = {
   rules: SchemaRules
   isRoot: boolean
   /** Why there may be no default here; undefined where there may. */
@@ -27,7 +27,7 @@ export function validateOpenApiSchema(check: Check<Schema>, rules: SchemaRules):
 
 const metaFields = ['metadata', 'kind', 'apiVersion']
 
-function validateSchema(check: Check<Schema>, around: Surroundings): void {
+function validateSchema(check: Check<Schema>, around: SchemaContext): void {
   const schema = check.value
   const inside = { ...around, isRoot: false }
   validateSupport(check, around)
@@ -65,7 +65,7 @@ function validateSchema(check: Check<Schema>, around: Surroundings): void {
 }
 
 /** What of OpenAPI there is no support for. */
-function validateSupport(check: Check<Schema>, { rules, noDefaults, isInsideMeta }: Surroundings): void {
+function validateSupport(check: Check<Schema>, { rules, noDefaults, isInsideMeta }: SchemaContext): void {
   const schema = check.value
   const { type } = schema
   const unsupported = (field: keyof Schema & string, isUsed: boolean) => {
@@ -88,7 +88,7 @@ function validateSupport(check: Check<Schema>, { rules, noDefaults, isInsideMeta
   }
 }
 
-function validateAdditionalProperties(check: Check<Schema>, inside: Surroundings): void {
+function validateAdditionalProperties(check: Check<Schema>, inside: SchemaContext): void {
   const { additionalProperties, properties } = check.value
   if (additionalProperties == null) return
   const place = check.at('additionalProperties')

@@ -17,7 +17,7 @@ const spec = (size: V1JSONSchemaProps): V1JSONSchemaProps => ({
   properties: { spec: { type: 'object', properties: { size } } },
 })
 
-test('values are judged in the words of OpenAPI', () => {
+test('values are validated in the words of OpenAPI', () => {
   const at = 'spec.size in body'
   const cases: [unknown, V1JSONSchemaProps, string[]][] = [
     [5, { type: 'integer', minimum: 1, maximum: 10 }, []],

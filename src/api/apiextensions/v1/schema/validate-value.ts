@@ -1,4 +1,4 @@
-/** Judges a value by a schema, in the words of upstream's OpenAPI validation. */
+/** Validates a value by a schema, in the words of upstream's OpenAPI validation. */
 
 import { type Fault, invalidFault, unplacedFault } from '#api/apiextensions/v1/schema/fault.ts'
 import { isKnownFormat, stringFormat } from '#api/apiextensions/v1/schema/formats.ts'
@@ -24,7 +24,7 @@ const uncorrelated = Symbol('uncorrelated')
  * did not change may stay wrong.
  */
 export function validateValue(check: Check<unknown>, schema: Schema, given?: { readonly old: unknown }): void {
-  const { faults } = judgePart(check.value, schema, '', given === undefined ? uncorrelated : given.old)
+  const { faults } = validatePart(check.value, schema, '', given === undefined ? uncorrelated : given.old)
   for (const { field, report } of faults) {
     report(field === '' ? check : check.dynamic(field.replace(/^\./, '')))
     if (check.isFull) return
@@ -32,13 +32,13 @@ export function validateValue(check: Check<unknown>, schema: Schema, given?: { r
 }
 
 /** A value that has a place of its own, and may have been there before. */
-function judgePart(value: unknown, schema: Schema, path: string, old: unknown): Verdict {
-  const verdict = judge(value, schema, path, old)
+function validatePart(value: unknown, schema: Schema, path: string, old: unknown): Verdict {
+  const verdict = validate(value, schema, path, old)
   if (verdict.faults.length === 0 || old === uncorrelated || !equalJson(value, old)) return verdict
   return { faults: [], matches: verdict.matches }
 }
 
-function judge(value: unknown, schema: Schema, path: string, old: unknown): Verdict {
+function validate(value: unknown, schema: Schema, path: string, old: unknown): Verdict {
   const verdict: Verdict = { faults: [], matches: 0 }
   const said = new Set<string>()
   const add = (...found: (readonly Fault[])[]) => {
@@ -53,7 +53,7 @@ function judge(value: unknown, schema: Schema, path: string, old: unknown): Verd
   }
   add(typeFaults(value, schema, path))
   if (value !== null) {
-    const junctors = judgeJunctors(value, schema, path, old)
+    const junctors = validateJunctors(value, schema, path, old)
     add(junctors.faults)
     verdict.matches += junctors.matches
     if (typeof value === 'string') add(stringFaults(value, schema, path), formatFaults(value, schema, path))
@@ -128,7 +128,7 @@ function listFaults(list: readonly unknown[], schema: Schema, path: string, old:
   const before = oldItems(schema, old)
   const faults: Fault[] = []
   for (let index = 0; items !== undefined && index < list.length && faults.length < maxFaults; index++) {
-    append(faults, judgePart(list[index], items, `${path}[${index}]`, before(list[index])).faults)
+    append(faults, validatePart(list[index], items, `${path}[${index}]`, before(list[index])).faults)
   }
   if (minItems != null && list.length < minItems) {
     faults.push(invalidFault(path, list.length, `${path} in body should have at least ${minItems} items`))
@@ -215,12 +215,12 @@ function objectFaults(object: Fields, schema: Schema, path: string, old: unknown
     if (Object.hasOwn(properties, name)) continue
     if (additionalProperties === false) faults.push(invalidFault(path, name, `${path}.${name} in body is a forbidden property`))
     else if (isSchema(additionalProperties))
-      append(faults, judgePart(object[name], additionalProperties, `${path}.${name}`, oldField(old, name, path)).faults)
+      append(faults, validatePart(object[name], additionalProperties, `${path}.${name}`, oldField(old, name, path)).faults)
   }
   for (const name of declared(names, properties)) {
     const property = properties[name]
     if (property === undefined || faults.length >= maxFaults) continue
-    append(faults, judgePart(object[name], property, path === '' ? name : `${path}.${name}`, oldField(old, name, path)).faults)
+    append(faults, validatePart(object[name], property, path === '' ? name : `${path}.${name}`, oldField(old, name, path)).faults)
   }
   for (const name of required ?? []) {
     if (Object.hasOwn(object, name)) continue
@@ -230,10 +230,10 @@ function objectFaults(object: Fields, schema: Schema, path: string, old: unknown
   return faults
 }
 
-function judgeJunctors(value: unknown, schema: Schema, path: string, old: unknown): Verdict {
+function validateJunctors(value: unknown, schema: Schema, path: string, old: unknown): Verdict {
   const faults: Fault[] = []
   let matches = 0
-  const verdicts = (schemas: readonly Schema[] | undefined) => (schemas ?? []).map((each) => judge(value, each, path, old))
+  const verdicts = (schemas: readonly Schema[] | undefined) => (schemas ?? []).map((each) => validate(value, each, path, old))
   const closest = (all: readonly Verdict[]) => all.reduce((best, each) => (each.matches > best.matches ? each : best))
   const take = (verdict: Verdict | undefined) => {
     append(faults, verdict?.faults ?? [])
@@ -262,7 +262,7 @@ function judgeJunctors(value: unknown, schema: Schema, path: string, old: unknow
   if (!all.every(isValid)) {
     faults.push(unplacedFault(`${quoted(path)} must validate all the schemas (allOf)${all.some(isValid) ? '' : '. None validated'}`))
   }
-  if (schema.not != null && isValid(judge(value, schema.not, path, old))) {
+  if (schema.not != null && isValid(validate(value, schema.not, path, old))) {
     faults.push(unplacedFault(`${quoted(path)} must not validate the schema (not)`))
   }
   return { faults, matches }

@@ -12,7 +12,7 @@ const node = (spec: object, status: object = {}, metadata: object = {}): V1Node 
   status,
 })
 
-test('nodes are judged in the words clients know', () => {
+test('nodes are validated in the words clients know', () => {
   const cases: [string, V1Node, string[]][] = [
     ['a plain one', node({ podCIDR: '10.0.0.0/24', taints: [{ key: 'a', effect: 'NoSchedule' }] }), []],
     ['a taint without effect', node({ taints: [{ key: 'a' }] }), ['metadata.taints[0].effect: Required value']],

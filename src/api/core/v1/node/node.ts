@@ -34,8 +34,8 @@ export const nodeResource = defineResource(Node, {
     if (prev.spec.configSource === undefined) delete next.spec.configSource
     dropDeclaredFeatures(next, prev, context)
   },
-  // Metadata is judged in between, hence not before.
-  rejudgesMetadata: false,
+  // Metadata is validated in between, hence not before.
+  revalidatesMetadata: false,
   validateUpdate(next, prev, check) {
     validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain })
     validateNode(next, check)

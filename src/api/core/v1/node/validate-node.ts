@@ -1,4 +1,4 @@
-/** Judges nodes. */
+/** Validates nodes. */
 import { jsonSyntaxError } from '#api/codec/json-syntax-error.ts'
 import { duplicateBecause } from '#api/core/v1/odd-errors.ts'
 import { validateTaintEffect } from '#api/core/v1/pod-spec/validate-tolerations.ts'
@@ -23,7 +23,7 @@ export function validateNode(node: V1Node, check: Check<V1Node>): void {
   validatePodCidrs(check.at('spec').at('podCIDRs').or([]))
 }
 
-/** Metadata was judged before, and after, as upstream has it. */
+/** Metadata was validated before, and after, as upstream has it. */
 export function validateNodeUpdate(check: Check<V1Node>, prev: V1Node): void {
   const next = check.value
   const { spec, status } = next

@@ -1,4 +1,4 @@
-/** Judges what a claim asks of a volume; also in templates of claims. */
+/** Validates what a claim asks of a volume; also in templates of claims. */
 import { validatePositiveQuantity, validateResourceQuantity } from '#api/core/v1/quantities.ts'
 import type {
   V1PersistentVolumeClaimSpec,

@@ -17,7 +17,7 @@ const stored = (spec: object, status: object = {}) => ({
   status: { phase: 'Pending', ...status },
 })
 
-test('claims are judged in the words clients know', () => {
+test('claims are validated in the words clients know', () => {
   const cases: [string, object, string[]][] = [
     ['a plain one', {}, []],
     ['no mode', { accessModes: [] }, ['accessModes: Required value: at least 1 access mode is required']],

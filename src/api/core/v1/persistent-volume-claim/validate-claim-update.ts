@@ -1,4 +1,4 @@
-/** Judges changes to claims: little may change once a volume was sought. */
+/** Validates changes to claims: little may change once a volume was sought. */
 
 import { PersistentVolumeClaim } from '#api/core/v1/kinds.gen.ts'
 import { mirrorDataSources } from '#api/core/v1/persistent-volume-claim/data-sources.ts'

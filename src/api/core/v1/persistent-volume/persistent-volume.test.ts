@@ -15,7 +15,7 @@ const volume = (spec: object, metadata: object = {}): V1PersistentVolume => ({
 const none = { hostPath: undefined }
 const stored = (spec: object) => tryCreate(persistentVolumeResource, volume(spec), { isEnabled }).object
 
-test('volumes are judged in the words clients know', () => {
+test('volumes are validated in the words clients know', () => {
   const cases: [string, object, string[]][] = [
     ['a plain one', {}, []],
     ['no source', none, [': Required value: must specify a volume type']],

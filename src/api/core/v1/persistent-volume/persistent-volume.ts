@@ -35,7 +35,7 @@ export const persistentVolumeResource = defineResource(PersistentVolume, {
   validate: (_volume, check) => validatePersistentVolume(check, volumeOptions()),
   warningsOnCreate: volumeWarnings,
 
-  rejudgesMetadata: false,
+  revalidatesMetadata: false,
   validateUpdate(_next, prev, check, context) {
     const options = volumeOptions(prev)
     validateObjectMeta(check.at('metadata'), metaRules)

@@ -1,4 +1,4 @@
-/** Judges persistent volumes; also the specs of volumes that are attached without one. */
+/** Validates persistent volumes; also the specs of volumes that are attached without one. */
 
 import { PersistentVolume } from '#api/core/v1/kinds.gen.ts'
 import { volumeSourceRules } from '#api/core/v1/persistent-volume/volume-source-rules.ts'

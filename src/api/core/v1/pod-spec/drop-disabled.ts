@@ -3,7 +3,7 @@ import { eachContainer, isSidecar, someContainer } from '#api/core/v1/pod-spec/a
 import { type Gates, usesContainerRestartRules, usesFileKeyRef } from '#api/core/v1/pod-spec/validation-options.ts'
 import type { V1Container, V1PodSpec, V1PodTemplateSpec, V1VolumeProjection } from '#api/core/v1/types.gen.ts'
 
-/** Of a template. Every workload calls this before it judges its template, on create (without `prev`) and on update. */
+/** Of a template. Every workload calls this before it validates its template, on create (without `prev`) and on update. */
 export function dropDisabledFields(template: V1PodTemplateSpec | undefined, prev: V1PodTemplateSpec | undefined, gates: Gates): void {
   if (template?.spec) dropDisabledSpecFields(template.spec, prev?.spec, gates)
 }

@@ -1,4 +1,4 @@
-/** Judges selectors of nodes. */
+/** Validates selectors of nodes. */
 import type { V1NodeSelector, V1NodeSelectorRequirement, V1NodeSelectorTerm } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { dns1123Subdomain, labelValue, mustBe, qualifiedName } from '#api/meta/names.ts'

@@ -20,7 +20,7 @@ const ofVolume = (source: object) => errorsOf({ volumes: [{ name: 'v', ...source
 
 type Case = [name: string, given: object, errors: string[]]
 
-const judge = (cases: readonly Case[], of: (given: object) => string[], prefix = '') => {
+const validate = (cases: readonly Case[], of: (given: object) => string[], prefix = '') => {
   for (const [name, given, errors] of cases)
     assert.deepEqual(
       of(given),
@@ -84,7 +84,7 @@ test('containers', () => {
       ['resizePolicy: Unsupported value: "disk": supported values: "cpu", "memory"'],
     ],
   ]
-  judge(cases, ofContainer, 'spec.containers[0].')
+  validate(cases, ofContainer, 'spec.containers[0].')
   assert.deepEqual(errorsOf({ containers: [] }), ['spec.containers: Required value'])
   assert.deepEqual(errorsOf({ containers: [container(), container()] }), ['spec.containers[1].name: Duplicate value: "c"'])
 })
@@ -145,7 +145,7 @@ test('environments', () => {
       ['env[0].valueFrom.fileKeyRef.volumeName: Not found: "v"'],
     ],
   ]
-  judge(cases, ofContainer, 'spec.containers[0].')
+  validate(cases, ofContainer, 'spec.containers[0].')
 })
 
 test('probes and hooks', () => {
@@ -179,7 +179,7 @@ test('probes and hooks', () => {
       ['lifecycle.preStop.sleep: Invalid value: 31: must be non-negative and less than terminationGracePeriodSeconds (30)'],
     ],
   ]
-  judge(cases, ofContainer, 'spec.containers[0].')
+  validate(cases, ofContainer, 'spec.containers[0].')
   const lifecycle = { preStop: { exec: { command: ['x'] } } }
   assert.deepEqual(errorsOf({ initContainers: [{ name: 'i', image: 'i', lifecycle }] }), [
     'spec.initContainers[0].lifecycle: Forbidden: may not be set for init containers without restartPolicy=Always',
@@ -291,7 +291,7 @@ test('volumes', () => {
     ['a driver with blanks', { csi: { driver: 'a b' } }, [`csi.driver: Invalid value: "a b": ${subdomain}`]],
     ['an ephemeral claim of nothing', { ephemeral: {} }, ['ephemeral.volumeClaimTemplate: Required value']],
   ]
-  judge(cases, ofVolume, 'spec.volumes[0].')
+  validate(cases, ofVolume, 'spec.volumes[0].')
   const mounts = (volumeMounts: object[]) => errorsOf({ volumes: [{ name: 'v' }], containers: [container({ volumeMounts })] })
   assert.deepEqual(
     mounts([
@@ -373,7 +373,7 @@ test('placement', () => {
       ['nodeName: Forbidden: cannot be set until all schedulingGates have been cleared'],
     ],
   ]
-  judge(cases, errorsOf, 'spec.')
+  validate(cases, errorsOf, 'spec.')
 })
 
 test('security, names and the rest', () => {
@@ -438,7 +438,7 @@ test('security, names and the rest', () => {
       ['ephemeralContainers: Forbidden: cannot be set on create'],
     ],
   ]
-  judge(cases, errorsOf, 'spec.')
+  validate(cases, errorsOf, 'spec.')
   assert.deepEqual(ofContainer({ securityContext: { privileged: true, allowPrivilegeEscalation: false } }), [
     'spec.containers[0].securityContext: Invalid value: {"Capabilities":null,"Privileged":true,"SELinuxOptions":null,"WindowsOptions":null,"RunAsUser":null,"RunAsGroup":null,"RunAsNonRoot":null,"ReadOnlyRootFilesystem":null,"AllowPrivilegeEscalation":false,"ProcMount":null,"SeccompProfile":null,"AppArmorProfile":null}: cannot set `allowPrivilegeEscalation` to false and `privileged` to true',
   ])

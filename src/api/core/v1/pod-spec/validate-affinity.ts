@@ -1,4 +1,4 @@
-/** Judges affinities of pods to nodes and to each other. */
+/** Validates affinities of pods to nodes and to each other. */
 import { validateNodeSelector, validateNodeSelectorTerm } from '#api/core/v1/pod-spec/node-selectors.ts'
 import { validateLabelKeys } from '#api/core/v1/pod-spec/validate-topology-spread.ts'
 import type { PodValidationOptions } from '#api/core/v1/pod-spec/validation-options.ts'

@@ -1,4 +1,4 @@
-/** Judges the annotations that mean something to pods. `check` stands at the annotations. */
+/** Validates the annotations that mean something to pods. `check` stands at the annotations. */
 import { jsonSyntaxError } from '#api/codec/json-syntax-error.ts'
 import { checkAtContainer, eachContainer, someContainer } from '#api/core/v1/pod-spec/all-containers.ts'
 import { validateDescendingPath } from '#api/core/v1/pod-spec/paths.ts'

@@ -1,4 +1,4 @@
-/** Judges containers: regular, init and ephemeral ones. */
+/** Validates containers: regular, init and ephemeral ones. */
 import { type AnyContainer, isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
 import { validateEnv, validateEnvFrom } from '#api/core/v1/pod-spec/validate-env.ts'
 import { validateContainerPorts, validateHostPorts } from '#api/core/v1/pod-spec/validate-ports.ts'
@@ -13,7 +13,7 @@ import type { Check } from '#api/meta/check.ts'
 import { dns1123Label } from '#api/meta/names.ts'
 
 /** What containers share with their pod. */
-export type PodSurroundings = {
+export type PodContext = {
   spec: V1PodSpec
   volumes: VolumesByName
   claimNames: ReadonlySet<string>
@@ -22,7 +22,7 @@ export type PodSurroundings = {
 }
 
 /** `check` stands at the list. */
-export function validateContainers(check: Check<readonly V1Container[]>, pod: PodSurroundings): void {
+export function validateContainers(check: Check<readonly V1Container[]>, pod: PodContext): void {
   const containers = check.value
   if (containers.length === 0) {
     check.required()
@@ -42,7 +42,7 @@ export function validateContainers(check: Check<readonly V1Container[]>, pod: Po
   validateHostPorts(check)
 }
 
-function validateHooks(check: Check<V1Container>, { spec }: PodSurroundings): void {
+function validateHooks(check: Check<V1Container>, { spec }: PodContext): void {
   const container = check.value
   if (container.lifecycle) validateLifecycle(check.at('lifecycle').present, spec)
   const graceSeconds = spec.terminationGracePeriodSeconds
@@ -55,7 +55,7 @@ function validateHooks(check: Check<V1Container>, { spec }: PodSurroundings): vo
 const hooks = ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const
 
 /** `check` stands at the list. */
-export function validateInitContainers(check: Check<readonly V1Container[]>, pod: PodSurroundings): void {
+export function validateInitContainers(check: Check<readonly V1Container[]>, pod: PodContext): void {
   const containers = check.value
   const names = new Set((pod.spec.containers ?? []).map(({ name }) => name))
   for (let index = 0; index < containers.length; index++) {
@@ -93,7 +93,7 @@ const nonEphemeralFields = [
 ] as const
 
 /** `check` stands at the list. */
-export function validateEphemeralContainers(pod: PodSurroundings, check: Check<V1EphemeralContainer[] | undefined>): void {
+export function validateEphemeralContainers(pod: PodContext, check: Check<V1EphemeralContainer[] | undefined>): void {
   const containers = pod.spec.ephemeralContainers
   if (!containers?.length) return
   const others = new Set([...(pod.spec.containers ?? []), ...(pod.spec.initContainers ?? [])].map(({ name }) => name))
@@ -121,7 +121,7 @@ export function validateEphemeralContainers(pod: PodSurroundings, check: Check<V
 const isEmptyResources = (field: string, value: unknown): boolean =>
   field === 'resources' && typeof value === 'object' && value !== null && Object.values(value).every((each) => each === undefined)
 
-function validateContainer(check: Check<AnyContainer>, pod: PodSurroundings): void {
+function validateContainer(check: Check<AnyContainer>, pod: PodContext): void {
   const container = check.value
   if (!container.name) check.at('name').required()
   else for (const message of dns1123Label(container.name)) check.at('name').invalid(message)

@@ -1,4 +1,4 @@
-/** Judges how a pod resolves names, and what it is called itself. */
+/** Validates how a pod resolves names, and what it is called itself. */
 import type { V1HostAlias, V1PodDNSConfig, V1PodSpec } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ipForLegacyField } from '#api/meta/ip.ts'

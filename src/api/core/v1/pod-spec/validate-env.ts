@@ -1,4 +1,4 @@
-/** Judges the environment a container is given. */
+/** Validates the environment a container is given. */
 import { envFieldPaths, validateFieldRef, validateResourceFieldRef } from '#api/core/v1/pod-spec/downward-api.ts'
 import { validateNoBacksteps } from '#api/core/v1/pod-spec/paths.ts'
 import type { PodValidationOptions } from '#api/core/v1/pod-spec/validation-options.ts'

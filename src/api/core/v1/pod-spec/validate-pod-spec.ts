@@ -1,10 +1,10 @@
-/** Judges a pod's spec, on its own or inside a template. */
+/** Validates a pod's spec, on its own or inside a template. */
 import { forbiddenNowhere } from '#api/core/v1/odd-errors.ts'
 import { checkAtContainer, eachContainer } from '#api/core/v1/pod-spec/all-containers.ts'
 import { validateAffinity } from '#api/core/v1/pod-spec/validate-affinity.ts'
 import { mirrorPodAnnotation } from '#api/core/v1/pod-spec/validate-annotations.ts'
 import {
-  type PodSurroundings,
+  type PodContext,
   validateContainers,
   validateEphemeralContainers,
   validateInitContainers,
@@ -33,7 +33,7 @@ export function validatePodSpec(check: Check<V1PodSpec>, podMeta: V1ObjectMeta |
   const spec = check.value
   if (spec.terminationGracePeriodSeconds === undefined) check.at('terminationGracePeriodSeconds').required()
   const claims = spec.resourceClaims
-  const pod: PodSurroundings = {
+  const pod: PodContext = {
     spec,
     options,
     hostUsers: spec.hostUsers !== false,

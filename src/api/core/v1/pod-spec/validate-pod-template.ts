@@ -1,4 +1,4 @@
-/** Judges the pod template that a workload carries. */
+/** Validates the pod template that a workload carries. */
 import { validatePodAnnotations, validateProfilesMatch } from '#api/core/v1/pod-spec/validate-annotations.ts'
 import { validatePodSpec } from '#api/core/v1/pod-spec/validate-pod-spec.ts'
 import {

@@ -1,4 +1,4 @@
-/** Judges the ports of containers. */
+/** Validates the ports of containers. */
 import type { V1Container, V1ContainerPort } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { portName, portNum } from '#api/meta/formats.ts'

@@ -1,4 +1,4 @@
-/** Judges probes and lifecycle hooks of containers. */
+/** Validates probes and lifecycle hooks of containers. */
 import { validatePortNumberOrName } from '#api/core/v1/pod-spec/validate-ports.ts'
 import type { V1HTTPGetAction, V1Lifecycle, V1LifecycleHandler, V1PodSpec, V1Probe } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'

@@ -1,4 +1,4 @@
-/** Judges projected volumes: several sources whose files share one directory. */
+/** Validates projected volumes: several sources whose files share one directory. */
 import { validateFieldRef, validateResourceFieldRef, volumeFieldPaths } from '#api/core/v1/pod-spec/downward-api.ts'
 import { validateFileMode, validateLocalPath } from '#api/core/v1/pod-spec/paths.ts'
 import type { PodValidationOptions } from '#api/core/v1/pod-spec/validation-options.ts'

@@ -1,4 +1,4 @@
-/** Judges what containers and pods request, and are limited to. */
+/** Validates what containers and pods request, and are limited to. */
 import { notFoundBecause } from '#api/core/v1/odd-errors.ts'
 import { someContainer } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { PodValidationOptions } from '#api/core/v1/pod-spec/validation-options.ts'
@@ -29,7 +29,7 @@ export function validateContainerResources(
 
 const noClaims: ReadonlySet<string> = new Set()
 
-/** `check` stands at the overhead, which is judged, and reported, as if it were limits. */
+/** `check` stands at the overhead, which is validated, and reported, as if it were limits. */
 export function validateOverhead(check: Check<ResourceList>, options: PodValidationOptions): void {
   const overhead = check.value
   validateContainerResources(check.with({ limits: overhead }), noClaims, options)

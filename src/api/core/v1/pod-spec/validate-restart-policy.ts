@@ -1,4 +1,4 @@
-/** Judges when single containers are restarted. */
+/** Validates when single containers are restarted. */
 import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { PodValidationOptions } from '#api/core/v1/pod-spec/validation-options.ts'
 import type { V1Container, V1ContainerRestartRule } from '#api/core/v1/types.gen.ts'

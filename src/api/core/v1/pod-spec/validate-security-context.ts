@@ -1,4 +1,4 @@
-/** Judges the security contexts of pods and containers. */
+/** Validates the security contexts of pods and containers. */
 import { validateDescendingPath } from '#api/core/v1/pod-spec/paths.ts'
 import { validateWindowsOptions } from '#api/core/v1/pod-spec/validate-windows-options.ts'
 import type { PodValidationOptions } from '#api/core/v1/pod-spec/validation-options.ts'

@@ -1,4 +1,4 @@
-/** Judges tolerations and the effects of taints. */
+/** Validates tolerations and the effects of taints. */
 import type { PodValidationOptions } from '#api/core/v1/pod-spec/validation-options.ts'
 import type { V1Toleration } from '#api/core/v1/types.gen.ts'
 import { type Check, quoted } from '#api/meta/check.ts'

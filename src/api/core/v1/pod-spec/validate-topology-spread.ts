@@ -1,4 +1,4 @@
-/** Judges how pods want to be spread over a cluster. */
+/** Validates how pods want to be spread over a cluster. */
 import type { PodValidationOptions } from '#api/core/v1/pod-spec/validation-options.ts'
 import type { V1PodAffinityTerm, V1TopologySpreadConstraint } from '#api/core/v1/types.gen.ts'
 import { Check } from '#api/meta/check.ts'

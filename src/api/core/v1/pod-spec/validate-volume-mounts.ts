@@ -1,4 +1,4 @@
-/** Judges how a container uses the volumes of its pod. */
+/** Validates how a container uses the volumes of its pod. */
 import type { AnyContainer } from '#api/core/v1/pod-spec/all-containers.ts'
 import { hasBackstep, validateDescendingPath } from '#api/core/v1/pod-spec/paths.ts'
 import type { V1Volume, V1VolumeDevice, V1VolumeMount } from '#api/core/v1/types.gen.ts'

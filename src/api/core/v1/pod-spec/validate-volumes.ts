@@ -1,4 +1,4 @@
-/** Judges the volumes of a pod. */
+/** Validates the volumes of a pod. */
 
 import { validateClaimTemplate } from '#api/core/v1/persistent-volume-claim/claim-spec.ts'
 import { validateFileMode } from '#api/core/v1/pod-spec/paths.ts'

@@ -1,4 +1,4 @@
-/** Judges what pods and containers ask of a Windows node. */
+/** Validates what pods and containers ask of a Windows node. */
 import { type AnyContainer, checkAtContainer, eachContainer } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1PodSpec, V1WindowsSecurityContextOptions } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'

@@ -20,7 +20,7 @@ export type PodValidationOptions = {
   readonly allowInvalidTopologySpreadSelector: boolean
   readonly allowNonLocalTokenPath: boolean
   readonly allowHostNamespacedSysctls: boolean
-  /** A pod, not a template: some rules can only be judged when the pod is made. */
+  /** A pod, not a template: some rules can only be validated when the pod is made. */
   readonly resourceIsPod: boolean
   readonly allowOnlyRecursiveSELinuxChangePolicy: boolean
   readonly podLevelResources: boolean

@@ -112,13 +112,13 @@ function warnOfNodeLabels(spec: V1PodSpec, path: string, warnings: string[]): vo
 }
 
 /** Also of persistent volumes; values that could never match are refused where they matter, and warned of where they do not. */
-export function nodeSelectorTermWarnings(term: V1NodeSelectorTerm | undefined, judgesValues: boolean, path: string): string[] {
+export function nodeSelectorTermWarnings(term: V1NodeSelectorTerm | undefined, validatesValues: boolean, path: string): string[] {
   const warnings: string[] = []
   for (const [index, { key, values = [] }] of (term?.matchExpressions ?? []).entries()) {
     const at = `${path}.matchExpressions[${index}]`
     const message = deprecatedNodeLabelMessage(key)
     if (message !== undefined) warnings.push(`${at}.key: ${key} is ${message}`)
-    if (!judgesValues) continue
+    if (!validatesValues) continue
     for (const [place, value] of values.entries()) {
       for (const wrong of labelValue(value)) warnings.push(`${at}.values[${place}]: ${value} is invalid, ${wrong}`)
     }

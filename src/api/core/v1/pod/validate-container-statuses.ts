@@ -1,4 +1,4 @@
-/** Judges what a node tells of the containers it runs. */
+/** Validates what a node tells of the containers it runs. */
 import type {
   V1Container,
   V1ContainerStatus,

@@ -1,4 +1,4 @@
-/** Judges pods as they stand. */
+/** Validates pods as they stand. */
 import { validatePodAnnotations, validateProfilesMatch } from '#api/core/v1/pod-spec/validate-annotations.ts'
 import { validateImageOfPod } from '#api/core/v1/pod-spec/validate-containers.ts'
 import { validatePodSpec } from '#api/core/v1/pod-spec/validate-pod-spec.ts'

@@ -1,4 +1,4 @@
-/** Judges what nodes and schedulers tell of a pod. */
+/** Validates what nodes and schedulers tell of a pod. */
 
 import { validateContainerStatuses, validateImageVolumeStatuses } from '#api/core/v1/pod/validate-container-statuses.ts'
 import { noSpec, podOptionsForUpdate } from '#api/core/v1/pod/validate-pod.ts'

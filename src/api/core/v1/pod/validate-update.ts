@@ -1,4 +1,4 @@
-/** Judges changes to a pod: most of its spec stays as it was made. */
+/** Validates changes to a pod: most of its spec stays as it was made. */
 
 import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { noSpec, podOptionsForUpdate, validatePodMetadataAndSpec } from '#api/core/v1/pod/validate-pod.ts'

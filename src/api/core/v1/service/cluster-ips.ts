@@ -1,4 +1,4 @@
-/** Judges the addresses of a service and their families. */
+/** Validates the addresses of a service and their families. */
 import type { V1Service } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ipForLegacyField, isIpv4, parseIp } from '#api/meta/ip.ts'

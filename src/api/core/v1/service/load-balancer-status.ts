@@ -1,4 +1,4 @@
-/** Judges where a balancer says it can be reached; ingresses tell it in the same way. */
+/** Validates where a balancer says it can be reached; ingresses tell it in the same way. */
 import type { V1LoadBalancerStatus, V1ServiceSpec } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ipForLegacyField, parseIp } from '#api/meta/ip.ts'

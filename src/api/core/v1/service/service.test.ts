@@ -13,7 +13,7 @@ const service = (spec: object): V1Service => ({
 const errorsOf = (spec: object) => tryCreate(serviceResource, service(spec)).errors
 const stored = (spec: object) => tryCreate(serviceResource, service(spec)).object
 
-test('services are judged in the words clients know', () => {
+test('services are validated in the words clients know', () => {
   const cases: [string, object, string[]][] = [
     ['a plain one', {}, []],
     ['no ports', { ports: [] }, ['ports: Required value']],

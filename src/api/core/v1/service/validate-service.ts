@@ -1,4 +1,4 @@
-/** Judges services. */
+/** Validates services. */
 
 import { validateEndpointIp } from '#api/core/v1/endpoint-ip.ts'
 import { validatePortNumber, validatePortNumberOrName, validateProtocol } from '#api/core/v1/pod-spec/validate-ports.ts'

@@ -1,4 +1,4 @@
-/** Judges the CEL rules of a schema: whether they compile, and what they may cost. */
+/** Validates the CEL rules of a schema: whether they compile, and what they may cost. */
 import type { StoredRules } from '#api/apiextensions/v1/schema/validate-rules.ts'
 import { isSchema, itemSchema } from '#api/apiextensions/v1/schema/walk.ts'
 import type { V1JSONSchemaProps, V1ValidationRule } from '#api/apiextensions/v1/types.gen.ts'
@@ -23,10 +23,10 @@ type Place = {
 }
 
 /** `check` stands at the root schema. */
-export function judgeRules(check: Check<Schema>, { isUnchanged }: StoredRules): void {
+export function checkRules(check: Check<Schema>, { isUnchanged }: StoredRules): void {
   const schema = check.value
   const costs = new Costs(isUnchanged)
-  judge(check, { type: schemaType(schema, true), cardinality: 1, uncorrelatable: undefined }, costs)
+  validate(check, { type: schemaType(schema, true), cardinality: 1, uncorrelatable: undefined }, costs)
   costs.reportTotal(check)
 }
 
@@ -64,13 +64,13 @@ function tooMuch(what: string, cost: number, limit: number): string {
 }
 
 /** What is inside first, as upstream has it. */
-function judge(check: Check<Schema>, place: Place, costs: Costs): void {
+function validate(check: Check<Schema>, place: Place, costs: Costs): void {
   const schema = check.value
   const { type, uncorrelatable } = place
   const inside = { cardinality: cardinalityInside(schema, place.cardinality), uncorrelatable }
   const { additionalProperties } = schema
   if (isSchema(additionalProperties))
-    judge(
+    validate(
       check.at('additionalProperties').with(additionalProperties),
       { ...inside, type: known(type?.element, additionalProperties) },
       costs,
@@ -78,13 +78,13 @@ function judge(check: Check<Schema>, place: Place, costs: Costs): void {
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const escaped = escapedName(name)
     const field = escaped === undefined ? undefined : type?.fields?.get(escaped)
-    judge(check.at('properties').key(name).with(property), { ...inside, type: known(field, property) }, costs)
+    validate(check.at('properties').key(name).with(property), { ...inside, type: known(field, property) }, costs)
   }
   const items = itemSchema(schema)
   if (items !== undefined) {
     const isCorrelatable = schema['x-kubernetes-list-type'] === 'map'
     const around = isCorrelatable ? uncorrelatable : (uncorrelatable ?? check)
-    judge(check.at('items').with(items), { ...inside, type: known(type?.element, items), uncorrelatable: around }, costs)
+    validate(check.at('items').with(items), { ...inside, type: known(type?.element, items), uncorrelatable: around }, costs)
   }
   const rules = schema['x-kubernetes-validations'] ?? []
   if (rules.length === 0) return
@@ -95,7 +95,7 @@ function judge(check: Check<Schema>, place: Place, costs: Costs): void {
     )
     return
   }
-  for (const at of own.items()) judgeRule(at, { ...place, type }, costs)
+  for (const at of own.items()) validateRule(at, { ...place, type }, costs)
 }
 
 const known = (type: SchemaType | undefined, schema: Schema): SchemaType | undefined =>
@@ -109,7 +109,7 @@ function cardinalityInside(schema: Schema, cardinality: number | undefined): num
   return max === undefined ? undefined : cardinality * Math.max(0, max)
 }
 
-function judgeRule(
+function validateRule(
   check: Check<V1ValidationRule>,
   { type, cardinality, uncorrelatable }: Place & { type: SchemaType },
   costs: Costs,

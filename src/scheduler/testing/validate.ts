@@ -18,7 +18,7 @@ export type Case = {
 export type Verdict = { feasible: string[]; reasons: Record<string, string>; scores: Record<string, number>; refused: string | undefined }
 
 /** Only this plugin decides, besides those that any profile needs. */
-export async function judge(plugin: string, { nodes, pods = [], pod, args, objects = {} }: Case): Promise<Verdict> {
+export async function validate(plugin: string, { nodes, pods = [], pod, args, objects = {} }: Case): Promise<Verdict> {
   const profile: ConfiguredProfile = {
     schedulerName: 'default-scheduler',
     plugins: {

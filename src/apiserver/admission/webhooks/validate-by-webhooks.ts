@@ -1,4 +1,4 @@
-/** Asks the webhooks that judge a request, all at once. Loaded once there is one. */
+/** Asks the webhooks that validate a request, all at once. Loaded once there is one. */
 import { timeout } from '#api/meta/status-error.ts'
 import type { AdmissionRequest } from '#apiserver/admission/admission.ts'
 import type { ShownVersion } from '#apiserver/admission/shown-version.ts'
@@ -8,7 +8,7 @@ import type { ConfiguredWebhook, Webhook } from '#apiserver/admission/webhooks/c
 import { failsOpen, measuredCall, refusalOf, type WebhookServices } from '#apiserver/admission/webhooks/measured-call.ts'
 
 /** Throws the first refusal, in the order of the webhooks, after all have answered: others may warn or leave notes. */
-export async function judgeByWebhooks(
+export async function validateByWebhooks(
   webhooks: readonly ConfiguredWebhook[],
   request: AdmissionRequest,
   services: WebhookServices,

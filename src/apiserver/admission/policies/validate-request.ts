@@ -1,4 +1,4 @@
-/** Judges a request by policies: loaded only once there is one, with the engine that runs its expressions. */
+/** Validates a request by policies: loaded only once there is one, with the engine that runs its expressions. */
 import type { V1ValidatingAdmissionPolicy, V1ValidatingAdmissionPolicyBinding } from '#api/admissionregistration/v1/types.gen.ts'
 import { StatusError } from '#api/meta/status-error.ts'
 import type { AdmissionContext, AdmissionRequest } from '#apiserver/admission/admission.ts'
@@ -21,7 +21,7 @@ export type BoundPolicy = {
 }
 
 /** Throws the first denial, after all policies have been asked: others may warn or leave notes. */
-export async function judgeRequest(
+export async function validateRequest(
   policies: readonly BoundPolicy[],
   request: AdmissionRequest,
   {
@@ -59,7 +59,7 @@ export async function judgeRequest(
         if (binding.spec.matchResources && matchedResource(binding.spec.matchResources, request, cluster) === undefined) continue
         for (const params of paramsOf(spec.paramKind, binding.spec.paramRef, request.namespace, cluster)) {
           const input = policyInput({ request: seen, resource, params, cluster, ask })
-          const { denials: found, ignored, annotations } = await whenAnswered(() => ready.judge(input, clock))
+          const { denials: found, ignored, annotations } = await whenAnswered(() => ready.validate(input, clock))
           const observe = (enforcement: Enforcement, { message, tookMs }: Timed) =>
             checks?.observe({ policy: name, binding: bindingName, enforcement, message, tookMs })
           for (const failure of ignored) observe('allow', failure)

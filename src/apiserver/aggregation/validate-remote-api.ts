@@ -1,14 +1,14 @@
 /** Whether the server behind an APIService can be used, and if not, why. */
 import { Service } from '#api/core/v1/kinds.gen.ts'
 import { quoted } from '#api/meta/check.ts'
-import type { Judgement } from '#apiserver/aggregation/availability.ts'
+import type { Evaluation } from '#apiserver/aggregation/availability.ts'
 import { discoveryPath, type RemoteApi } from '#apiserver/aggregation/remote-api.ts'
 import { type RemoteConnections, userHeaders } from '#apiserver/aggregation/remote-connections.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import type { ServiceEndpoints } from '#apiserver/webhooks/service-endpoints.ts'
 import type { Clock } from '#base/clock.ts'
 
-export type JudgingServices = {
+export type AvailabilityServices = {
   cluster: ClusterView
   endpoints: Pick<ServiceEndpoints, 'readyOf' | 'areThere'>
   connections: RemoteConnections
@@ -22,9 +22,9 @@ const answerLimitMs = 5000
 /** One pod of several that is down does not make the API unavailable. */
 const attempts = 5
 
-export async function judgeRemoteApi(api: RemoteApi, services: JudgingServices): Promise<Judgement> {
+export async function validateRemoteApi(api: RemoteApi, services: AvailabilityServices): Promise<Evaluation> {
   const { namespace, name, port } = api.service
-  const no = (reason: string, message: string): Judgement => ({ status: 'False', reason, message })
+  const no = (reason: string, message: string): Evaluation => ({ status: 'False', reason, message })
   const service = services.cluster.get(Service, namespace, name)
   if (service === undefined) return no('ServiceNotFound', `service/${name} in ${quoted(namespace)} is not present`)
   const { type = 'ClusterIP', ports = [] } = service.spec ?? {}
@@ -45,13 +45,13 @@ export async function judgeRemoteApi(api: RemoteApi, services: JudgingServices):
   return { ...no('FailedDiscoveryCheck', trouble), isPassing: true }
 }
 
-async function anyAnswers(api: RemoteApi, services: JudgingServices): Promise<string | undefined> {
+async function anyAnswers(api: RemoteApi, services: AvailabilityServices): Promise<string | undefined> {
   const troubles = await Promise.all(Array.from({ length: attempts - 1 }, () => answerTrouble(api, services)))
   return troubles.includes(undefined) ? undefined : troubles.at(-1)
 }
 
 /** Undefined where all is well. */
-async function answerTrouble(api: RemoteApi, { connections, clock }: JudgingServices): Promise<string | undefined> {
+async function answerTrouble(api: RemoteApi, { connections, clock }: AvailabilityServices): Promise<string | undefined> {
   const abort = new AbortController()
   using _ = clock.after(answerLimitMs, () => abort.abort(new Error('context deadline exceeded')))
   let url = ''
