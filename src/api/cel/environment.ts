@@ -2,6 +2,7 @@
 import type { Checked } from '#api/cel/check/checked.ts'
 import { typeIn } from '#api/cel/check/checked.ts'
 import { checkExpression } from '#api/cel/check/checker.ts'
+import { checkFormats } from '#api/cel/check/format-checks.ts'
 import { checkLiterals } from '#api/cel/check/literal-checks.ts'
 import { Compiler } from '#api/cel/evaluate/compile.ts'
 import { type Activation, Frame, type Run } from '#api/cel/evaluate/frame.ts'
@@ -97,7 +98,7 @@ export class Environment {
       container,
       isHomogeneous: !isHeterogeneous,
     })
-    const issues = checkLiterals(checked)
+    const issues = [...checkLiterals(checked), ...checkFormats(checked)]
     if (issues.length > 0) throw new CelCompileError(text, issues)
     const compiler = new Compiler(checked, this.#types, (name) => this.#variables.has(name))
     const run = compiler.compile(expression)

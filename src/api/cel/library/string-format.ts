@@ -8,27 +8,45 @@ const maxPrecision = 1000
 
 export function formatted(format: string, args: CelList): string {
   let result = ''
+  readFormat(format, args.size, {
+    text: (text) => {
+      result += text
+    },
+    clause: ({ verb, precision }, index) => {
+      result += wrapped(() => print(args.at(index), verb, precision))
+    },
+  })
+  return result
+}
+
+export type Verb = (typeof verbs)[number]
+const verbs = ['s', 'd', 'f', 'e', 'b', 'x', 'X', 'o'] as const
+
+type FormatReader = { text(text: string): void; clause(clause: { verb: Verb; precision: number | undefined }, index: number): void }
+
+/** Goes through a format text for so many arguments; how many it used. Throws CelError for what is none. */
+export function readFormat(format: string, argumentCount: number, reader: FormatReader): number {
   let used = 0
   for (let at = 0; at < format.length; at++) {
     if (format[at] !== '%') {
-      result += format[at]
+      reader.text(format[at] ?? '')
       continue
     }
     if (at + 1 >= format.length) throw new CelError('unexpected end of string')
     if (format[at + 1] === '%') {
-      result += '%'
+      reader.text('%')
       at++
       continue
     }
-    if (used >= args.size) throw new CelError(`index ${used} out of range`)
+    if (used >= argumentCount) throw new CelError(`index ${used} out of range`)
     const clause = clauseAt(format, at + 1)
-    result += clause.print(args.at(used++))
+    reader.clause(clause, used++)
     at = clause.end
   }
-  return result
+  return used
 }
 
-type Clause = { readonly end: number; print(value: Value): string }
+type Clause = { readonly end: number; readonly verb: Verb; readonly precision: number | undefined }
 
 function clauseAt(format: string, start: number): Clause {
   let at = start
@@ -42,10 +60,10 @@ function clauseAt(format: string, start: number): Clause {
     if (precision > maxPrecision)
       throw new CelError('could not parse formatting clause: error while parsing precision: precision too large')
   }
-  const verb = format[at] ?? ''
-  const print = printerOf(verb, precision)
-  if (print === undefined) throw new CelError(`could not parse formatting clause: unrecognized formatting clause "${verb}"`)
-  return { end: at, print: (value) => wrapped(() => print(value)) }
+  const given = format[at] ?? ''
+  const verb = verbs.find((each) => each === given)
+  if (verb === undefined) throw new CelError(`could not parse formatting clause: unrecognized formatting clause "${given}"`)
+  return { end: at, verb, precision }
 }
 
 function wrapped(print: () => string): string {
@@ -56,34 +74,40 @@ function wrapped(print: () => string): string {
   }
 }
 
-function printerOf(verb: string, precision = defaultPrecision): ((value: Value) => string) | undefined {
+function print(value: Value, verb: Verb, precision = defaultPrecision): string {
   switch (verb) {
     case 's':
-      return text
+      return text(value)
     case 'd':
-      return decimal
+      return decimal(value)
     case 'f':
-      return (value) => fixed(value, precision)
+      return fixed(value, precision)
     case 'e':
-      return (value) => scientific(value, precision)
+      return scientific(value, precision)
     case 'b':
-      return binary
+      return binary(value)
     case 'x':
-      return hex
+      return hex(value)
     case 'X':
-      return (value) => hex(value).toUpperCase()
+      return hex(value).toUpperCase()
     case 'o':
-      return (value) => {
-        const whole = wholeOf(value)
-        if (whole === undefined) throw only('octal clause can only be used on integers', value)
-        return whole.toString(8)
-      }
-    default:
-      return undefined
+      return octal(value)
   }
 }
 
-const only = (rule: string, value: Value) => new CelError(`${rule}, was given ${typeNameOf(value)}`)
+/** What a value must be to be printed so. */
+export const verbRules: Readonly<Record<Verb, string>> = {
+  s: 'string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps',
+  d: 'decimal clause can only be used on integers',
+  f: 'fixed-point clause can only be used on doubles',
+  e: 'scientific clause can only be used on doubles',
+  b: 'only integers and bools can be formatted as binary',
+  x: 'only integers, byte buffers, and strings can be formatted as hex',
+  X: 'only integers, byte buffers, and strings can be formatted as hex',
+  o: 'octal clause can only be used on integers',
+}
+
+const only = (verb: Verb, value: Value) => new CelError(`${verbRules[verb]}, was given ${typeNameOf(value)}`)
 
 const wholeOf = (value: Value): bigint | undefined => (typeof value === 'bigint' ? value : value instanceof Uint ? value.value : undefined)
 
@@ -99,7 +123,7 @@ function text(value: Value): string {
   if (value instanceof TypeValue) return value.name
   if (value instanceof CelList) return `[${[...value].map(inner).join(', ')}]`
   if (value instanceof CelMap) return mapText(value)
-  throw only('string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps', value)
+  throw only('s', value)
 }
 
 /** Inside of lists and maps what is not a number is marked as what it is. */
@@ -123,23 +147,29 @@ function mapText(map: CelMap): string {
 
 function decimal(value: Value): string {
   const whole = wholeOf(value)
-  if (whole === undefined) throw only('decimal clause can only be used on integers', value)
+  if (whole === undefined) throw only('d', value)
   return String(whole)
 }
 
-function doubleFor(value: Value, rule: string): number {
+function octal(value: Value): string {
+  const whole = wholeOf(value)
+  if (whole === undefined) throw only('o', value)
+  return whole.toString(8)
+}
+
+function doubleFor(value: Value, verb: Verb): number {
   if (typeof value === 'number') return value
   if (value === 'NaN') return Number.NaN
   if (value === 'Infinity') return Number.POSITIVE_INFINITY
   if (value === '-Infinity') return Number.NEGATIVE_INFINITY
-  throw only(rule, value)
+  throw only(verb, value)
 }
 
 const unbounded = (number: number): string => (Number.isNaN(number) ? 'NaN' : number > 0 ? '∞' : '-∞')
 
 /** With commas between the thousands: it is written for readers of American English. */
 function fixed(value: Value, precision: number): string {
-  const number = doubleFor(value, 'fixed-point clause can only be used on doubles')
+  const number = doubleFor(value, 'f')
   if (!Number.isFinite(number)) return unbounded(number)
   const [whole = '', fraction] = plainFixed(number, precision).split('.')
   const grouped = whole.replace(/\B(?=(?:\d{3})+$)/g, ',')
@@ -158,7 +188,7 @@ function plainFixed(number: number, precision: number): string {
 const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹'
 
 function scientific(value: Value, precision: number): string {
-  const number = doubleFor(value, 'scientific clause can only be used on doubles')
+  const number = doubleFor(value, 'e')
   if (!Number.isFinite(number)) return unbounded(number)
   const [mantissa = '', exponent = '0'] = number.toExponential(Math.min(precision, 100)).split('e')
   const digits = String(Math.abs(Number(exponent))).padStart(2, '0')
@@ -169,7 +199,7 @@ function scientific(value: Value, precision: number): string {
 function binary(value: Value): string {
   if (typeof value === 'boolean') return value ? '1' : '0'
   const whole = wholeOf(value)
-  if (whole === undefined) throw only('only integers and bools can be formatted as binary', value)
+  if (whole === undefined) throw only('b', value)
   return whole.toString(2)
 }
 
@@ -177,6 +207,6 @@ function hex(value: Value): string {
   if (typeof value === 'string') return Buffer.from(value).toString('hex')
   if (value instanceof Uint8Array) return Buffer.from(value).toString('hex')
   const whole = wholeOf(value)
-  if (whole === undefined) throw only('only integers, byte buffers, and strings can be formatted as hex', value)
+  if (whole === undefined) throw only('x', value)
   return whole.toString(16)
 }
