@@ -12,6 +12,7 @@ import { endpointsController } from '#controllers/endpoints/endpoints-controller
 import { endpointSliceController } from '#controllers/endpointslice/endpointslice-controller.ts'
 import { endpointSliceMirroringController } from '#controllers/endpointslice-mirroring/endpointslice-mirroring-controller.ts'
 import { garbageCollector } from '#controllers/garbage-collector/garbage-collector.ts'
+import { horizontalPodAutoscalerController } from '#controllers/horizontal-pod-autoscaler/horizontal-pod-autoscaler-controller.ts'
 import { jobController } from '#controllers/job/job-controller.ts'
 import { legacyTokenCleaner } from '#controllers/legacy-token-cleaner/legacy-token-cleaner.ts'
 import { namespaceController } from '#controllers/namespace/namespace-controller.ts'
@@ -54,6 +55,7 @@ export const controllers: readonly Controller[] = [
   cronJobController,
   replicaSetController,
   deploymentController,
+  horizontalPodAutoscalerController,
   disruptionController,
   csrSigningController,
   csrApprovingController,

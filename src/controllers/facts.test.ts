@@ -40,6 +40,7 @@ const rooms: Readonly<Record<string, string>> = {
   'kcm:garbagecollector': 'controllers/garbage-collector',
   'kcm:job': 'controllers/job',
   'kcm:nodelifecycle': 'controllers/node-lifecycle',
+  'kcm:podautoscaler': 'controllers/horizontal-pod-autoscaler',
   'kcm:resourceclaim': 'controllers/resourceclaim',
   'kcm:statefulset': 'controllers/statefulset',
   'kcm:tainteviction': 'controllers/taint-eviction',

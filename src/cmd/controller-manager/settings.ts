@@ -31,6 +31,7 @@ export async function settingsOf(flags: ControllerManagerFlags, files: Files): P
     maxEndpointsPerSlice: flags.maxEndpointsPerSlice,
     mirroringMaxEndpointsPerSubset: flags.mirroringMaxEndpointsPerSubset,
     batchMs: {
+      'horizontal-pod-autoscaler-controller': flags.horizontalPodAutoscalerSyncPeriod,
       'endpoints-controller': flags.endpointUpdatesBatchPeriod,
       'endpointslice-controller': flags.endpointsliceUpdatesBatchPeriod,
       'endpointslice-mirroring-controller': flags.mirroringEndpointsliceUpdatesBatchPeriod,
@@ -39,6 +40,13 @@ export async function settingsOf(flags: ControllerManagerFlags, files: Files): P
     resourceQuotaSyncPeriodMs: flags.resourceQuotaSyncPeriod,
     signingAuthorities: await signingAuthoritiesOf(flags, files),
     signingDurationMs: flags.clusterSigningDuration,
+    horizontalPodAutoscaler: {
+      syncPeriodMs: flags.horizontalPodAutoscalerSyncPeriod,
+      downscaleStabilizationMs: flags.horizontalPodAutoscalerDownscaleStabilization,
+      tolerance: flags.horizontalPodAutoscalerTolerance,
+      cpuInitializationMs: flags.horizontalPodAutoscalerCpuInitializationPeriod,
+      initialReadinessDelayMs: flags.horizontalPodAutoscalerInitialReadinessDelay,
+    },
     legacyTokenCleanUpPeriodMs: flags.legacyServiceAccountTokenCleanUpPeriod,
     ...(signer === undefined ? {} : { signToken: (claims) => signJwt(claims, signer) }),
     isEnabled: (gate) => gates.isEnabled(gate),
@@ -74,6 +82,7 @@ function concurrencyOf(flags: ControllerManagerFlags): Record<string, number> {
     'namespace-controller': flags.concurrentNamespaceSyncs,
     'resourcequota-controller': flags.concurrentResourceQuotaSyncs,
     'serviceaccount-token-controller': flags.concurrentServiceaccountTokenSyncs,
+    'horizontal-pod-autoscaler-controller': flags.concurrentHorizontalPodAutoscalerSyncs,
     'garbage-collector-controller': flags.concurrentGcSyncs,
   }
 }

@@ -22,7 +22,7 @@ const laterNames: ReadonlySet<string> = new Set(
   [
     'attachdetach persistentvolume-attach-detach persistentvolume-binder persistentvolume-expander clusterrole-aggregation',
     'pvc-protection persistentvolumeclaim-protection pv-protection persistentvolume-protection ephemeral-volume',
-    'horizontalpodautoscaling horizontal-pod-autoscaler service service-lb route node-route',
+    'service service-lb route node-route',
     'cloud-node-lifecycle validatingadmissionpolicy-status',
     'storage-version-gc storageversion-garbage-collector',
     'selinux-warning volumeattributesclass-protection',

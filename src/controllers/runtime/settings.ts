@@ -32,6 +32,13 @@ export type ControllerSettings = {
   signingAuthorities: Readonly<Record<string, () => Promise<SigningAuthority>>>
   /** How long a certificate lasts whose request does not ask for less. */
   signingDurationMs: number
+  horizontalPodAutoscaler: {
+    syncPeriodMs: number
+    downscaleStabilizationMs: number
+    tolerance: number
+    cpuInitializationMs: number
+    initialReadinessDelayMs: number
+  }
   /** Signs the token of a service account that lies in a secret; absent where there is no key. */
   signToken?(claims: Readonly<Record<string, string>>): string
   isEnabled(featureGate: string): boolean
@@ -62,5 +69,12 @@ export const defaultSettings: ControllerSettings = {
   legacyTokenCleanUpPeriodMs: 8760 * 3_600_000,
   signingAuthorities: {},
   signingDurationMs: 8760 * 3_600_000,
+  horizontalPodAutoscaler: {
+    syncPeriodMs: 15_000,
+    downscaleStabilizationMs: 300_000,
+    tolerance: 0.1,
+    cpuInitializationMs: 300_000,
+    initialReadinessDelayMs: 30_000,
+  },
   isEnabled: () => true,
 }
