@@ -1,5 +1,5 @@
 /** A private containerd for a test: everything of it lies in a directory of its own and is gone afterwards. */
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,7 @@ import { ensureSandboxImage, importImages } from '#kubelet/images/import-image.t
 import type { Architecture } from '#kubelet/images/pause-program.ts'
 import { sandboxImageName } from '#kubelet/images/sandbox-image.ts'
 import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
-import { removeAllPods, startContainerd, stopContainerd } from '#kubelet/runtimes/cri/private-containerd.ts'
+import { privateContainerdSocket, removeAllPods, startContainerd, stopContainerd } from '#kubelet/runtimes/cri/private-containerd.ts'
 import { bridgeNameOf, layBridgeNetwork, removeBridgeNetwork } from '#network/bridge-network.ts'
 import { busyboxPath, testImageArchive } from './test-image.ts'
 
@@ -76,16 +76,15 @@ export async function startTestContainerd({ podCidr = freePodCidr() }: { podCidr
     socket = started.socket
     pid = started.pid
   }
-  const endAtOnce = () => {
-    if (pid > 0) processes.kill(pid, 'SIGKILL')
-    endShims(socket)
-    unmountBelow(directory)
-    rmSync(directory, { recursive: true, force: true })
+  // For tests that are ended from outside, by those who have lost patience: they would not wait for this either.
+  const endLater = () => {
+    const program = join(import.meta.dirname, 'end-containerd.ts')
+    spawn(process.execPath, [program, directory], { detached: true, stdio: 'ignore' }).unref()
   }
-  // For tests that are ended from outside, by those who have lost patience.
   const end = () => process.exit(143)
-  process.once('exit', endAtOnce)
-  process.once('SIGTERM', end)
+  process.once('exit', endLater)
+  // Not once: a second signal would end the process before it gets there.
+  process.on('SIGTERM', end)
   const dispose = async () => {
     try {
       if (pid > 0 && !processes.isAlive(pid)) await start()
@@ -94,13 +93,8 @@ export async function startTestContainerd({ podCidr = freePodCidr() }: { podCidr
     } catch {
       // What is left is taken down below.
     }
-    await stopContainerd(directory, seams)
-    endShims(socket)
-    unmountBelow(directory)
-    await (await findCgroups(files))?.remove(podCgroup)
-    await removeBridgeNetwork(network, cniConfigDirectory, { files, processes })
-    rmSync(directory, { recursive: true, force: true })
-    process.off('exit', endAtOnce)
+    await endContainerd(directory)
+    process.off('exit', endLater)
     process.off('SIGTERM', end)
   }
   try {
@@ -131,6 +125,18 @@ export async function startTestContainerd({ podCidr = freePodCidr() }: { podCidr
     start,
     [Symbol.asyncDispose]: dispose,
   }
+}
+
+/** The containerd of a test, whatever it still runs, and all that it has left on the machine. */
+export async function endContainerd(directory: string): Promise<void> {
+  const bridge = bridgeNameOf(directory)
+  await stopContainerd(directory, { files, processes, clock: systemClock })
+  endShims(privateContainerdSocket(directory))
+  unmountBelow(directory)
+  await (await findCgroups(files))?.remove(`kubepods-${bridge}`)
+  const network = { bridge, dataDirectory: join(directory, 'addresses') }
+  await removeBridgeNetwork(network, join(directory, 'cni'), { files, processes })
+  rmSync(directory, { recursive: true, force: true })
 }
 
 /** By chance, since others may look at the same time. */

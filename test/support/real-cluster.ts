@@ -1,5 +1,5 @@
 /** A cluster with a real node on a containerd of its own, gone with everything that ran in it when the test ends. */
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -39,11 +39,24 @@ export async function startRealCluster({ podCidr = ownPodCidr, flags = [] as rea
   const start = async (...more: readonly string[]) => {
     running = await startCluster(['--runtime', 'cri', '--cluster-cidr', podCidr, ...flags, ...more], directory, port)
   }
+  // For tests that are ended from outside, by those who have lost patience. The cluster's process is only gone for good once this one is,
+  // which therefore cannot wait for it.
+  const endLater = () => {
+    const script = 'exec >/dev/null 2>&1; "$0" "$1" down --data-dir "$2/data"; rm -rf --one-file-system "$2"'
+    const args = ['-c', script, process.execPath, join(repository, 'src/cmd/main.ts'), directory]
+    spawn('sh', args, { detached: true, stdio: 'ignore' }).unref()
+  }
+  const end = () => process.exit(143)
+  process.once('exit', endLater)
+  // Not once: a second signal would end the process before it gets there.
+  process.on('SIGTERM', end)
   const dispose = async () => {
     await running?.stop('SIGKILL')
     const { status, stderr } = run('down')
     unmountBelow(directory)
     rmSync(directory, { recursive: true, force: true })
+    process.off('exit', endLater)
+    process.off('SIGTERM', end)
     if (status !== 0) throw new Error(`the pods could not be taken down: ${stderr}`)
   }
   try {
