@@ -11,7 +11,7 @@ function handTurned() {
     await Promise.resolve()
     await Promise.resolve()
   }
-  return { clock: { soon: (callback: () => void) => void callbacks.push(callback) }, turn }
+  return { clock: { heldMs: () => 1, soon: (callback: () => void) => void callbacks.push(callback) }, turn }
 }
 
 test('the first goes at once, the others one a turn and in order', async () => {

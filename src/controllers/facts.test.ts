@@ -85,7 +85,8 @@ test('every event that is told here is one that upstream tells of, with the same
   for (const each of ['CIDRNotAvailable Normal', 'TopologyAwareHintsEnabled Normal', 'TopologyAwareHintsDisabled Warning']) known.add(each)
   const told = new Map<string, string>()
   for (const file of globSync('src/controllers/*/*.ts', { cwd: root })) {
-    if (file.endsWith('.test.ts')) continue
+    // The service catalog is a project of its own: its events are not among upstream's.
+    if (file.endsWith('.test.ts') || file.includes('/service-catalog/')) continue
     const source = readFileSync(join(root, file), 'utf8')
     for (const [, weight, reason] of source.matchAll(/events\??\.(normal|warning)\(\s*[^,()]+,\s*[^,()]+,\s*'(\w+)'/g))
       told.set(`${reason} ${weight === 'normal' ? 'Normal' : 'Warning'}`, file)
