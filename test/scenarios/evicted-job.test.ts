@@ -90,7 +90,7 @@ test('an evicted pod bears the condition that tells disruptions from failures, a
     const untouched = { isEnding: false, status: undefined, reason: undefined }
     await evict({}, ['All'])
     assert.deepEqual(await conditions(), untouched, 'a dry run')
-    await assert.rejects(evict({ uid: 'another' }), /UID in precondition: another/)
+    await assert.rejects(evict({ uid: 'another' }), /the UID in the precondition \(another\)/)
     assert.deepEqual(await conditions(), untouched, 'another pod was meant')
     const { metadata: now } = await client.get(Pod, 'default', 'a')
     await evict({ uid: metadata.uid ?? '', resourceVersion: now.resourceVersion ?? '' })

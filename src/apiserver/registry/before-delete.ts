@@ -59,7 +59,8 @@ function shortenGrace(metadata: V1ObjectMeta, askedSeconds: number, inForce: num
   return 'marked'
 }
 
-function checkPreconditions(definition: ResourceDefinition, metadata: V1ObjectMeta, { preconditions }: V1DeleteOptions): void {
+/** Throws a conflict where the object is not the one the deleter means. */
+export function checkPreconditions(definition: ResourceDefinition, metadata: V1ObjectMeta, { preconditions }: V1DeleteOptions): void {
   const { uid, resourceVersion } = preconditions ?? {}
   // The kind where a resource is expected is upstream's way of saying it.
   const subject = { group: definition.group, resource: definition.kind }

@@ -14,7 +14,7 @@ import { decodeObject } from '#apiserver/http/decode-object.ts'
 import type { EndpointServices } from '#apiserver/http/resource-endpoints.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
 import { deleteContext } from '#apiserver/http/write-verbs.ts'
-import { checkDeletePreconditions } from '#apiserver/registry/delete-preconditions.ts'
+import { checkPreconditions } from '#apiserver/registry/before-delete.ts'
 import { type Registries, serverContext } from '#apiserver/registry/registries.ts'
 import type { ResourceRegistry } from '#apiserver/registry/resource-registry.ts'
 import { admit } from '#apiserver/subresources/admit.ts'
@@ -66,7 +66,7 @@ async function markAsEvicted(registry: ResourceRegistry, { metadata }: V1Pod, op
     rules: {},
     transform(prev) {
       if (prev === undefined) throw notFound({ group: '', resource: definition.plural }, metadata.name ?? '')
-      checkDeletePreconditions({ group: '', resource: definition.plural }, prev, options)
+      checkPreconditions(definition, prev.metadata ?? {}, options)
       return withDisruptionTarget(prev as V1Pod, now)
     },
   })
