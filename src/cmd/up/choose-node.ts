@@ -50,8 +50,13 @@ async function nodeNetworkFor(
 ): Promise<NodeNetwork | undefined> {
   if (thisMachine().platform !== 'linux' || !thisProcess.isRoot) return undefined
   const mayMove = isUsual(clusterCidrs) || clusterCidrs === calicoPool
+  // The stage that opens the directory says why it cannot be written, and ends the start.
+  const isWritable = await files.makeDirectory(options.dataDir).then(
+    () => true,
+    () => false,
+  )
+  if (!isWritable) return undefined
   try {
-    await files.makeDirectory(options.dataDir)
     const wish = { clusterCidrs, mayMove, mayUseMachine: options.nodes === 1 }
     const network = await layNodeNetwork(options.dataDir, wish, { files, processes: nodeProcesses })
     if (network.machineNodeOf !== undefined) {
