@@ -119,7 +119,8 @@ describe('containers by containerd', { skip: whyNoContainers(), timeout: 120_000
     await runtime.startContainer(id, signal)
     const { startedMs = 0, finishedMs = 0, ...last } = await ended(pod)
     assert.deepEqual([last.id, last.name, last.attempt, last.exitCode, last.reason], [id, 'main', 2, 3, 'Error'])
-    assert.ok(finishedMs >= startedMs && startedMs >= last.createdMs)
+    // Containerd notes the start once it has been told of it: a container that ends at once may have ended before.
+    assert.ok(startedMs >= last.createdMs && finishedMs >= last.createdMs)
     assert.equal(last.logFile, join(logs, uidOf(pod), 'main/2.log'))
     const log = logOf(last as ObservedContainer)
     assert.match(log, new RegExp(`hello from ${pod.metadata.name}`))

@@ -40,14 +40,14 @@ describe('a network that a DaemonSet brings', { skip: whyNot, timeout: 240_000 }
     const { addresses, ports } = JSON.parse(ok(['get', 'endpoints', 'kubernetes', '-o', 'json'])).subsets[0]
     const place = `${addresses[0].ip} ${ports[0].port}`
     ok(['apply', '-f', '-'], manifest.replace('NODE }', `${JSON.stringify(process.execPath)} }`).replace('PLACE', place))
-    ok(['rollout', 'status', '-n', 'kube-system', 'daemonset/plain-network', '--timeout=20s'])
-    ok(['wait', '--for=condition=Ready', 'node', '--all', '--timeout=20s'])
+    ok(['rollout', 'status', '-n', 'kube-system', 'daemonset/plain-network', '--timeout=60s'])
+    ok(['wait', '--for=condition=Ready', 'node', '--all', '--timeout=60s'])
     for (const node of ['node-1', 'node-2']) {
       const containers = [{ name: 'main', image: 'typernetes.test/busybox:1', command: ['sleep', '1000'] }]
       const spec = { nodeName: node, terminationGracePeriodSeconds: 0, containers }
       ok(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name: node }, spec }))
     }
-    ok(['wait', '--for=condition=Ready', 'pod', '--all', '--timeout=20s'])
+    ok(['wait', '--for=condition=Ready', 'pod', '--all', '--timeout=60s'])
     const pods = (JSON.parse(ok(['get', 'pods', '-o', 'json'])) as { items: V1Pod[] }).items
     assert.equal(new Set(pods.map(({ status }) => status?.podIP)).size, 2)
     for (const from of pods) {

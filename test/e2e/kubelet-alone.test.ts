@@ -40,7 +40,7 @@ describe('a node agent alone', { skip: whyNot, timeout: 150_000 }, () => {
   })
 
   test('the node is there with its labels, and ready', () => {
-    ok(['wait', '--for=condition=Ready', 'node/alone', '--timeout=20s'])
+    ok(['wait', '--for=condition=Ready', 'node/alone', '--timeout=60s'])
     assert.equal(ok(['get', 'node', 'alone', '-o', 'jsonpath={.metadata.labels.disk}']), 'ssd')
   })
 
@@ -102,7 +102,7 @@ describe('a node agent alone', { skip: whyNot, timeout: 150_000 }, () => {
     })
     Object.assign(pod.spec.containers[0] as object, { volumeMounts: [{ name: 'full', mountPath: '/full' }] })
     ok(['create', '-f', '-'], JSON.stringify(pod))
-    ok(['wait', '--for=jsonpath={.status.reason}=Evicted', 'pod/greedy', '--timeout=19s'])
+    ok(['wait', '--for=jsonpath={.status.reason}=Evicted', 'pod/greedy', '--timeout=60s'])
     assert.equal(ok(['get', 'pod', 'greedy', '-o', 'jsonpath={.status.phase}']), 'Failed')
     assert.match(ok(['get', 'pod', 'greedy', '-o', 'jsonpath={.status.message}']), /EmptyDir volume "full" exceeds the limit "1Mi"/)
     ok(['delete', 'pod', 'greedy'])
@@ -116,7 +116,7 @@ describe('a node agent alone', { skip: whyNot, timeout: 150_000 }, () => {
     Object.assign(waiting.spec.containers[0] as object, { volumeMounts: [{ name: 'gate', mountPath: '/gate' }] })
     ok(['create', '-f', '-'], JSON.stringify(waiting))
     ok(['create', '-f', '-'], JSON.stringify(podNamed('lasting', 'sleep 3600')))
-    ok(['wait', '--for=condition=Ready', 'pod/lasting', 'pod/waiting', '--timeout=20s'])
+    ok(['wait', '--for=condition=Ready', 'pod/lasting', 'pod/waiting', '--timeout=60s'])
     const before = ok(['get', 'pod', 'lasting', '-o', 'jsonpath={.status.containerStatuses[0].containerID}'])
     await alone.cluster.stop('SIGKILL')
     writeFileSync(join(gate, 'go'), '')
@@ -125,7 +125,7 @@ describe('a node agent alone', { skip: whyNot, timeout: 150_000 }, () => {
       await new Promise((resolve) => setTimeout(resolve, 25))
     }
     await alone.restartCluster()
-    ok(['wait', '--for=jsonpath={.status.phase}=Failed', 'pod/waiting', '--timeout=19s'])
+    ok(['wait', '--for=jsonpath={.status.phase}=Failed', 'pod/waiting', '--timeout=60s'])
     assert.equal(ok(['get', 'pod', 'waiting', '-o', 'jsonpath={.status.containerStatuses[0].state.terminated.exitCode}']), '5')
     assert.equal(ok(['get', 'pod', 'lasting', '-o', 'jsonpath={.status.containerStatuses[0].containerID}']), before)
     assert.equal(ok(['get', 'pod', 'lasting', '-o', 'jsonpath={.status.containerStatuses[0].restartCount}']), '0')

@@ -39,7 +39,7 @@ test('all definitions are established', () => {
     writeFileSync(file, documents.filter((text) => /^kind: CustomResourceDefinition$/m.test(text)).join('\n---\n'))
     run(['apply', '--server-side', '-f', file])
   }
-  run(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=20s'])
+  run(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s'])
   const names = run(['get', 'crd', '-o', 'name']).trim().split('\n')
   assert.equal(names.length, samples.length)
   assert.equal(

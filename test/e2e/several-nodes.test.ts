@@ -87,7 +87,7 @@ describe('a cluster of several nodes on one machine', { skip: whyNot, timeout: 6
   }
 
   test('every node has a name, an address and a range of pods of its own', () => {
-    ok(['wait', '--for=condition=Ready', 'node', '--all', '--timeout=20s'])
+    ok(['wait', '--for=condition=Ready', 'node', '--all', '--timeout=60s'])
     const nodes = ['node-1', 'node-2'].map(node)
     const addresses = nodes.map(({ status }) => status.addresses.find(({ type }: { type: string }) => type === 'InternalIP').address)
     assert.equal(new Set(addresses).size, 2)
@@ -102,7 +102,7 @@ describe('a cluster of several nodes on one machine', { skip: whyNot, timeout: 6
         await cluster.process.stop()
         // With our own plugins, in one process for each pod.
         await cluster.start('--pod-network', backend, '--cni-plugins', 'own')
-        ok(['wait', '--for=condition=Ready', 'node', '--all', '--timeout=20s'])
+        ok(['wait', '--for=condition=Ready', 'node', '--all', '--timeout=60s'])
       }
       for (const [name, on] of [
         ['a1', 'node-1'],
@@ -111,13 +111,13 @@ describe('a cluster of several nodes on one machine', { skip: whyNot, timeout: 6
       ] as const) {
         ok(['create', '-f', '-'], JSON.stringify(podOn(name, on)))
       }
-      ok(['wait', '--for=condition=Ready', 'pod', '-l', 'app=matrix', '--timeout=20s'])
+      ok(['wait', '--for=condition=Ready', 'pod', '-l', 'app=matrix', '--timeout=60s'])
       ok([
         'wait',
         `--for=jsonpath={.metadata.annotations.flannel\\.alpha\\.coreos\\.com/backend-type}=${backend}`,
         'node',
         '--all',
-        '--timeout=20s',
+        '--timeout=60s',
       ])
       const spaces = [...command('node', 'ls').matchAll(/tn-[0-9a-f]{8}-\d+/g)].map(([space]) => space)
       const routesOf = (space: string) => spawnSync('nsenter', [`--net=/run/netns/${space}`, 'ip', 'route'], { encoding: 'utf8' }).stdout
@@ -137,7 +137,7 @@ describe('a cluster of several nodes on one machine', { skip: whyNot, timeout: 6
   test('a node is added and pods on it are reached; it is drained and removed, and nothing of it is left', () => {
     assert.equal(command('node', 'add', 'extra'), 'The node extra is ready\n')
     ok(['create', '-f', '-'], JSON.stringify({ ...podOn('a1', 'node-1'), metadata: { name: 'a1', labels: { app: 'matrix' } } }))
-    ok(['wait', '--for=condition=Ready', 'pod/a1', '--timeout=20s'])
+    ok(['wait', '--for=condition=Ready', 'pod/a1', '--timeout=60s'])
     const space = /extra +\S+ +(\S+)/.exec(command('node', 'ls'))?.[1] ?? ''
     assert.ok(spawnSync('ip', ['netns', 'list'], { encoding: 'utf8' }).stdout.includes(space))
     const ip = pods()[0]?.status?.podIP ?? ''
@@ -159,13 +159,13 @@ describe('a cluster of several nodes on one machine', { skip: whyNot, timeout: 6
       const theirs = other.kubectlAt(newest?.path ?? '')
       const input = JSON.stringify({ ...podOn('a1', ''), spec: { ...podOn('a1', '').spec, nodeName: undefined } })
       assert.equal(theirs.run(['create', '-f', '-'], { input }).exitCode, 0)
-      const ready = theirs.run(['wait', '--for=condition=Ready', 'pod/a1', '--timeout=20s'])
+      const ready = theirs.run(['wait', '--for=condition=Ready', 'pod/a1', '--timeout=60s'])
       assert.equal(ready.exitCode, 0, ready.stderr)
       const address = theirs.run(['get', 'pod', 'a1', '-o', 'jsonpath={.status.podIP}']).stdout
       assert.ok(!address.startsWith('10.244.'), address)
       ok(['create', '-f', '-'], JSON.stringify(podOn('a1', 'node-1')))
       ok(['create', '-f', '-'], JSON.stringify(podOn('b1', 'node-2')))
-      ok(['wait', '--for=condition=Ready', 'pod', '-l', 'app=matrix', '--timeout=20s'])
+      ok(['wait', '--for=condition=Ready', 'pod', '-l', 'app=matrix', '--timeout=60s'])
       assert.deepEqual(unreached(), [])
       assert.equal(spawnSync('busybox', ['ping', '-c', '1', '-W', '2', address]).status, 0)
     } finally {
@@ -192,7 +192,7 @@ describe('a cluster of several nodes on one machine', { skip: whyNot, timeout: 6
       spec: { replicas: 2, selector: { matchLabels: labels }, template },
     }
     ok(['create', '-f', '-'], JSON.stringify(deployment))
-    ok(['wait', '--for=condition=Available', 'deployment/web', '--timeout=20s'])
+    ok(['wait', '--for=condition=Available', 'deployment/web', '--timeout=60s'])
     const nodesOf = () =>
       pods()
         .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
@@ -206,16 +206,16 @@ describe('a cluster of several nodes on one machine', { skip: whyNot, timeout: 6
         node('node-2').status.conditions.some((one: { type: string; status: string }) => one.type === 'Ready' && one.status === 'Unknown'),
       )
       await until(() => nodesOf().join() === 'node-1,node-1')
-      ok(['wait', '--for=condition=Available', 'deployment/web', '--timeout=20s'])
+      ok(['wait', '--for=condition=Available', 'deployment/web', '--timeout=60s'])
     } finally {
       spawnSync('ip', ['link', 'set', link, 'up'])
     }
-    ok(['wait', '--for=condition=Ready', 'node/node-2', '--timeout=20s'])
+    ok(['wait', '--for=condition=Ready', 'node/node-2', '--timeout=60s'])
     await until(() => pods().length === 2)
     using runtime = await CriClient.connect(join(cluster.dataDir, 'nodes', 'node-2', 'containerd', 'containerd.sock'))
     await until(async () => (await runtime.call('listPodSandbox', {})).items.length === 0)
     ok(['scale', 'deployment/web', '--replicas=4'])
-    ok(['rollout', 'status', 'deployment/web', '--timeout=20s'])
+    ok(['rollout', 'status', 'deployment/web', '--timeout=60s'])
     assert.equal(new Set(nodesOf()).size, 2)
     assert.deepEqual(unreached(), [])
     ok(['delete', 'deployment', 'web', '--cascade=foreground'])
@@ -223,7 +223,7 @@ describe('a cluster of several nodes on one machine', { skip: whyNot, timeout: 6
 
   test('down leaves no link, rule, route, namespace or process behind', () => {
     ok(['create', 'deployment', 'many', '--image=typernetes.test/busybox:1', '--replicas=4', '--', 'sleep', '1000'])
-    ok(['wait', '--for=condition=Available', 'deployment/many', '--timeout=20s'])
+    ok(['wait', '--for=condition=Available', 'deployment/many', '--timeout=60s'])
     assert.ok(leftOf(cluster.dataDir).length > 5)
     command('down')
     assert.deepEqual(leftOf(cluster.dataDir), [])

@@ -41,7 +41,7 @@ export function kubectl(path: string, version: string, kubeconfig: string): Kube
     run(args, { input, environment = {} } = {}) {
       const { status, stdout, stderr } = spawnSync(path, ['--kubeconfig', kubeconfig, '--cache-dir', cache, ...args], {
         encoding: 'utf8',
-        timeout: 20_000,
+        timeout: 90_000,
         maxBuffer: 64 << 20,
         env: { ...process.env, KUBECONFIG: kubeconfig, ...environment },
         ...(input === undefined ? {} : { input }),

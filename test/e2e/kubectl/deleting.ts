@@ -48,9 +48,9 @@ export const deleting: Chapter = {
 
 async function waitingFor(session: Parameters<Chapter['run']>[0]): Promise<void> {
   session.ok('run awaited --image=web:1')
-  const ready = session.background('wait pod/awaited --for=condition=Ready --timeout=30s')
-  const gone = session.background('wait pod/awaited --for=delete --timeout=30s')
-  const running = session.background('wait pod/awaited --for=jsonpath={.status.phase}=Running --timeout=30s')
+  const ready = session.background('wait pod/awaited --for=condition=Ready --timeout=60s')
+  const gone = session.background('wait pod/awaited --for=delete --timeout=60s')
+  const running = session.background('wait pod/awaited --for=jsonpath={.status.phase}=Running --timeout=60s')
   session.fails('wait pod/awaited --for=condition=Ready --timeout=1s', /timed out waiting for the condition on pods\/awaited/)
   const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] }
   session.ok(['patch', 'pod', 'awaited', '--subresource=status', '--type=merge', '-p', JSON.stringify({ status })])

@@ -53,7 +53,7 @@ export class ManifestTools {
   }
 
   wait(condition: string, what: string): void {
-    this.ok(`wait --for=${condition} ${what} --timeout=20s`)
+    this.ok(`wait --for=${condition} ${what} --timeout=60s`)
   }
 
   /** Whether a user may, in a namespace. */
