@@ -1,5 +1,6 @@
 import { PersistentVolume, PersistentVolumeClaim, Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod, V1PodCondition } from '#api/core/v1/types.gen.ts'
+import { findCondition, transitionTime } from '#api/meta/find-condition.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
 import { ResourceClaim } from '#api/resource/v1/kinds.gen.ts'
@@ -71,12 +72,11 @@ function paced(turn: Turn, clock: Clock, { qps, burst }: { qps?: number; burst: 
 
 /** The time of the last change of its status stays while the status does. */
 function stamped({ metadata, status }: V1Pod, condition: V1PodCondition, clock: Clock): V1PodCondition {
-  const known = status?.conditions?.find(({ type }) => type === condition.type)
-  const isSame = known?.status === condition.status && known.lastTransitionTime
+  const known = findCondition(status?.conditions, condition.type)
   return {
     lastProbeTime: null,
     ...condition,
     ...defined({ observedGeneration: metadata.generation }),
-    lastTransitionTime: isSame ? known.lastTransitionTime : formatTime(clock.now()),
+    lastTransitionTime: transitionTime(known, condition.status, formatTime(clock.now())),
   } as V1PodCondition
 }

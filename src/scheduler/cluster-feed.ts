@@ -1,7 +1,8 @@
 /** Turns what the API server tells into changes of the cache, of the queue, and events that wake waiting pods. */
+import { isPodFinished } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Node, V1Pod } from '#api/core/v1/types.gen.ts'
 import type { ClusterCache } from '#scheduler/cache/cluster-cache.ts'
-import { isFinished, type PodInfo, podInfoOf } from '#scheduler/cache/pod-info.ts'
+import { type PodInfo, podInfoOf } from '#scheduler/cache/pod-info.ts'
 import { requestsOf } from '#scheduler/cache/resources.ts'
 import type { ClusterObjects, WatchedKind, WatchedObjects } from '#scheduler/cluster-objects.ts'
 import { type ClusterEvent, type EventAction, nodeEvents } from '#scheduler/framework/cluster-event.ts'
@@ -80,7 +81,7 @@ export class ClusterFeed {
     const pod = after ?? before
     if (pod === undefined) return
     const { cache } = this.#options
-    if (after === undefined || isFinished(after)) this.#onPodGone(podInfoOf(pod))
+    if (after === undefined || isPodFinished(after)) this.#onPodGone(podInfoOf(pod))
     else if (after.spec.nodeName) this.#onPlacedPod(podInfoOf(after), cache.pod(after.metadata.uid ?? ''))
     else this.#onWaitingPod(after, before)
   }

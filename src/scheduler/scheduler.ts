@@ -1,4 +1,5 @@
 import type { V1Pod, V1PodCondition } from '#api/core/v1/types.gen.ts'
+import { findCondition, isSameVerdict } from '#api/meta/find-condition.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import { Metrics } from '#base/metrics.ts'
@@ -221,8 +222,7 @@ export class Scheduler {
   }
 
   #patchStatus(pod: V1Pod, condition: V1PodCondition, nominatedNode: string | undefined): void {
-    const known = pod.status?.conditions?.find(({ type }) => type === condition.type)
-    const isKnown = known?.status === condition.status && known.reason === condition.reason && known.message === condition.message
+    const isKnown = isSameVerdict(findCondition(pod.status?.conditions, condition.type), condition)
     const isMoved = nominatedNode !== undefined && nominatedNode !== (pod.status?.nominatedNodeName ?? '')
     if (isKnown && !isMoved) return
     const patch: PodStatusPatch = { condition, ...(isMoved ? { nominatedNodeName: nominatedNode } : {}) }

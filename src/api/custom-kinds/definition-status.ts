@@ -10,8 +10,8 @@ import type {
 } from '#api/apiextensions/v1/types.gen.ts'
 import { aggregateMessages, fieldErrorText } from '#api/meta/aggregate.ts'
 import { Check, quoted } from '#api/meta/check.ts'
+import { findCondition, isConditionTrue, isSameVerdict, transitionTime, withCondition } from '#api/meta/find-condition.ts'
 import { equalJson } from '#api/meta/patch/json-value.ts'
-import { defined } from '#base/defined.ts'
 
 type Definition = V1CustomResourceDefinition
 export type DefinitionCondition = Pick<V1CustomResourceDefinitionCondition, 'type' | 'status' | 'reason' | 'message'>
@@ -28,32 +28,25 @@ export function nextStatus(definition: Definition, taken: TakenNames, now: strin
   if (!equalJson(definition.spec.names, acceptedNames)) {
     const validated = validateNames(definition.spec.names, acceptedNames, taken)
     acceptedNames = validated.accepted
-    conditions = withCondition(conditions, validated.condition, now)
+    conditions = withDefinitionCondition(conditions, validated.condition, now)
   }
   conditions = established(conditions, now)
   const approval = approvalCondition(definition)
-  if (approval !== undefined) conditions = withCondition(conditions, approval, now)
+  if (approval !== undefined) conditions = withDefinitionCondition(conditions, approval, now)
   conditions = withStructure(definition, conditions, now)
   const next = { ...status, acceptedNames, conditions: [...conditions] }
   return equalJson(next, status) ? status : next
 }
 
-export function isTrue({ status }: Definition, type: string): boolean {
-  return status?.conditions?.some((condition) => condition.type === type && condition.status === 'True') ?? false
-}
-
-/** In the place of the one of its type; the time changes with the status alone. */
-export function withCondition(
+/** The same list where the condition says nothing that is not known. */
+export function withDefinitionCondition(
   conditions: readonly V1CustomResourceDefinitionCondition[],
   next: DefinitionCondition,
   now: string,
 ): V1CustomResourceDefinitionCondition[] {
-  const before = conditions.find(({ type }) => type === next.type)
-  const isSame = before?.status === next.status && before.reason === next.reason && before.message === next.message
-  if (isSame) return conditions as V1CustomResourceDefinitionCondition[]
-  const lastTransitionTime = before?.status === next.status ? before.lastTransitionTime : now
-  const condition = { ...next, ...defined({ lastTransitionTime }) }
-  return before === undefined ? [...conditions, condition] : conditions.map((each) => (each === before ? condition : each))
+  const before = findCondition(conditions, next.type)
+  if (isSameVerdict(before, next)) return conditions as V1CustomResourceDefinitionCondition[]
+  return withCondition(conditions, { ...next, lastTransitionTime: transitionTime(before, next.status, now) })
 }
 
 type Names = V1CustomResourceDefinitionNames
@@ -90,12 +83,12 @@ const inUse = (name: string): string => `${quoted(name)} is already in use`
 
 /** Once established, a kind stays so, whatever becomes of its names. */
 function established(conditions: readonly V1CustomResourceDefinitionCondition[], now: string): V1CustomResourceDefinitionCondition[] {
-  const isAccepted = conditions.some(({ type, status }) => type === 'NamesAccepted' && status === 'True')
-  const isEstablished = conditions.some(({ type, status }) => type === 'Established' && status === 'True')
+  const isAccepted = isConditionTrue(conditions, 'NamesAccepted')
+  const isEstablished = isConditionTrue(conditions, 'Established')
   if (isEstablished) return conditions as V1CustomResourceDefinitionCondition[]
   const message = isAccepted ? 'the initial names have been accepted' : 'not all names are accepted'
   const next = isAccepted ? { status: 'True', reason: 'InitialNamesAccepted' } : { status: 'False', reason: 'NotAccepted' }
-  return withCondition(conditions, { type: 'Established', ...next, message }, now)
+  return withDefinitionCondition(conditions, { type: 'Established', ...next, message }, now)
 }
 
 function approvalCondition(definition: Definition): DefinitionCondition | undefined {
@@ -121,8 +114,8 @@ function withStructure(
   now: string,
 ): V1CustomResourceDefinitionCondition[] {
   const found = structureCondition(definition)
-  if (found !== undefined) return withCondition(conditions, found, now)
-  const isThere = conditions.some(({ type }) => type === 'NonStructuralSchema')
+  if (found !== undefined) return withDefinitionCondition(conditions, found, now)
+  const isThere = findCondition(conditions, 'NonStructuralSchema') !== undefined
   return isThere ? conditions.filter(({ type }) => type !== 'NonStructuralSchema') : (conditions as V1CustomResourceDefinitionCondition[])
 }
 

@@ -1,9 +1,11 @@
 /** Tells whether the servers behind APIServices can be used, in the condition Available: told of changes, and looked at now and then. */
+
 import { APIService } from '#api/apiregistration/v1/kinds.gen.ts'
 import type { V1APIService, V1APIServiceCondition } from '#api/apiregistration/v1/types.gen.ts'
 import { Service } from '#api/core/v1/kinds.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
+import { findCondition, isSameVerdict, transitionTime, withCondition } from '#api/meta/find-condition.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { AvailabilityMetrics } from '#apiserver/aggregation/availability-metrics.ts'
 import type { RemoteApi } from '#apiserver/aggregation/remote-api.ts'
@@ -126,14 +128,14 @@ export class Availability implements Disposable {
     const { cluster, clock, logger, metrics } = this.#options
     const object = await cluster.getFresh(APIService, name)
     if (object === undefined) return
-    const known = object.status?.conditions?.find(({ type }) => type === 'Available')
+    const known = findCondition(object.status?.conditions, 'Available')
     metrics.set(name, evaluation.status === 'True')
     const { status, reason, message } = evaluation
-    if (known?.status === status && known.reason === reason && known.message === message) return
-    const lastTransitionTime = known?.status === status && known.lastTransitionTime ? known.lastTransitionTime : formatTime(clock.now())
+    if (isSameVerdict(known, evaluation)) return
+    const lastTransitionTime = transitionTime(known, status, formatTime(clock.now()))
     const condition = { type: 'Available', lastTransitionTime, message, reason, status } as V1APIServiceCondition
     const next: V1APIService = deepCopy(object)
-    next.status = { ...next.status, conditions: [...(next.status?.conditions ?? []).filter(({ type }) => type !== 'Available'), condition] }
+    next.status = { ...next.status, conditions: withCondition(next.status?.conditions, condition) }
     logger.info('changed Available condition of APIService', { apiService: name, status, reason: reason ?? '', message: message ?? '' })
     await cluster.replaceStatus(APIService, next)
     if (known?.status !== 'False' && status !== 'True') metrics.becameUnavailable(name, reason ?? '')

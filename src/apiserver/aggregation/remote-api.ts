@@ -1,5 +1,7 @@
 /** A group version that another server serves, as an APIService names it. */
+
 import type { V1APIService } from '#api/apiregistration/v1/types.gen.ts'
+import { isConditionTrue } from '#api/meta/find-condition.ts'
 import type { ServiceReference } from '#apiserver/webhooks/service-routes.ts'
 import type { HttpClientOptions } from '#base/http-client.ts'
 
@@ -29,7 +31,7 @@ export function remoteApiOf({ metadata, spec, status }: V1APIService): RemoteApi
     service: { namespace, name, port },
     groupPriority: spec?.groupPriorityMinimum ?? 0,
     versionPriority: spec?.versionPriority ?? 0,
-    isAvailable: status?.conditions?.some(({ type, status: is }) => type === 'Available' && is === 'True') ?? false,
+    isAvailable: isConditionTrue(status?.conditions, 'Available'),
     connection: {
       serverName: `${name}.${namespace}.svc`,
       ...(spec?.caBundle ? { ca: Buffer.from(spec.caBundle, 'base64').toString('latin1') } : {}),

@@ -1,5 +1,7 @@
 /** Addresses of services. An IPAddress object is the claim: two servers cannot both create it. */
+
 import type { V1Service } from '#api/core/v1/types.gen.ts'
+import { findCondition } from '#api/meta/find-condition.ts'
 import { StatusError } from '#api/meta/status-error.ts'
 import type { V1ServiceCIDR } from '#api/networking/v1/types.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
@@ -133,5 +135,5 @@ function reservedCount(count: bigint): bigint {
 }
 
 function isNotReady(conditions: readonly { type: string; status: string }[] | undefined): boolean {
-  return conditions?.some(({ type, status }) => type === 'Ready' && status === 'False') ?? false
+  return findCondition(conditions, 'Ready')?.status === 'False'
 }

@@ -2,8 +2,9 @@
 import { CustomResourceDefinition } from '#api/apiextensions/v1/kinds.gen.ts'
 import type { V1CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.ts'
 import { customKinds, type LiveState } from '#api/custom-kinds/custom-kind.ts'
-import { isTrue, nextStatus } from '#api/custom-kinds/definition-status.ts'
+import { nextStatus } from '#api/custom-kinds/definition-status.ts'
 import type { ConvertObjects } from '#api/custom-kinds/untyped-kind.ts'
+import { isConditionTrue } from '#api/meta/find-condition.ts'
 import { isReason } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
@@ -69,12 +70,16 @@ export class CustomDefinitions implements Disposable {
     const { group } = definition.spec
     const names = this.#groups.get(group) ?? new GroupNames()
     this.#groups.set(group, names)
-    const hasFreed = names.set(name, definition.status?.acceptedNames ?? {}, isTrue(definition, 'NamesAccepted'))
+    const hasFreed = names.set(
+      name,
+      definition.status?.acceptedNames ?? {},
+      isConditionTrue(definition.status?.conditions, 'NamesAccepted'),
+    )
     if (hasFreed) for (const other of names.unsettled) this.#look(other)
     // In the same turn: whoever reads that the kind is established can use it.
-    if (isTrue(definition, 'Established')) this.#serve(definition)
+    if (isConditionTrue(definition.status?.conditions, 'Established')) this.#serve(definition)
     const served = this.#served.get(name)
-    if (served !== undefined) served.live.isTerminating = isTrue(definition, 'Terminating')
+    if (served !== undefined) served.live.isTerminating = isConditionTrue(definition.status?.conditions, 'Terminating')
     this.#look(name)
     this.#cleanup.observe(definition)
   }
@@ -99,7 +104,7 @@ export class CustomDefinitions implements Disposable {
     const signature = JSON.stringify([metadata.uid, metadata.generation, status?.acceptedNames])
     const before = this.#served.get(name)
     if (before?.signature === signature) return
-    const live = { isTerminating: isTrue(definition, 'Terminating') }
+    const live = { isTerminating: isConditionTrue(definition.status?.conditions, 'Terminating') }
     const convert = this.#options.converter?.(definition)
     const kinds = customKinds(definition, { read: () => this.#find(name) ?? definition, live, convert })
     const served = new Set(definition.spec.versions.filter((version) => version.served).map((version) => version.name))
@@ -154,7 +159,7 @@ export class CustomDefinitions implements Disposable {
     if (status === definition.status) return
     const settled = { ...definition, status }
     // Before anybody can read that it is established.
-    if (isTrue(settled, 'Established')) this.#serve(settled)
+    if (isConditionTrue(settled.status?.conditions, 'Established')) this.#serve(settled)
     try {
       await this.#changeStatus(definition, (next) => ({ ...next, status }))
     } catch (error) {

@@ -1,6 +1,6 @@
 /** Deletes the objects of definitions that are being deleted, and lets a definition go when none is left. */
 import type { V1CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.ts'
-import { type DefinitionCondition, withCondition } from '#api/custom-kinds/definition-status.ts'
+import { type DefinitionCondition, withDefinitionCondition } from '#api/custom-kinds/definition-status.ts'
 import { isNotFound, isReason } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
@@ -125,7 +125,11 @@ export class InstanceCleanup implements Disposable {
         .object as V1CustomResourceDefinition
       try {
         await changeStatus(found, (next) => {
-          const conditions = withCondition(next.status?.conditions ?? [], { type: 'Terminating', ...condition }, formatTime(clock.now()))
+          const conditions = withDefinitionCondition(
+            next.status?.conditions ?? [],
+            { type: 'Terminating', ...condition },
+            formatTime(clock.now()),
+          )
           const finalizers = (next.metadata.finalizers ?? []).filter((each) => !releases || each !== cleanupFinalizer)
           const { finalizers: _, ...metadata } = next.metadata
           return {
@@ -164,6 +168,6 @@ export function markedForDeletion(definition: V1CustomResourceDefinition, nowMs:
       deletionTimestamp: now,
       finalizers: finalizers.includes(cleanupFinalizer) ? finalizers : [...finalizers, cleanupFinalizer],
     },
-    status: { ...definition.status, conditions: withCondition(definition.status?.conditions ?? [], condition, now) },
+    status: { ...definition.status, conditions: withDefinitionCondition(definition.status?.conditions ?? [], condition, now) },
   }
 }

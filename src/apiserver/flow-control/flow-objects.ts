@@ -1,6 +1,8 @@
 /** Keeps flow control in step with its objects, and tells in the status of each FlowSchema whether its level exists. */
+
 import { FlowSchema, PriorityLevelConfiguration } from '#api/flowcontrol/v1/kinds.gen.ts'
 import type { V1FlowSchema } from '#api/flowcontrol/v1/types.gen.ts'
+import { findCondition, isSameVerdict } from '#api/meta/find-condition.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import type { InProcessRequest, InProcessResponse } from '#apiserver/http/in-process-exchange.ts'
 import type { Clock } from '#base/clock.ts'
@@ -83,6 +85,5 @@ function danglingCondition(level: string, exists: boolean, nowMs: number): Dangl
 }
 
 function says({ status }: V1FlowSchema, wanted: DanglingCondition): boolean {
-  const found = status?.conditions?.find(({ type }) => type === wanted.type)
-  return found?.status === wanted.status && found.reason === wanted.reason && found.message === wanted.message
+  return isSameVerdict(findCondition(status?.conditions, wanted.type), wanted)
 }

@@ -1,6 +1,8 @@
 /** Binding: a scheduler's word that a pod belongs to a node. */
+
 import type { V1Binding, V1Pod } from '#api/core/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
+import { withCondition } from '#api/meta/find-condition.ts'
 import { badRequest, conflict, type StatusError, unknownFailure } from '#api/meta/status-error.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
@@ -80,7 +82,6 @@ function boundPod(prev: V1Pod, binding: V1Binding, node: string, now: string): V
   pod.status ??= {}
   // Where it was to go no longer matters now that it has gone somewhere.
   delete pod.status.nominatedNodeName
-  const others = (pod.status.conditions ?? []).filter(({ type }) => type !== 'PodScheduled')
-  pod.status.conditions = [...others, { type: 'PodScheduled', status: 'True', lastTransitionTime: now }]
+  pod.status.conditions = withCondition(pod.status.conditions, { type: 'PodScheduled', status: 'True', lastTransitionTime: now })
   return pod
 }

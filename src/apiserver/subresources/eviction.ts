@@ -1,7 +1,9 @@
 /** Eviction: a deletion that asks the pod's disruption budget first. */
 
+import { isPodFinished, isPodReady } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
+import { findCondition, transitionTime, withCondition } from '#api/meta/find-condition.ts'
 import { labelSelectorFrom } from '#api/meta/selector.ts'
 import { badRequest, forbidden, notFound, StatusError, unknownFailure } from '#api/meta/status-error.ts'
 import { formatTime } from '#api/meta/time.ts'
@@ -76,27 +78,22 @@ async function markAsEvicted(registry: ResourceRegistry, { metadata }: V1Pod, op
 
 function withDisruptionTarget(pod: V1Pod, now: string): V1Pod {
   const conditions = pod.status?.conditions ?? []
-  const before = conditions.find(({ type }) => type === 'DisruptionTarget')
+  const before = findCondition(conditions, 'DisruptionTarget')
   const condition = {
     ...before,
     type: 'DisruptionTarget',
     status: 'True',
-    lastTransitionTime: before?.status === 'True' && before.lastTransitionTime ? before.lastTransitionTime : now,
+    lastTransitionTime: transitionTime(before, 'True', now),
     reason: 'EvictionByEvictionAPI',
     message: 'Eviction API: evicting',
   }
-  const next = before ? conditions.map((each) => (each === before ? condition : each)) : [...conditions, condition]
-  return { ...deepCopy(pod), status: { ...pod.status, conditions: deepCopy(next) } }
+  return { ...deepCopy(pod), status: { ...pod.status, conditions: deepCopy(withCondition(conditions, condition)) } }
 }
 
 /** Pods that run no more, or not yet, disrupt nothing. */
-function needsNoBudget({ metadata, status }: V1Pod): boolean {
-  const phase = status?.phase ?? 'Pending'
-  return metadata.deletionTimestamp !== undefined || phase === 'Succeeded' || phase === 'Failed' || phase === 'Pending'
-}
-
-function isReady({ status }: V1Pod): boolean {
-  return status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false
+function needsNoBudget(pod: V1Pod): boolean {
+  const isPending = (pod.status?.phase ?? 'Pending') === 'Pending'
+  return pod.metadata.deletionTimestamp !== undefined || isPending || isPodFinished(pod)
 }
 
 async function spendBudget(pod: V1Pod, registries: Registries, services: EndpointServices, isDryRun: boolean): Promise<void> {
@@ -107,7 +104,7 @@ async function spendBudget(pod: V1Pod, registries: Registries, services: Endpoin
     throw unknownFailure('This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.')
   const [budget] = matching
   if (budget === undefined) return
-  if (!isReady(pod)) {
+  if (!isPodReady(pod)) {
     const { status, spec } = budget
     if (spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return
     if ((status?.currentHealthy ?? 0) >= (status?.desiredHealthy ?? 0) && (status?.desiredHealthy ?? 0) > 0) return
@@ -142,14 +139,14 @@ function spent(prev: V1PodDisruptionBudget, pod: V1Pod, now: string): V1PodDisru
   status.disruptionsAllowed = allowed - 1
   status.disruptedPods = { ...status.disruptedPods, [pod.metadata.name ?? '']: now }
   if (status.disruptionsAllowed === 0) {
-    const others = (status.conditions ?? []).filter(({ type }) => type !== 'DisruptionAllowed')
     const condition = {
       type: 'DisruptionAllowed',
       reason: 'InsufficientPods',
       status: 'False',
       observedGeneration: status.observedGeneration ?? 0,
     }
-    status.conditions = [...others, { ...condition, lastTransitionTime: now, message: '' }]
+    const lastTransitionTime = transitionTime(findCondition(status.conditions, condition.type), condition.status, now)
+    status.conditions = withCondition(status.conditions, { ...condition, lastTransitionTime, message: '' })
   }
   return budget
 }

@@ -1,6 +1,9 @@
 /** Would this connection work, and why not: the proxy's plans and the policies' verdicts, without a packet. */
+
+import { isPodFinished } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Namespace, V1Pod, V1Service } from '#api/core/v1/types.gen.ts'
 import type { V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
+import { findCondition } from '#api/meta/find-condition.ts'
 import { labelSelectorFromMap } from '#api/meta/selector.ts'
 import type { V1NetworkPolicy } from '#api/networking/v1/types.gen.ts'
 import type { AskedConnection, ConnectionTarget } from '#cmd/explain/parse-connection.ts'
@@ -35,7 +38,7 @@ export function explainConnection({ from, target, protocol }: AskedConnection, o
   const no = (because: string): ConnectionExplanation => ({ works: 'no', because, steps })
   const pod = objects.pods.find(({ metadata }) => metadata.namespace === from.namespace && metadata.name === from.name)
   if (pod === undefined) return no(`there is no pod ${from.namespace}/${from.name}`)
-  if (pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') return no(`pod ${nameOf(pod)} has ended (${pod.status.phase})`)
+  if (isPodFinished(pod)) return no(`pod ${nameOf(pod)} has ended (${pod.status?.phase})`)
   const nodeName = pod.spec.nodeName ?? ''
   if (nodeName === '') return no(`pod ${nameOf(pod)} is on no node yet`)
   if (!pod.status?.podIP) return no(`pod ${nameOf(pod)} has no address yet`)
@@ -164,7 +167,7 @@ function noEndpoints(service: V1Service, { pods }: ClusterObjects): string {
 function whyUnready({ metadata, status }: V1Pod): string {
   if (metadata.deletionTimestamp) return 'terminating'
   if (status?.phase !== 'Running') return status?.phase ?? 'Pending'
-  return status.conditions?.find(({ type }) => type === 'Ready')?.message || 'not ready'
+  return findCondition(status.conditions, 'Ready')?.message || 'not ready'
 }
 
 function validated(pod: V1Pod, ends: readonly End[], protocol: string, objects: ClusterObjects, steps: string[]): ConnectionExplanation {

@@ -55,7 +55,7 @@ const controller = ({
   name,
   kind,
   singular,
-}: ProjectNames) => `import { Deployment, defineController, ownedObjects, setCondition, writeStatus } from 'typernetes'
+}: ProjectNames) => `import { Deployment, defineController, isConditionTrue, ownedObjects, setCondition, writeStatus } from 'typernetes'
 import { ${kind} } from '${local(name)}'
 
 ${exported} const controller = defineController({
@@ -79,7 +79,7 @@ ${exported} const controller = defineController({
     })
     const readyReplicas = deployment.status?.readyReplicas ?? 0
     const isReady = readyReplicas >= replicas
-    const wasReady = object.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false
+    const wasReady = isConditionTrue(object.status?.conditions, 'Ready')
     const condition = { type: 'Ready', status: isReady ? 'True' : 'False', reason: isReady ? 'AllReady' : 'Waiting' }
     await writeStatus(client, ${kind}, object, {
       readyReplicas,

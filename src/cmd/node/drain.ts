@@ -1,6 +1,9 @@
 /** Moves the pods of a node elsewhere, as `kubectl drain` does: no new ones, and those that are there are evicted. */
+
 import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
+import { isPodFinished } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { controllerOf } from '#api/meta/owner-references.ts'
 import { isReason } from '#api/meta/server-response.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Client } from '#client/client.ts'
@@ -20,7 +23,7 @@ export async function drain(client: Client, node: string, { clock, timeoutMs, fo
   await client.patch(Node, { name: node }, { spec: { unschedulable: true } }, { type: 'merge' })
   const untilMs = timeoutMs === 0 ? Number.POSITIVE_INFINITY : clock.monotonic() + timeoutMs
   const first = await podsToMove(client, node)
-  const lonely = first.filter(({ metadata }) => !metadata.ownerReferences?.some(({ controller }) => controller))
+  const lonely = first.filter((pod) => controllerOf(pod) === undefined)
   if (lonely.length > 0 && !force) {
     const names = lonely.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).join(', ')
     throw new Error(`nobody would make these pods anew: ${names}; --force deletes them`)
@@ -38,11 +41,10 @@ export async function drain(client: Client, node: string, { clock, timeoutMs, fo
 /** Those of daemon sets are made for the node, and mirrors cannot be moved. */
 async function podsToMove(client: Client, node: string): Promise<V1Pod[]> {
   const { items } = await client.list(Pod, { fieldSelector: `spec.nodeName=${node}` })
-  return items.filter(({ metadata, status }) => {
-    const isOfDaemonSet = metadata.ownerReferences?.some(({ kind, controller }) => kind === 'DaemonSet' && controller) ?? false
-    const isMirror = metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined
-    const isOver = status?.phase === 'Succeeded' || status?.phase === 'Failed'
-    return !isMirror && (isOver || !isOfDaemonSet)
+  return items.filter((pod) => {
+    const isOfDaemonSet = controllerOf(pod)?.kind === 'DaemonSet'
+    const isMirror = pod.metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined
+    return !isMirror && (isPodFinished(pod) || !isOfDaemonSet)
   })
 }
 

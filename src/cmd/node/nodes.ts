@@ -1,5 +1,7 @@
 import { join } from 'node:path'
 import { Node } from '#api/core/v1/kinds.gen.ts'
+import { isNodeReady } from '#api/core/v1/node/node-ready.ts'
+import type { V1Node } from '#api/core/v1/types.gen.ts'
 import { isReason } from '#api/meta/server-response.ts'
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
@@ -28,8 +30,7 @@ export async function addNode(name: string | undefined, { dataDir }: Where): Pro
     throw new Error(`a machine takes no more than ${mostNodes} nodes of a cluster`)
   }
   const record = await addNodeRecord(dataDir, nodeFiles, name)
-  const isReady = (node: { status?: { conditions?: { type: string; status: string }[] } } | undefined) =>
-    node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false
+  const isReady = (node: V1Node | undefined) => node !== undefined && isNodeReady(node)
   try {
     await waitFor(client, Node, { name: record.name }, isReady, { clock: systemClock, timeoutMs: registrationMs })
   } catch (error) {

@@ -1,5 +1,6 @@
 import { CertificateSigningRequest } from '#api/certificates/v1/kinds.gen.ts'
 import type { V1CertificateSigningRequest } from '#api/certificates/v1/types.gen.ts'
+import { findCondition } from '#api/meta/find-condition.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { parseTime } from '#api/meta/time.ts'
 import { isIssued } from '#controllers/certificates/request-state.ts'
@@ -46,7 +47,7 @@ function reasonToRemove(request: V1CertificateSigningRequest, nowMs: number): st
   if (isOld('Failed', decidedMs)) return 'failed more than an hour ago'
   if (conditions.length === 0 && metadata.creationTimestamp !== undefined && nowMs - createdMs({ metadata }) > pendingMs)
     return 'pending for more than a day'
-  if (conditions.some(({ type }) => type === 'Approved') && isExpired(status?.certificate, nowMs)) return 'its certificate has expired'
+  if (findCondition(conditions, 'Approved') !== undefined && isExpired(status?.certificate, nowMs)) return 'its certificate has expired'
   if (!isIssued(request) && isOld('Approved', pendingMs)) return 'approved more than a day ago, but not issued'
   return undefined
 }

@@ -1,6 +1,7 @@
 import { ControllerRevision, DaemonSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1DaemonSet, V1DaemonSetStatus } from '#api/apps/v1/types.gen.ts'
 import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
+import { isPodReady } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { equalityOf } from '#api/meta/equality.ts'
 import { labelSelectorFrom } from '#api/meta/selector.ts'
@@ -12,7 +13,7 @@ import { defineController, type ReconcileContext } from '#controllers/runtime/de
 import { on } from '#controllers/runtime/triggers.ts'
 import { claimChildren, possibleOwners } from '#controllers/workload/claim-children.ts'
 import { createPod, deletePod, isNamespaceTerminating } from '#controllers/workload/pod-writes.ts'
-import { byAge, isAvailable, isDeleting, isReady } from '#controllers/workload/pods.ts'
+import { byAge, isAvailable, isDeleting } from '#controllers/workload/pods.ts'
 import { type History, hashLabel, syncHistory, truncateHistory } from '#controllers/workload/revisions.ts'
 import { inSlowStartBatches } from '#controllers/workload/slow-start.ts'
 import { sortedJson } from '#controllers/workload/sorted-json.ts'
@@ -134,7 +135,7 @@ function statusOf({ daemonSet, nodes, podsByNode, hash, nowMs }: DaemonView, { c
     counts.desired++
     if (pod === undefined) continue
     counts.current++
-    if (isReady(pod)) counts.ready++
+    if (isPodReady(pod)) counts.ready++
     if (isAvailable(pod, daemonSet.spec?.minReadySeconds ?? 0, nowMs)) counts.available++
     if (isUpdated(pod, hash, daemonSet)) counts.updated++
   }

@@ -1,11 +1,12 @@
 /** Which pods a daemon set makes and ends: a function of what there is. */
 
 import type { V1DaemonSet } from '#api/apps/v1/types.gen.ts'
+import { isPodReady } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Node, V1Pod } from '#api/core/v1/types.gen.ts'
 import { scaledValue } from '#api/meta/int-or-string.ts'
 import { append } from '#base/append.ts'
 import { isUpdated, placeOn } from '#controllers/daemonset/daemon-pods.ts'
-import { byAge, createdMs, finishedSinceMs, isAvailable, isDeleting, isReady } from '#controllers/workload/pods.ts'
+import { byAge, createdMs, finishedSinceMs, isAvailable, isDeleting } from '#controllers/workload/pods.ts'
 
 export type DaemonView = {
   daemonSet: V1DaemonSet
@@ -88,7 +89,7 @@ function surplusWhileSurging(
   const [oldest, ...moreOld] = running.filter((pod) => !isUpdated(pod, hash, daemonSet))
   const surplus = [...moreNew, ...moreOld]
   if (newest !== undefined && oldest !== undefined) {
-    if (!isReady(oldest) || isAvailable(newest, daemonSet.spec?.minReadySeconds ?? 0, nowMs)) surplus.push(oldest)
+    if (!isPodReady(oldest) || isAvailable(newest, daemonSet.spec?.minReadySeconds ?? 0, nowMs)) surplus.push(oldest)
   }
   return surplus
 }

@@ -1,5 +1,7 @@
 /** The conditions of a deployment. */
+
 import type { V1DeploymentCondition, V1DeploymentStatus } from '#api/apps/v1/types.gen.ts'
+import { findCondition, transitionTime } from '#api/meta/find-condition.ts'
 import { formatTime } from '#api/meta/time.ts'
 
 export const reasons = {
@@ -16,7 +18,7 @@ export const reasons = {
 } as const
 
 export function conditionOf(status: V1DeploymentStatus | undefined, type: string): V1DeploymentCondition | undefined {
-  return status?.conditions?.find((condition) => condition.type === type)
+  return findCondition(status?.conditions, type)
 }
 
 export function newCondition(type: string, status: string, reason: string, message: string, nowMs: number): V1DeploymentCondition {
@@ -28,10 +30,8 @@ export function newCondition(type: string, status: string, reason: string, messa
 export function setCondition(status: V1DeploymentStatus, condition: V1DeploymentCondition): void {
   const current = conditionOf(status, condition.type)
   if (current?.status === condition.status && current.reason === condition.reason) return
-  const kept =
-    current?.status === condition.status && current.lastTransitionTime !== undefined
-      ? { ...condition, lastTransitionTime: current.lastTransitionTime }
-      : condition
+  const lastTransitionTime = transitionTime(current, condition.status, condition.lastTransitionTime ?? '')
+  const kept = { ...condition, lastTransitionTime }
   status.conditions = [...(status.conditions ?? []).filter(({ type }) => type !== condition.type), kept]
 }
 

@@ -3,6 +3,7 @@
 import { Deployment, ReplicaSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1Deployment, V1DeploymentStatus, V1ReplicaSet } from '#api/apps/v1/types.gen.ts'
 import { Pod } from '#api/core/v1/kinds.gen.ts'
+import { isPodFinished } from '#api/core/v1/pod/pod-state.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { equalityOf, sameObjectMeta } from '#api/meta/equality.ts'
 import { controllerReference, isControlledBy } from '#api/meta/owner-references.ts'
@@ -26,7 +27,7 @@ import { isActiveSet, isSaturated, maxSurge, newSetSize, proportionalSizes, repl
 import { countedStatus, hasProgressDeadline, progressCheckMs, rolloutStatus } from '#controllers/deployment/status.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { isNamespaceTerminating } from '#controllers/workload/pod-writes.ts'
-import { byAge, isDeleting, isFinished } from '#controllers/workload/pods.ts'
+import { byAge, isDeleting } from '#controllers/workload/pods.ts'
 import { templateHash } from '#controllers/workload/template-hash.ts'
 
 const sameStatus = equalityOf(Deployment).at('status')
@@ -200,7 +201,7 @@ export class Rollout {
   /** Whether pods of older revisions are still there, in whatever state but finished. */
   hasOldPods(): boolean {
     if (this.oldSets.some(({ status }) => (status?.replicas ?? 0) > 0)) return true
-    return this.oldSets.some((set) => this.#context.cache.controlledBy(Pod, set).some((pod) => !isFinished(pod)))
+    return this.oldSets.some((set) => this.#context.cache.controlledBy(Pod, set).some((pod) => !isPodFinished(pod)))
   }
 
   async writeCounts(): Promise<void> {

@@ -1,7 +1,9 @@
 import { Deployment, ReplicaSet, StatefulSet } from '#api/apps/v1/kinds.gen.ts'
 import { Pod, ReplicationController } from '#api/core/v1/kinds.gen.ts'
+import { isPodReady } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { equalityOf } from '#api/meta/equality.ts'
+import { findCondition, transitionTime, withCondition } from '#api/meta/find-condition.ts'
 import { labelSelectorFrom, labelSelectorText } from '#api/meta/selector.ts'
 import { formatTime, parseTime } from '#api/meta/time.ts'
 import type { V1Condition } from '#api/meta/v1/types.gen.ts'
@@ -14,7 +16,7 @@ import { defineController, type ReconcileContext } from '#controllers/runtime/de
 import type { Controller } from '#controllers/runtime/environment.ts'
 import { togetherAs } from '#controllers/runtime/together-as.ts'
 import { on } from '#controllers/runtime/triggers.ts'
-import { isDeleting, isReady } from '#controllers/workload/pods.ts'
+import { isDeleting } from '#controllers/workload/pods.ts'
 
 const sameStatus = equalityOf(PodDisruptionBudget).at('status')
 
@@ -55,7 +57,7 @@ const budgets = defineController({
       }
       const disruptedPods = stillDisrupted(budget, pods, context)
       const currentHealthy = pods.filter(
-        (pod) => !isDeleting(pod) && !(pod.metadata.name && pod.metadata.name in disruptedPods) && isReady(pod),
+        (pod) => !isDeleting(pod) && !(pod.metadata.name && pod.metadata.name in disruptedPods) && isPodReady(pod),
       ).length
       const disruptionsAllowed = count <= 0 ? 0 : Math.max(0, currentHealthy - desiredHealthy)
       await write(budget, { currentHealthy, desiredHealthy, expectedPods: count, disruptionsAllowed, disruptedPods }, undefined, context)
@@ -118,8 +120,7 @@ async function write(
       : isAllowed
         ? ['True', 'SufficientPods', '']
         : ['False', 'InsufficientPods', '']
-  const before = budget.status?.conditions ?? []
-  const known = before.find(({ type }) => type === 'DisruptionAllowed')
+  const before = budget.status?.conditions
   const observedGeneration = budget.metadata.generation ?? 0
   const condition: V1Condition = {
     type: 'DisruptionAllowed',
@@ -127,14 +128,14 @@ async function write(
     reason: reason ?? '',
     message: message ?? '',
     observedGeneration,
-    lastTransitionTime: known?.status === status ? (known?.lastTransitionTime ?? formatTime(clock.now())) : formatTime(clock.now()),
+    lastTransitionTime: transitionTime(findCondition(before, 'DisruptionAllowed'), status ?? '', formatTime(clock.now())),
   }
   const { disruptedPods, ...rest } = counts
   const next: V1PodDisruptionBudgetStatus = {
     ...rest,
     observedGeneration,
     ...(disruptedPods === undefined || Object.keys(disruptedPods).length === 0 ? {} : { disruptedPods }),
-    conditions: [...before.filter(({ type }) => type !== 'DisruptionAllowed'), condition],
+    conditions: withCondition(before, condition),
   }
   if (!sameStatus(next, budget.status)) await client.updateStatus(PodDisruptionBudget, { ...budget, status: next })
 }

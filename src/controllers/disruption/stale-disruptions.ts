@@ -1,8 +1,10 @@
 import { Pod } from '#api/core/v1/kinds.gen.ts'
+import { isPodFinished } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Pod, V1PodCondition } from '#api/core/v1/types.gen.ts'
+import { withCondition } from '#api/meta/find-condition.ts'
 import { formatTime, parseTime } from '#api/meta/time.ts'
 import { defineController } from '#controllers/runtime/define-controller.ts'
-import { isDeleting, isFinished, podCondition } from '#controllers/workload/pods.ts'
+import { isDeleting, podCondition } from '#controllers/workload/pods.ts'
 
 /** How long a pod may be said to be about to go without going. */
 const patienceMs = 120_000
@@ -29,7 +31,7 @@ export const staleDisruptions = defineController({
       lastTransitionTime: formatTime(clock.now()),
       ...(condition.observedGeneration === undefined || generation === undefined ? {} : { observedGeneration: generation }),
     }
-    const conditions = (pod.status?.conditions ?? []).map((each) => (each.type === undone.type ? undone : each))
+    const conditions = withCondition(pod.status?.conditions, undone)
     await client.updateStatus(Pod, { ...pod, status: { ...pod.status, conditions } })
   },
 })
@@ -38,5 +40,5 @@ export const staleDisruptions = defineController({
 function staleCondition(pod: V1Pod): V1PodCondition | undefined {
   const condition = podCondition(pod, 'DisruptionTarget')
   if (condition?.status !== 'True' || condition.reason === 'TerminationByKubelet') return undefined
-  return isDeleting(pod) || isFinished(pod) ? undefined : condition
+  return isDeleting(pod) || isPodFinished(pod) ? undefined : condition
 }

@@ -1,4 +1,5 @@
 import { Endpoints, Pod, Service } from '#api/core/v1/kinds.gen.ts'
+import { isPodReady } from '#api/core/v1/pod/pod-state.ts'
 import type { V1EndpointAddress, V1EndpointSubset, V1Endpoints, V1Pod, V1Service } from '#api/core/v1/types.gen.ts'
 import { equalityOf, sameObjectMeta } from '#api/meta/equality.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
@@ -10,7 +11,7 @@ import { TriggerTimes, triggerTimeAnnotation } from '#controllers/endpointslice/
 import { defineController } from '#controllers/runtime/define-controller.ts'
 import { on } from '#controllers/runtime/triggers.ts'
 import { isNamespaceTerminating } from '#controllers/workload/pod-writes.ts'
-import { isDeleting, isReady } from '#controllers/workload/pods.ts'
+import { isDeleting } from '#controllers/workload/pods.ts'
 import { sortedJson } from '#controllers/workload/sorted-json.ts'
 
 const sameSubsets = equalityOf(Endpoints).at('subsets')
@@ -90,7 +91,7 @@ function subsetsOf(service: V1Service, pods: readonly V1Pod[]): V1EndpointSubset
     const key = sortedJson(ports)
     const subset = subsets.get(key) ?? (ports.length === 0 ? {} : { ports })
     subsets.set(key, subset)
-    const list = isTolerant || isReady(pod) ? 'addresses' : 'notReadyAddresses'
+    const list = isTolerant || isPodReady(pod) ? 'addresses' : 'notReadyAddresses'
     subset[list] = [...(subset[list] ?? []), address]
   }
   const ordered = [...subsets].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, subset]) => subset)

@@ -1,7 +1,9 @@
 import { Node, Pod, Service } from '#api/core/v1/kinds.gen.ts'
+import { isPodReady } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Node, V1Pod, V1Service } from '#api/core/v1/types.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import type { V1Endpoint, V1EndpointPort, V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
+import { findCondition } from '#api/meta/find-condition.ts'
 import { controllerReference, isOwnedBy } from '#api/meta/owner-references.ts'
 import { append } from '#base/append.ts'
 import { defined } from '#base/defined.ts'
@@ -16,7 +18,7 @@ import type { Cache } from '#controllers/runtime/cache.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { on } from '#controllers/runtime/triggers.ts'
 import { isNamespaceTerminating } from '#controllers/workload/pod-writes.ts'
-import { isDeleting, isReady } from '#controllers/workload/pods.ts'
+import { isDeleting } from '#controllers/workload/pods.ts'
 
 export const managedByLabel = 'endpointslice.kubernetes.io/managed-by'
 export const serviceNameLabel = 'kubernetes.io/service-name'
@@ -95,7 +97,7 @@ export function addServiceIndex(cache: Cache): void {
 
 /** What of a node tells how much traffic its zone has. */
 function weightOf({ metadata, status }: V1Node): string {
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status
+  const ready = findCondition(status?.conditions, 'Ready')?.status
   return `${metadata.labels?.['topology.kubernetes.io/zone']} ${status?.allocatable?.['cpu']} ${ready}`
 }
 
@@ -148,7 +150,7 @@ function groupsOf(service: V1Service, pods: readonly V1Pod[], family: 'IPv4' | '
 }
 
 function endpointOf(service: V1Service, pod: V1Pod, family: 'IPv4' | 'IPv6', zone: string | undefined): V1Endpoint {
-  const serving = isReady(pod)
+  const serving = isPodReady(pod)
   const terminating = isDeleting(pod)
   const ready = service.spec?.publishNotReadyAddresses === true || (serving && !terminating)
   const { namespace = '', name = '', uid = '' } = pod.metadata

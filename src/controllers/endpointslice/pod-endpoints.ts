@@ -1,9 +1,10 @@
 /** What a pod offers to a service. */
+import { isPodFinished } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Pod, V1Service, V1ServicePort } from '#api/core/v1/types.gen.ts'
-import { isDeleting, isFinished } from '#controllers/workload/pods.ts'
+import { isDeleting } from '#controllers/workload/pods.ts'
 
 export function isInEndpoints(pod: V1Pod, { includesTerminating }: { includesTerminating: boolean }): boolean {
-  if (isFinished(pod)) return false
+  if (isPodFinished(pod)) return false
   if (!pod.status?.podIP && (pod.status?.podIPs ?? []).length === 0) return false
   return includesTerminating || !isDeleting(pod)
 }

@@ -1,12 +1,13 @@
 /** Which services a change of a pod concerns. */
 
 import { Service } from '#api/core/v1/kinds.gen.ts'
+import { isPodFinished, isPodReady } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Pod, V1Service } from '#api/core/v1/types.gen.ts'
 import { sameObjectMeta } from '#api/meta/equality.ts'
 import { labelSelectorFromMap } from '#api/meta/selector.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'
 import type { Change } from '#controllers/runtime/triggers.ts'
-import { isDeleting, isFinished, isReady } from '#controllers/workload/pods.ts'
+import { isDeleting } from '#controllers/workload/pods.ts'
 
 export function* servicesOfPod(pod: V1Pod, cache: Cache, { prev }: Change<V1Pod>): Generator<string> {
   const hasNewLabels = prev !== undefined && !sameObjectMeta.at('labels')(pod.metadata.labels, prev.metadata.labels)
@@ -28,5 +29,5 @@ export function selects({ spec }: V1Service, { metadata }: V1Pod): boolean {
 function looksOf(pod: V1Pod): string {
   const { status, spec, metadata } = pod
   const ips = status?.podIPs?.map(({ ip }) => ip).join() ?? status?.podIP ?? ''
-  return [ips, spec.nodeName, spec.hostname, spec.subdomain, isReady(pod), isDeleting(pod), isFinished(pod), metadata.uid].join(' ')
+  return [ips, spec.nodeName, spec.hostname, spec.subdomain, isPodReady(pod), isDeleting(pod), isPodFinished(pod), metadata.uid].join(' ')
 }

@@ -1,4 +1,6 @@
 /** Which zone should use which endpoint, so that traffic stays near while no endpoint gets much more of it than the others. */
+
+import { isNodeReady } from '#api/core/v1/node/node-ready.ts'
 import type { V1Node, V1Service } from '#api/core/v1/types.gen.ts'
 import type { V1Endpoint } from '#api/discovery/v1/types.gen.ts'
 import { milliValueOf } from '#api/meta/quantity.ts'
@@ -17,12 +19,12 @@ export function wantsTopologyHints({ metadata: { annotations = {} } }: V1Service
 /** The share of the cluster's processors in each zone; undefined when it cannot be told for all nodes. */
 export function zoneShares(nodes: readonly V1Node[]): Map<string, number> | undefined {
   const millis = new Map<string, number>()
-  for (const { metadata, status } of nodes) {
-    const { labels = {} } = metadata
+  for (const node of nodes) {
+    const { labels = {} } = node.metadata
     if (excludedLabels.some((label) => label in labels)) continue
-    if (!status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True')) continue
+    if (!isNodeReady(node)) continue
     const zone = labels[zoneLabel] ?? ''
-    const cpu = milliValueOf(status.allocatable?.['cpu'])
+    const cpu = milliValueOf(node.status?.allocatable?.['cpu'])
     if (zone === '' || cpu === 0) return undefined
     millis.set(zone, (millis.get(zone) ?? 0) + cpu)
   }

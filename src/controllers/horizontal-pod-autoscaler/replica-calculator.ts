@@ -1,8 +1,9 @@
 /** How many replicas a measurement asks for. All values are in thousandths. */
 
+import { isPodReady } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { parseTime } from '#api/meta/time.ts'
-import { isDeleting, isReady, podCondition } from '#controllers/workload/pods.ts'
+import { isDeleting, podCondition } from '#controllers/workload/pods.ts'
 
 export type PodMetric = { value: number; timestampMs: number; windowMs: number }
 /** By the name of the pod. */
@@ -96,7 +97,7 @@ export function replicasForTotal(asked: {
   if (currentReplicas === 0) return Math.min(mostReplicas, Math.ceil(ratio))
   if (isWithin(ratio, tolerances)) return currentReplicas
   if (pods.length === 0) throw new Error('unable to calculate ready pods: no pods returned by selector while calculating replica count')
-  const ready = pods.filter((pod) => pod.status?.phase === 'Running' && isReady(pod)).length
+  const ready = pods.filter((pod) => pod.status?.phase === 'Running' && isPodReady(pod)).length
   return Math.min(mostReplicas, Math.ceil(ratio * ready))
 }
 

@@ -1,4 +1,5 @@
 import type { V2HorizontalPodAutoscaler, V2HorizontalPodAutoscalerStatus, V2MetricStatus } from '#api/autoscaling/v2/types.gen.ts'
+import { findCondition, withCondition } from '#api/meta/find-condition.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { Clock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
@@ -20,11 +21,10 @@ export class StatusDraft {
 
   set(type: string, status: 'True' | 'False', reason: string, message: string): void {
     const conditions = this.#status.conditions ?? []
-    const existing = conditions.find((each) => each.type === type)
+    const existing = findCondition(conditions, type)
     const lastTransitionTime = existing?.status === status ? (existing.lastTransitionTime ?? null) : formatTime(this.#clock.now())
     const condition = { type, status, lastTransitionTime, reason, message }
-    const next = existing === undefined ? [...conditions, condition] : conditions.map((each) => (each === existing ? condition : each))
-    this.#status = { ...this.#status, conditions: next }
+    this.#status = { ...this.#status, conditions: withCondition(conditions, condition) }
   }
 
   /** What is, and what shall be; that stays as it was where it could not be told. */

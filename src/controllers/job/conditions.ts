@@ -1,8 +1,10 @@
 import type { V1Job, V1JobCondition } from '#api/batch/v1/types.gen.ts'
+import { findCondition } from '#api/meta/find-condition.ts'
 import { formatTime } from '#api/meta/time.ts'
 
 export function conditionOf({ status }: V1Job, type: string): V1JobCondition | undefined {
-  return status?.conditions?.find((condition) => condition.type === type && condition.status === 'True')
+  const condition = findCondition(status?.conditions, type)
+  return condition?.status === 'True' ? condition : undefined
 }
 
 export const isJobFinished = (job: V1Job): boolean => conditionOf(job, 'Complete') !== undefined || conditionOf(job, 'Failed') !== undefined

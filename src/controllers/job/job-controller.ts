@@ -1,6 +1,7 @@
 import { Job } from '#api/batch/v1/kinds.gen.ts'
 import type { V1Job, V1JobCondition, V1JobStatus } from '#api/batch/v1/types.gen.ts'
 import { Pod } from '#api/core/v1/kinds.gen.ts'
+import { isPodReady } from '#api/core/v1/pod/pod-state.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { controllerOf } from '#api/meta/owner-references.ts'
 import { labelSelectorFrom } from '#api/meta/selector.ts'
@@ -14,7 +15,7 @@ import { defineController, type ReconcileContext } from '#controllers/runtime/de
 import { on } from '#controllers/runtime/triggers.ts'
 import { claimChildren, possibleOwners } from '#controllers/workload/claim-children.ts'
 import { deletePod } from '#controllers/workload/pod-writes.ts'
-import { isDeleting, isReady, isTerminating } from '#controllers/workload/pods.ts'
+import { isDeleting, isTerminating } from '#controllers/workload/pods.ts'
 
 const trackedByJob = 'tracked by job'
 const ourName = 'kubernetes.io/job-controller'
@@ -96,7 +97,7 @@ async function endAll({ job, pods, active, verdict }: JobState, context: Reconci
   const left = active.filter((_, index) => outcomes[index]?.status === 'rejected')
   return {
     active: left.length,
-    ready: left.filter(isReady).length,
+    ready: left.filter(isPodReady).length,
     terminating: pods.filter(isTerminating).length + active.length - left.length,
     verdict: failed === undefined ? verdict : undefined,
     status: {},
@@ -112,7 +113,7 @@ async function goOn(look: JobState, context: ReconcileContext): Promise<Step> {
   const activeCount = left.length + managed.created
   const step: Step = {
     active: activeCount,
-    ready: left.filter(isReady).length,
+    ready: left.filter(isPodReady).length,
     terminating: pods.filter(isTerminating).length + managed.deleted.length,
     verdict: undefined,
     status: {},

@@ -1,5 +1,6 @@
 import { CustomResourceDefinition } from '#api/apiextensions/v1/kinds.gen.ts'
 import type { V1CustomResourceConversion, V1CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.ts'
+import { findCondition, isConditionTrue } from '#api/meta/find-condition.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Client } from '#client/client.ts'
 import { waitFor } from '#client/retry.ts'
@@ -24,9 +25,9 @@ export async function installDefinitions(
       const wanted = { metadata, spec: { ...spec, ...(conversion && convert !== undefined ? { conversion } : {}) } }
       await client.apply(CustomResourceDefinition, wanted, { fieldManager: 'typernetes-operator', force: true })
       const isServed = (crd: V1CustomResourceDefinition | undefined) => {
-        const refusal = crd?.status?.conditions?.find(({ type, status }) => type === 'NamesAccepted' && status === 'False')
-        if (refusal !== undefined) throw new Error(`the definition ${metadata.name} is not accepted: ${refusal.message}`)
-        return crd?.status?.conditions?.some(({ type, status }) => type === 'Established' && status === 'True') ?? false
+        const refusal = findCondition(crd?.status?.conditions, 'NamesAccepted')
+        if (refusal?.status === 'False') throw new Error(`the definition ${metadata.name} is not accepted: ${refusal.message}`)
+        return isConditionTrue(crd?.status?.conditions, 'Established')
       }
       const waiting = { clock, timeoutMs, ...(signal ? { signal } : {}) }
       await waitFor(client, CustomResourceDefinition, { name: metadata.name ?? '' }, isServed, waiting)

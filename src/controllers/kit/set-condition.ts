@@ -1,3 +1,4 @@
+import { findCondition, transitionTime, withCondition } from '#api/meta/find-condition.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { V1Condition } from '#api/meta/v1/types.gen.ts'
 import type { Clock } from '#base/clock.ts'
@@ -8,14 +9,6 @@ export function setCondition(
   condition: Omit<V1Condition, 'lastTransitionTime' | 'message'> & { message?: string },
   clock: Clock,
 ): V1Condition[] {
-  const list = conditions ?? []
-  const before = list.find(({ type }) => type === condition.type)
-  const isSame = before?.status === condition.status
-  const lastTransitionTime = (isSame ? before.lastTransitionTime : undefined) ?? formatTime(clock.now())
-  const next: V1Condition = { ...condition, message: condition.message ?? '', lastTransitionTime }
-  return before === undefined ? [...list, next] : list.map((each) => (each === before ? next : each))
-}
-
-export function isConditionTrue(conditions: readonly V1Condition[] | null | undefined, type: string): boolean {
-  return conditions?.some((each) => each.type === type && each.status === 'True') ?? false
+  const lastTransitionTime = transitionTime(findCondition(conditions, condition.type), condition.status, formatTime(clock.now()))
+  return withCondition<V1Condition>(conditions, { ...condition, message: condition.message ?? '', lastTransitionTime })
 }

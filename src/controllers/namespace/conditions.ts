@@ -1,5 +1,7 @@
 /** What a namespace that is going away tells about how far it is. */
+
 import type { V1Namespace, V1NamespaceCondition } from '#api/core/v1/types.gen.ts'
+import { findCondition, transitionTime } from '#api/meta/find-condition.ts'
 import { formatTime } from '#api/meta/time.ts'
 
 /** Each condition with what it says while there is nothing to say. */
@@ -45,9 +47,8 @@ export function conditionsOf(namespace: V1Namespace, remains: Remains, nowMs: nu
     const trouble = troubles.get(type)
     const status = trouble === undefined ? 'False' : 'True'
     const [reason, message] = trouble ?? [okReason, okMessage]
-    const known = before.find((condition) => condition.type === type)
-    const since = known?.status === status && known.lastTransitionTime ? known.lastTransitionTime : formatTime(nowMs)
-    return { type, status, lastTransitionTime: since, reason, message }
+    const lastTransitionTime = transitionTime(findCondition(before, type), status, formatTime(nowMs))
+    return { type, status, lastTransitionTime, reason, message }
   })
   return [...before.filter(({ type }) => !quiet.some(([ourType]) => ourType === type)), ...ours]
 }

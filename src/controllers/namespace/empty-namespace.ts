@@ -1,5 +1,6 @@
 /** Deletes everything in a namespace and tells what is left. */
 
+import { isPodFinished } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Namespace, V1Pod } from '#api/core/v1/types.gen.ts'
 import { isNotFound, isReason } from '#api/meta/server-response.ts'
 import { parseTime } from '#api/meta/time.ts'
@@ -85,12 +86,7 @@ async function deleteAll(client: Client, resource: DiscoveredResource, namespace
 
 /** How much of the longest grace of these pods is left, counted from when the namespace was deleted. */
 function podGraceSeconds(pods: readonly V1Pod[], { metadata }: V1Namespace, nowMs: number): number {
-  const longest = Math.max(
-    0,
-    ...pods
-      .filter(({ status }) => status?.phase !== 'Succeeded' && status?.phase !== 'Failed')
-      .map(({ spec }) => spec.terminationGracePeriodSeconds ?? 0),
-  )
+  const longest = Math.max(0, ...pods.filter((pod) => !isPodFinished(pod)).map(({ spec }) => spec.terminationGracePeriodSeconds ?? 0))
   const sinceSeconds = metadata.deletionTimestamp ? Math.ceil((nowMs - parseTime(metadata.deletionTimestamp)) / 1000) : 0
   return Math.max(longest - sinceSeconds, longest > 0 ? 1 : 0)
 }

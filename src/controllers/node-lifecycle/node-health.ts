@@ -1,6 +1,8 @@
 /** Whether nodes still speak: what was last heard of each, and what follows when it is too long ago. */
+
 import { Lease } from '#api/coordination/v1/kinds.gen.ts'
 import type { V1Node, V1NodeCondition } from '#api/core/v1/types.gen.ts'
+import { findCondition } from '#api/meta/find-condition.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'
 import type { ControllerSettings } from '#controllers/runtime/settings.ts'
@@ -27,7 +29,7 @@ export class NodeHealth {
   overdueConditions(node: V1Node, nowMs: number): V1NodeCondition[] | undefined {
     const { name = '' } = node.metadata
     const conditions = node.status?.conditions ?? []
-    const ready = conditions.find(({ type }) => type === 'Ready')
+    const ready = findCondition(conditions, 'Ready')
     const lease = this.#cache.get(Lease, 'kube-node-lease', name)
     const text = `${ready?.lastHeartbeatTime} ${ready?.reason === 'NodeStatusUnknown' ? '' : ready?.status} ${lease?.spec?.renewTime}`
     const heard = this.#heard.get(name)

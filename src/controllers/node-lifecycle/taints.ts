@@ -1,6 +1,8 @@
 /** Which taints a node's state calls for. */
+
 import { Node } from '#api/core/v1/kinds.gen.ts'
 import type { V1Node, V1Taint } from '#api/core/v1/types.gen.ts'
+import { findCondition } from '#api/meta/find-condition.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Client } from '#client/client.ts'
@@ -9,7 +11,7 @@ import { retryOnConflict } from '#client/retry.ts'
 const notReadyTaint = 'node.kubernetes.io/not-ready'
 const unreachableTaint = 'node.kubernetes.io/unreachable'
 
-export const readyStatus = ({ status }: V1Node): string => status?.conditions?.find(({ type }) => type === 'Ready')?.status ?? ''
+export const readyStatus = ({ status }: V1Node): string => findCondition(status?.conditions, 'Ready')?.status ?? ''
 
 /** Condition, status of it, and the taint that follows from it. */
 const bySign: readonly [condition: string, status: string, key: string][] = [
@@ -26,8 +28,7 @@ const noScheduleKeys: ReadonlySet<string> = new Set([...bySign.map(([, , key]) =
 /** Keep new pods away. */
 export function wantedNoScheduleKeys({ status, spec }: V1Node): Set<string> {
   const keys = new Set<string>()
-  for (const [type, value, key] of bySign)
-    if (status?.conditions?.some((each) => each.type === type && each.status === value)) keys.add(key)
+  for (const [type, value, key] of bySign) if (findCondition(status?.conditions, type)?.status === value) keys.add(key)
   if (spec?.unschedulable) keys.add(unschedulableTaint)
   return keys
 }

@@ -1,9 +1,11 @@
 import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
+import { isNodeReady } from '#api/core/v1/node/node-ready.ts'
+import { isPodFinished } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Node, V1Pod, V1PodCondition } from '#api/core/v1/types.gen.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
 import { defineLoop, type LoopContext } from '#controllers/runtime/define-loop.ts'
-import { byAge, isDeleting, isFinished } from '#controllers/workload/pods.ts'
+import { byAge, isDeleting } from '#controllers/workload/pods.ts'
 
 /** A node that was not there the first time may only be late. */
 const quarantineMs = 40_000
@@ -22,7 +24,7 @@ export const podGarbageCollector = defineLoop({
     return async () => {
       const pods = cache.list(Pod)
       if (settings.terminatedPodGcThreshold > 0) {
-        const over = pods.filter(isFinished).sort(evictedAndOldFirst)
+        const over = pods.filter(isPodFinished).sort(evictedAndOldFirst)
         for (const pod of over.slice(0, Math.max(0, over.length - settings.terminatedPodGcThreshold))) await remove(pod, context)
       }
       for (const pod of pods) {
@@ -63,9 +65,8 @@ async function goneNodes(pods: readonly V1Pod[], missingSinceMs: Map<string, num
   return gone
 }
 
-function isOutOfService({ spec, status }: V1Node): boolean {
-  const isReady = status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') ?? false
-  return !isReady && (spec?.taints ?? []).some(({ key }) => key === 'node.kubernetes.io/out-of-service')
+function isOutOfService(node: V1Node): boolean {
+  return !isNodeReady(node) && (node.spec?.taints ?? []).some(({ key }) => key === 'node.kubernetes.io/out-of-service')
 }
 
 function evictedAndOldFirst(left: V1Pod, right: V1Pod): number {
@@ -77,7 +78,7 @@ const isEvicted = ({ status }: V1Pod): boolean => status?.phase === 'Failed' && 
 /** Marks the pod as failed first, since there is no kubelet that would, and then deletes it at once. */
 async function remove(pod: V1Pod, { client, logger }: LoopContext, condition?: V1PodCondition): Promise<void> {
   try {
-    if (!isFinished(pod)) {
+    if (!isPodFinished(pod)) {
       const conditions = condition === undefined ? {} : { conditions: [condition] }
       await client.patch(
         Pod,

@@ -3,9 +3,11 @@
 import { ReplicaSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1ReplicaSetCondition, V1ReplicaSetStatus } from '#api/apps/v1/types.gen.ts'
 import { Pod } from '#api/core/v1/kinds.gen.ts'
+import { isPodReady } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Pod, V1PodTemplateSpec } from '#api/core/v1/types.gen.ts'
 import type { Kind } from '#api/kind.ts'
 import { equalityOf } from '#api/meta/equality.ts'
+import { findCondition } from '#api/meta/find-condition.ts'
 import type { LabelSelector } from '#api/meta/selector.ts'
 import { isConflict } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
@@ -17,7 +19,7 @@ import type { ReconcileContext } from '#controllers/runtime/define-controller.ts
 import { cheapestToLose } from '#controllers/workload/cheapest-to-lose.ts'
 import { claimChildren } from '#controllers/workload/claim-children.ts'
 import { createPod, deletePod, isNamespaceTerminating, podFromTemplate } from '#controllers/workload/pod-writes.ts'
-import { isActive, isAvailable, isDeleting, isReady, isTerminating, nextAvailabilityMs } from '#controllers/workload/pods.ts'
+import { isActive, isAvailable, isDeleting, isTerminating, nextAvailabilityMs } from '#controllers/workload/pods.ts'
 import { inSlowStartBatches } from '#controllers/workload/slow-start.ts'
 
 // Replication controllers tell the same.
@@ -103,7 +105,7 @@ function statusOf<T extends KubernetesObject & { metadata: V1ObjectMeta; status?
       'fullyLabeledReplicas',
       active.filter(({ metadata }) => wanted.every(([key, value]) => metadata.labels?.[key] === value)).length,
     ),
-    ...nonZero('readyReplicas', active.filter(isReady).length),
+    ...nonZero('readyReplicas', active.filter(isPodReady).length),
     ...nonZero('availableReplicas', active.filter((pod) => isAvailable(pod, minReadySeconds, nowMs)).length),
     ...(reportsTerminating ? { terminatingReplicas: pods.filter(isTerminating).length } : {}),
     ...defined({ observedGeneration: object.metadata.generation }),
@@ -121,9 +123,8 @@ function conditionsOf(
   missing: number,
   nowMs: number,
 ): V1ReplicaSetCondition[] {
-  const isKnown = conditions.some(({ type }) => type === 'ReplicaFailure')
   if (trouble === undefined) return conditions.filter(({ type }) => type !== 'ReplicaFailure')
-  if (isKnown) return [...conditions]
+  if (findCondition(conditions, 'ReplicaFailure')) return [...conditions]
   return [
     ...conditions,
     {

@@ -1,6 +1,7 @@
+import { isPodFinished } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Pod, V1PodResourceClaim } from '#api/core/v1/types.gen.ts'
 import type { V1ResourceClaim } from '#api/resource/v1/types.gen.ts'
-import { isDeleting, isFinished } from '#controllers/workload/pods.ts'
+import { isDeleting } from '#controllers/workload/pods.ts'
 
 /** The claim that an entry of a pod's spec stands for. One that was made for the pod must be the pod's own. */
 export type NamedClaim = { name: string; isGenerated: boolean }
@@ -27,7 +28,7 @@ export const usesClaims = ({ spec, status }: V1Pod): boolean =>
   (spec.resourceClaims ?? []).length > 0 || status?.extendedResourceClaimStatus !== undefined
 
 /** Certain not to run any more. */
-export const isDone = (pod: V1Pod): boolean => isFinished(pod) || (isDeleting(pod) && !pod.spec.nodeName)
+export const isDone = (pod: V1Pod): boolean => isPodFinished(pod) || (isDeleting(pod) && !pod.spec.nodeName)
 
 export const isReservedFor = ({ status }: V1ResourceClaim, { metadata }: V1Pod): boolean =>
   (status?.reservedFor ?? []).some(({ uid }) => uid === metadata.uid)

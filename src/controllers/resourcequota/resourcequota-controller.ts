@@ -1,6 +1,7 @@
 import { Deployment, ReplicaSet, StatefulSet } from '#api/apps/v1/kinds.gen.ts'
 import { CronJob, Job } from '#api/batch/v1/kinds.gen.ts'
 import { ConfigMap, PersistentVolumeClaim, Pod, ReplicationController, ResourceQuota, Secret, Service } from '#api/core/v1/kinds.gen.ts'
+import { isPodFinished } from '#api/core/v1/pod/pod-state.ts'
 import { objectCount, type QuotaEvaluator } from '#api/core/v1/quota/evaluator.ts'
 import { quotaEvaluators } from '#api/core/v1/quota/evaluators.ts'
 import { quantityTexts } from '#api/core/v1/quota/quantities.ts'
@@ -19,7 +20,6 @@ import { ServedKinds } from '#client/served-kinds.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { on } from '#controllers/runtime/triggers.ts'
-import { isFinished } from '#controllers/workload/pods.ts'
 import { sortedJson } from '#controllers/workload/sorted-json.ts'
 
 const sameStatus = equalityOf(ResourceQuota).at('status')
@@ -55,7 +55,7 @@ export const resourceQuotaController = defineController({
   resyncMs: 300_000,
   watches: [
     on(Pod, (pod, cache, { prev, isGone }) =>
-      isGone || (prev !== undefined && isFinished(pod) && !isFinished(prev)) || hasShrunk(pod, prev) ? quotasOf(pod, cache) : [],
+      isGone || (prev !== undefined && isPodFinished(pod) && !isPodFinished(prev)) || hasShrunk(pod, prev) ? quotasOf(pod, cache) : [],
     ),
     ...counted.map((kind) =>
       on(kind, (object, cache, { prev, isGone }) =>

@@ -1,9 +1,10 @@
 /** Binds users to instances: what the broker says they need is put into a secret beside them. */
 import { Secret } from '#api/core/v1/kinds.gen.ts'
+import { isConditionTrue } from '#api/meta/find-condition.ts'
 import { keyOf } from '#client/informer/object-store.ts'
 import { withFinalizer } from '#controllers/kit/finalizer.ts'
 import { NotControlledError, ownedObjects } from '#controllers/kit/owned-objects.ts'
-import { isConditionTrue, setCondition } from '#controllers/kit/set-condition.ts'
+import { setCondition } from '#controllers/kit/set-condition.ts'
 import { writeStatus } from '#controllers/kit/write-status.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import type { Controller } from '#controllers/runtime/environment.ts'

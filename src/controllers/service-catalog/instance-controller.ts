@@ -1,8 +1,10 @@
 /** Has brokers make what users ask for, and take it away again. */
+
+import { isConditionTrue } from '#api/meta/find-condition.ts'
 import { formatTime } from '#api/meta/time.ts'
 import { keyOf } from '#client/informer/object-store.ts'
 import { withFinalizer } from '#controllers/kit/finalizer.ts'
-import { isConditionTrue, setCondition } from '#controllers/kit/set-condition.ts'
+import { setCondition } from '#controllers/kit/set-condition.ts'
 import { writeStatus } from '#controllers/kit/write-status.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import type { Controller } from '#controllers/runtime/environment.ts'

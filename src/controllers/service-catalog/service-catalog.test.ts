@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Secret } from '#api/core/v1/kinds.gen.ts'
+import { isConditionTrue } from '#api/meta/find-condition.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import type { Client } from '#client/client.ts'
 import { installDefinitions } from '#controllers/kit/install-definitions.ts'
-import { isConditionTrue } from '#controllers/kit/set-condition.ts'
 import { runControllers } from '#controllers/runtime/run-controllers.ts'
 import {
   ClusterServiceBroker,

@@ -1,3 +1,4 @@
+import { findCondition, isSameVerdict } from '#api/meta/find-condition.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { formatTime, parseTime } from '#api/meta/time.ts'
 import type { V1Condition } from '#api/meta/v1/types.gen.ts'
@@ -115,8 +116,7 @@ async function setCondition(
   wanted: ConditionFacts,
   { client, clock }: ReconcileContext,
 ): Promise<void> {
-  const current = status?.conditions?.find(({ type }) => type === 'Ready')
-  if (current?.status === wanted.status && (current.reason ?? '') === wanted.reason && current.message === wanted.message) return
+  if (isSameVerdict(findCondition(status?.conditions, 'Ready'), wanted)) return
   const condition = { type: 'Ready', ...wanted, lastTransitionTime: formatTime(clock.now()) }
   const applied = { metadata: { name: metadata.name ?? '' }, status: { conditions: [condition] } }
   await client.apply(ServiceCIDR, applied, { subresource: 'status', fieldManager: 'service-cidr-controller', force: true })

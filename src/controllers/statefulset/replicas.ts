@@ -3,6 +3,7 @@
 import { StatefulSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1ControllerRevision, V1StatefulSet } from '#api/apps/v1/types.gen.ts'
 import { Pod } from '#api/core/v1/kinds.gen.ts'
+import { isPodFinished, isPodReady } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { scaledValue } from '#api/meta/int-or-string.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '#api/meta/server-response.ts'
@@ -19,7 +20,7 @@ import {
   withIdentity,
 } from '#controllers/statefulset/identity.ts'
 import { isNamespaceTerminating } from '#controllers/workload/pod-writes.ts'
-import { isAvailable, isDeleting, isFinished, isReady } from '#controllers/workload/pods.ts'
+import { isAvailable, isDeleting } from '#controllers/workload/pods.ts'
 
 export type SetView = {
   set: V1StatefulSet
@@ -80,7 +81,7 @@ async function settle(
     await createStatefulPod(view, ordinal, context)
     return false
   }
-  if (isFinished(pod)) {
+  if (isPodFinished(pod)) {
     if (!isDeleting(pod)) await deleteStatefulPod(set, pod, context)
     return false
   }
@@ -93,7 +94,7 @@ async function settle(
 
 /** Running, ready, and that for long enough. */
 function isGood(pod: V1Pod, { spec }: V1StatefulSet, { clock }: ReconcileContext): boolean {
-  return pod.status?.phase === 'Running' && isReady(pod) && !isDeleting(pod) && isAvailable(pod, spec?.minReadySeconds ?? 0, clock.now())
+  return pod.status?.phase === 'Running' && isPodReady(pod) && !isDeleting(pod) && isAvailable(pod, spec?.minReadySeconds ?? 0, clock.now())
 }
 
 /** Only the first of the broken ones may go while others are broken. */

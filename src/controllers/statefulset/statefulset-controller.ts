@@ -1,6 +1,7 @@
 import { ControllerRevision, StatefulSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1StatefulSet, V1StatefulSetStatus } from '#api/apps/v1/types.gen.ts'
 import { PersistentVolumeClaim, Pod } from '#api/core/v1/kinds.gen.ts'
+import { isPodReady } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { equalityOf } from '#api/meta/equality.ts'
 import { labelSelectorFrom } from '#api/meta/selector.ts'
@@ -11,7 +12,7 @@ import { on } from '#controllers/runtime/triggers.ts'
 import { ordinalOf, replicasOf, revisionOf } from '#controllers/statefulset/identity.ts'
 import { bringIntoShape, type SetView } from '#controllers/statefulset/replicas.ts'
 import { claimChildren, possibleOwners } from '#controllers/workload/claim-children.ts'
-import { isAvailable, isDeleting, isReady, nextAvailabilityMs } from '#controllers/workload/pods.ts'
+import { isAvailable, isDeleting, nextAvailabilityMs } from '#controllers/workload/pods.ts'
 import { type History, syncHistory, truncateHistory } from '#controllers/workload/revisions.ts'
 
 const sameStatus = equalityOf(StatefulSet).at('status')
@@ -65,7 +66,7 @@ function statusOf(
   nowMs: number,
 ): V1StatefulSetStatus {
   const created = pods.filter(({ status }) => status?.phase !== undefined)
-  const isRunningReady = (pod: V1Pod) => pod.status?.phase === 'Running' && isReady(pod)
+  const isRunningReady = (pod: V1Pod) => pod.status?.phase === 'Running' && isPodReady(pod)
   const ofRevision = (name: string | undefined) => created.filter((pod) => !isDeleting(pod) && revisionOf(pod) === name).length
   const ready = created.filter(isRunningReady)
   const status: V1StatefulSetStatus = {

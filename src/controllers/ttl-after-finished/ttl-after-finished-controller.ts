@@ -3,6 +3,7 @@ import type { V1Job } from '#api/batch/v1/types.gen.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { parseTime } from '#api/meta/time.ts'
 import { defined } from '#base/defined.ts'
+import { conditionOf } from '#controllers/job/conditions.ts'
 import { defineController } from '#controllers/runtime/define-controller.ts'
 import { isDeleting } from '#controllers/workload/pods.ts'
 
@@ -36,7 +37,7 @@ export const ttlAfterFinishedController = defineController({
 /** When the job is to go; undefined while it runs, or if it may stay. */
 function dueMs(job: V1Job): number | undefined {
   const ttlSeconds = job.spec?.ttlSecondsAfterFinished
-  const finish = job.status?.conditions?.find(({ type, status }) => (type === 'Complete' || type === 'Failed') && status === 'True')
+  const finish = conditionOf(job, 'Complete') ?? conditionOf(job, 'Failed')
   if (ttlSeconds === undefined || isDeleting(job) || !finish?.lastTransitionTime) return undefined
   return parseTime(finish.lastTransitionTime) + ttlSeconds * 1000
 }

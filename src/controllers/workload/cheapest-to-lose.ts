@@ -1,6 +1,7 @@
 /** Which pods go first when there are too many. */
+import { isPodReady } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
-import { createdMs, isActive, isReady, readySinceMs, restartCount } from '#controllers/workload/pods.ts'
+import { createdMs, isActive, readySinceMs, restartCount } from '#controllers/workload/pods.ts'
 
 const phaseOrder: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 }
 
@@ -24,10 +25,10 @@ function compare(left: V1Pod, right: V1Pod, rank: (pod: V1Pod) => number, nowMs:
   const steps = [
     () => Number(Boolean(left.spec.nodeName)) - Number(Boolean(right.spec.nodeName)),
     () => phaseOf(left) - phaseOf(right),
-    () => Number(isReady(left)) - Number(isReady(right)),
+    () => Number(isPodReady(left)) - Number(isPodReady(right)),
     () => deletionCost(left) - deletionCost(right),
     () => rank(right) - rank(left),
-    () => (isReady(left) && isReady(right) ? younger(readySinceMs(left), readySinceMs(right), left, right, nowMs) : 0),
+    () => (isPodReady(left) && isPodReady(right) ? younger(readySinceMs(left), readySinceMs(right), left, right, nowMs) : 0),
     () => restartCount(right) - restartCount(left),
     () => younger(createdMs(left), createdMs(right), left, right, nowMs),
   ]

@@ -1,25 +1,22 @@
 /** What controllers ask of pods. */
 
+import { isPodFinished, isPodReady } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Pod, V1PodCondition } from '#api/core/v1/types.gen.ts'
+import { findCondition } from '#api/meta/find-condition.ts'
 import { parseTime } from '#api/meta/time.ts'
 import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
 import { largest } from '#base/append.ts'
 
 export const isDeleting = ({ metadata }: { metadata?: V1ObjectMeta }): boolean => metadata?.deletionTimestamp !== undefined
 
-/** Succeeded or failed: it will never run again. */
-export const isFinished = ({ status }: V1Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed'
-
-export const isActive = (pod: V1Pod): boolean => !isFinished(pod) && !isDeleting(pod)
+export const isActive = (pod: V1Pod): boolean => !isPodFinished(pod) && !isDeleting(pod)
 
 /** Asked to go, and still there. */
-export const isTerminating = (pod: V1Pod): boolean => !isFinished(pod) && isDeleting(pod)
+export const isTerminating = (pod: V1Pod): boolean => !isPodFinished(pod) && isDeleting(pod)
 
 export function podCondition({ status }: V1Pod, type: string): V1PodCondition | undefined {
-  return status?.conditions?.find((condition) => condition.type === type)
+  return findCondition(status?.conditions, type)
 }
-
-export const isReady = (pod: V1Pod): boolean => podCondition(pod, 'Ready')?.status === 'True'
 
 /** When the pod became ready; undefined when it is not, or nobody said when. */
 export function readySinceMs(pod: V1Pod): number | undefined {
@@ -29,7 +26,7 @@ export function readySinceMs(pod: V1Pod): number | undefined {
 
 /** Ready, and that for long enough. */
 export function isAvailable(pod: V1Pod, minReadySeconds: number, nowMs: number): boolean {
-  if (!isReady(pod)) return false
+  if (!isPodReady(pod)) return false
   if (minReadySeconds === 0) return true
   const sinceMs = readySinceMs(pod)
   return sinceMs !== undefined && sinceMs + minReadySeconds * 1000 <= nowMs

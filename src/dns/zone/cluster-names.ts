@@ -1,4 +1,5 @@
 /** What names and addresses of a cluster lead to, kept by hand of whoever follows the API. Every question is one look into a map. */
+import { isPodFinished } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Namespace, V1Pod, V1Service } from '#api/core/v1/types.gen.ts'
 import type { V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
 import { canonicalIp } from '#wire/dns/ip-bytes.ts'
@@ -145,9 +146,8 @@ export class ClusterNames {
   setPod(pod: V1Pod): void {
     this.#dropPod(pod)
     const { namespace = '', name = '' } = pod.metadata
-    const { phase, podIP, podIPs } = pod.status ?? {}
-    const hasEnded = phase === 'Succeeded' || phase === 'Failed'
-    if (!hasEnded) {
+    const { podIP, podIPs } = pod.status ?? {}
+    if (!isPodFinished(pod)) {
       const given = podIPs && podIPs.length > 0 ? podIPs.map(({ ip }) => ip ?? '') : [podIP ?? '']
       const ips = given.map(canonicalIp).filter((ip) => ip !== undefined)
       this.#pods.set(keyOf(namespace, name), { namespace, ips })

@@ -1,5 +1,7 @@
 /** What of the resources a pod asks for the node has allocated to it: all at its start, later changes when there is room. */
+
 import type { V1Container, V1ContainerStatus, V1Pod, V1ResourceRequirements } from '#api/core/v1/types.gen.ts'
+import { findCondition } from '#api/meta/find-condition.ts'
 import { haveSameResources } from '#kubelet/pod-worker/resizes.ts'
 
 /** The pod with the resources that `allocated` has; the pod itself where these are the same. */
@@ -13,7 +15,7 @@ export function withResourcesOf(pod: V1Pod, allocated: V1Pod): V1Pod {
 export function allocatedBefore(pod: V1Pod): V1Pod {
   const { status, metadata } = pod
   const isSettled =
-    status?.observedGeneration === metadata.generation && !status?.conditions?.some(({ type }) => type === 'PodResizePending')
+    status?.observedGeneration === metadata.generation && findCondition(status?.conditions, 'PodResizePending') === undefined
   if (isSettled) return pod
   const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
   return withResources(pod, ({ name, resources }) => {

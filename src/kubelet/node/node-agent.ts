@@ -1,4 +1,5 @@
 import { Pod } from '#api/core/v1/kinds.gen.ts'
+import { isPodFinished, isTerminalPhase } from '#api/core/v1/pod/pod-state.ts'
 import { podQosClass, podRequests } from '#api/core/v1/resources.ts'
 import type { V1Node, V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
 import type { Clock } from '#base/clock.ts'
@@ -294,7 +295,7 @@ export class NodeAgent {
     const { uid = '', generation = 0 } = wanted.metadata
     const kept = withResourcesOf(wanted, worker.pod)
     const wasPending = this.#pendingResizes.delete(uid)
-    if (kept === wanted || isOver(wanted.status)) {
+    if (kept === wanted || isPodFinished(wanted)) {
       worker.update(wanted)
       return
     }
@@ -323,10 +324,9 @@ export class NodeAgent {
 }
 
 const wasValidated = ({ metadata, status }: V1Pod): boolean =>
-  status?.startTime !== undefined || metadata.deletionTimestamp !== undefined || isOver(status)
+  status?.startTime !== undefined || metadata.deletionTimestamp !== undefined || isTerminalPhase(status?.phase)
 const nameOf = ({ metadata }: V1Pod): string => `${metadata.namespace}/${metadata.name}`
 const hasSameName = (one: V1Pod, other: V1Pod): boolean => nameOf(one) === nameOf(other)
-const isOver = (status: V1PodStatus | undefined): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed'
 
 function byUrgency(one: Known, other: Known): number {
   const rank = ({ wanted, worker }: Known) => {

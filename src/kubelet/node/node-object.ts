@@ -10,6 +10,7 @@ import type {
   V1NodeSystemInfo,
   V1Taint,
 } from '#api/core/v1/types.gen.ts'
+import { findCondition, transitionTime } from '#api/meta/find-condition.ts'
 import { defined } from '#base/defined.ts'
 
 export type NodeDescription = {
@@ -128,9 +129,8 @@ function ownConditions({ conditions = [] }: V1NodeStatus, nowText: string, probl
         }
   // Ready last, as readers of old expect it.
   return [...wellBeing, ready].map((verdict) => {
-    const before = conditions.find(({ type }) => type === verdict.type)
-    const isSame = before?.status === verdict.status && before.lastTransitionTime
-    return { ...verdict, lastHeartbeatTime: nowText, lastTransitionTime: isSame ? before.lastTransitionTime : nowText }
+    const before = findCondition(conditions, verdict.type)
+    return { ...verdict, lastHeartbeatTime: nowText, lastTransitionTime: transitionTime(before, verdict.status, nowText) }
   }) as V1NodeCondition[]
 }
 

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Node } from '#api/core/v1/kinds.gen.ts'
 import type { V1Node, V1NodeStatus } from '#api/core/v1/types.gen.ts'
+import { findCondition } from '#api/meta/find-condition.ts'
 import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { Clock, Timer } from '#base/clock.ts'
@@ -190,7 +191,7 @@ export class NodeRegistration {
     if (!this.#mayChange) return
     const { node } = this.#options
     for (const { type, status } of next.conditions ?? []) {
-      const before = conditions.find((condition) => condition.type === type)?.status
+      const before = findCondition(conditions, type)?.status
       const reason = conditionEvents[type]?.[status]
       // That a node is ready is news only where it was not before.
       if (reason === undefined || before === status || (type === 'Ready' && before === undefined)) continue

@@ -1,6 +1,8 @@
 /** The conditions of a pod that its node decides. */
+
 import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Container, V1ContainerStatus, V1Pod, V1PodCondition } from '#api/core/v1/types.gen.ts'
+import { findCondition, transitionTime } from '#api/meta/find-condition.ts'
 import type { PodPhase } from '#kubelet/pod-worker/pod-phase.ts'
 import { mayRestartAllContainers } from '#kubelet/pod-worker/restarts.ts'
 
@@ -54,13 +56,13 @@ export function podConditions(
       : []),
   ]
   const own = verdicts.map(([type, verdict]): V1PodCondition => {
-    const before = previous.find((condition) => condition.type === type)
+    const before = findCondition(previous, type)
     return {
       type,
       ...(pod.metadata.generation ? { observedGeneration: pod.metadata.generation } : {}),
       ...verdict,
       lastProbeTime: null,
-      lastTransitionTime: before?.status === verdict.status && before.lastTransitionTime ? before.lastTransitionTime : nowText,
+      lastTransitionTime: transitionTime(before, verdict.status, nowText),
     }
   })
   return [...others, ...resizeConditions(resize, previous, nowText), ...own]
@@ -72,14 +74,13 @@ function resizeConditions(
   nowText: string,
 ): V1PodCondition[] {
   const condition = (type: string, { generation, ...words }: { reason?: string; message?: string; generation: number }): V1PodCondition => {
-    const before = previous.find((each) => each.type === type)
     return {
       type,
       ...(generation ? { observedGeneration: generation } : {}),
       status: 'True',
       ...words,
       lastProbeTime: null,
-      lastTransitionTime: before?.status === 'True' && before.lastTransitionTime ? before.lastTransitionTime : nowText,
+      lastTransitionTime: transitionTime(findCondition(previous, type), 'True', nowText),
     }
   }
   return [
@@ -117,7 +118,7 @@ function initializedVerdict({ spec }: V1Pod, statuses: readonly V1ContainerStatu
 
 function gatesVerdict({ spec }: V1Pod, conditions: readonly V1PodCondition[]): Verdict {
   const problems = (spec.readinessGates ?? []).flatMap(({ conditionType }) => {
-    const condition = conditions.find(({ type }) => type === conditionType)
+    const condition = findCondition(conditions, conditionType)
     if (condition === undefined) return [`corresponding condition of pod readiness gate "${conditionType}" does not exist.`]
     if (condition.status === 'True') return []
     return [`the status of pod readiness gate "${conditionType}" is not "True", but ${condition.status}`]

@@ -1,3 +1,4 @@
+import { isTerminalPhase } from '#api/core/v1/pod/pod-state.ts'
 import { podLimits, podQosClass, podRequests, type Quantities } from '#api/core/v1/resources.ts'
 import type { V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
 import { formatTime } from '#api/meta/time.ts'
@@ -82,13 +83,11 @@ function texts(quantities: Quantities): Record<string, string> | undefined {
   return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }
 
-const isTerminal = (phase: string | undefined): phase is PodPhase => phase === 'Succeeded' || phase === 'Failed'
-
 /** Nothing leaves an end once it was told, and an end is told only when nothing runs any more. */
 function settledPhase({ status }: V1Pod, computed: PodPhase, previous: V1PodStatus, isEnding: boolean, isOver: boolean): PodPhase {
-  if (isTerminal(status?.phase)) return status.phase
-  if (isTerminal(previous.phase)) return previous.phase
-  if (isTerminal(computed)) return isOver ? computed : ((previous.phase as PodPhase | undefined) ?? 'Pending')
+  if (isTerminalPhase(status?.phase)) return status.phase
+  if (isTerminalPhase(previous.phase)) return previous.phase
+  if (isTerminalPhase(computed)) return isOver ? computed : ((previous.phase as PodPhase | undefined) ?? 'Pending')
   // What never got to run has failed.
   return isEnding && isOver ? 'Failed' : computed
 }

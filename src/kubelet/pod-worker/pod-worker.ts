@@ -1,4 +1,5 @@
 import { Pod } from '#api/core/v1/kinds.gen.ts'
+import { isPodFinished, isTerminalPhase } from '#api/core/v1/pod/pod-state.ts'
 import { podQosClass } from '#api/core/v1/resources.ts'
 import type { V1Container, V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
 import { formatTime, parseTime } from '#api/meta/time.ts'
@@ -92,7 +93,7 @@ export class PodWorker {
 
   /** Nothing of it takes up resources any more. */
   get isDone(): boolean {
-    return isFinished(this.#status) || isFinished(this.#pod.status)
+    return isTerminalPhase(this.#status?.phase) || isPodFinished(this.#pod)
   }
 
   /** The pod as the API has it now, but for resources that the node has not allocated (yet). */
@@ -236,12 +237,12 @@ export class PodWorker {
     const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata
     const isDeleting = deletionTimestamp !== undefined || this.#isRemoved
     const deadlineMs = this.#deadlineMs(pod)
-    if (!isDeleting && !isFinished(pod.status) && deadlineMs !== undefined && deadlineMs <= nowMs && !isFinished(this.#status)) {
+    if (!isDeleting && !isPodFinished(pod) && deadlineMs !== undefined && deadlineMs <= nowMs && !isTerminalPhase(this.#status?.phase)) {
       const message = 'Pod was active on the node longer than the specified deadline'
       if (this.#failure === undefined) this.#options.events.normal(Pod, pod, 'DeadlineExceeded', message)
       this.#failure = { reason: 'DeadlineExceeded', message }
     }
-    if (!isDeleting && !isFinished(pod.status) && this.#failure === undefined) return
+    if (!isDeleting && !isPodFinished(pod) && this.#failure === undefined) return
     const graceSeconds = (isDeleting ? deletionGracePeriodSeconds : undefined) ?? pod.spec.terminationGracePeriodSeconds ?? 30
     const byMs = nowMs + Math.max(1, graceSeconds) * 1000
     if (this.#endsByMs === undefined || byMs < this.#endsByMs) this.#endsByMs = byMs
@@ -365,8 +366,6 @@ export function fieldPathOf({ spec }: V1Pod, container: string): string {
   const list = isIn(spec.initContainers) ? 'initContainers' : isIn(spec.ephemeralContainers) ? 'ephemeralContainers' : 'containers'
   return `spec.${list}{${container}}`
 }
-
-const isFinished = (status: V1PodStatus | undefined): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed'
 
 function earliest(left: number | undefined, right: number | undefined): number | undefined {
   return left === undefined ? right : right === undefined ? left : Math.min(left, right)

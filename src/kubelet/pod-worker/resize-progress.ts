@@ -1,6 +1,7 @@
 /** How the resize of a pod's running containers comes along, as conditions and events tell it. */
 
 import type { V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
+import { findCondition } from '#api/meta/find-condition.ts'
 import type { Clock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
 import type { ResizeConditions } from '#kubelet/pod-worker/pod-conditions.ts'
@@ -24,8 +25,8 @@ export class ResizeProgress {
 
   constructor({ conditions = [] }: V1PodStatus, options: ResizeProgressOptions) {
     this.#options = options
-    const before = conditions.find(({ type, status }) => type === 'PodResizeInProgress' && status === 'True')
-    if (before !== undefined) this.#inProgress = { generation: before.observedGeneration ?? 0 }
+    const before = findCondition(conditions, 'PodResizeInProgress')
+    if (before?.status === 'True') this.#inProgress = { generation: before.observedGeneration ?? 0 }
   }
 
   get conditions(): ResizeConditions {

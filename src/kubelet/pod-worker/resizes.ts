@@ -1,5 +1,7 @@
 /** What running containers have of what they shall have: cpu and memory may change while they run. */
+
 import type { V1Container, V1Pod, V1ResourceRequirements } from '#api/core/v1/types.gen.ts'
+import { findCondition } from '#api/meta/find-condition.ts'
 import { compareQuantities } from '#api/meta/quantity.ts'
 import type { NextSteps, WorkerMemory } from '#kubelet/pod-worker/pod-steps.ts'
 import { wakeBy } from '#kubelet/pod-worker/pod-steps.ts'
@@ -58,7 +60,7 @@ function actuatedResources(
   if (known !== undefined) return known
   const told = previous ?? status
   // An agent before this one may have ended in the middle of a resize, or one was asked for while there was none.
-  const isResizing = told?.conditions?.some(({ type }) => type === 'PodResizeInProgress')
+  const isResizing = findCondition(told?.conditions, 'PodResizeInProgress') !== undefined
   if (told === undefined || (!isResizing && told.observedGeneration === metadata.generation)) return undefined
   const statuses = [...(told.containerStatuses ?? []), ...(told.initContainerStatuses ?? [])]
   const { resources, allocatedResources } = statuses.find((each) => each.name === name && each.containerID === id) ?? {}

@@ -1,5 +1,7 @@
 /** The whole pod anew, in its sandbox: a container has ended in a way that its rules answer so. */
+
 import type { V1Container, V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
+import { isConditionTrue } from '#api/meta/find-condition.ts'
 import { addStop, nothingToDo } from '#kubelet/pod-worker/ending-steps.ts'
 import type { NextSteps, WorkerMemory } from '#kubelet/pod-worker/pod-steps.ts'
 import { mayRestartAllContainers, restartsAllContainers } from '#kubelet/pod-worker/restarts.ts'
@@ -12,7 +14,7 @@ export function isRestartingAll(pod: V1Pod, { containers }: ObservedPod, previou
   if (!mayRestartAllContainers(pod.spec)) return false
   const own = ownContainers(pod, containers)
   if (own.length === 0) return false
-  if (previous?.conditions?.some(({ type, status }) => type === 'AllContainersRestarting' && status === 'True')) return true
+  if (isConditionTrue(previous?.conditions, 'AllContainersRestarting')) return true
   const seen = new Set<string>()
   return own.some((each) => {
     const isLatest = !seen.has(each.observed.name)

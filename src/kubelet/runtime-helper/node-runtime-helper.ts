@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { Pod } from '#api/core/v1/kinds.gen.ts'
+import { isPodFinished } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Container, V1Pod, V1Service } from '#api/core/v1/types.gen.ts'
 import { quoted } from '#api/meta/check.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
@@ -118,7 +119,7 @@ export class NodeRuntimeHelper implements RuntimeHelper {
   }
 
   async refresh(pod: V1Pod): Promise<void> {
-    if (!isFinished(pod)) await this.#volumes.refresh(pod)
+    if (!isPodFinished(pod)) await this.#volumes.refresh(pod)
   }
 
   async finish(pod: V1Pod): Promise<void> {
@@ -140,7 +141,7 @@ export class NodeRuntimeHelper implements RuntimeHelper {
   async resume(pods: readonly V1Pod[], alsoKnown: readonly string[] = []): Promise<void> {
     const known = new Set([...pods.map(podUid), ...alsoKnown])
     await removeOrphans(this.#options, this.#directories, (uid) => known.has(uid))
-    for (const pod of pods) if (!isFinished(pod)) void this.#volumes.refresh(pod)
+    for (const pod of pods) if (!isPodFinished(pod)) void this.#volumes.refresh(pod)
   }
 
   /** What is there stays, and is kept up to date no more. */
@@ -249,5 +250,3 @@ const aborted = (signal: AbortSignal): Promise<never> =>
     if (signal.aborted) reject(signal.reason)
     else signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   })
-
-const isFinished = ({ status }: V1Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed'

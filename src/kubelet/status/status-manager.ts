@@ -2,7 +2,9 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { Pod } from '#api/core/v1/kinds.gen.ts'
+import { isTerminalPhase } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
+import { findCondition } from '#api/meta/find-condition.ts'
 import { isConflict, isNotFound } from '#api/meta/server-response.ts'
 import type { Clock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
@@ -142,9 +144,8 @@ function outdated(error: unknown): undefined {
 /** Conditions and fields of others stay as the API has them. */
 export function mergedStatus(present: V1PodStatus, told: V1PodStatus): V1PodStatus {
   const { reason: _reason, message: _message, conditions = [], ...kept } = present
-  const isOver = told.phase === 'Failed' || told.phase === 'Succeeded'
   // Whoever ends a pod before its time may say so; the node does when it was the one.
-  const disruption = isOver ? told.conditions?.find(({ type }) => type === disruptionTarget) : undefined
+  const disruption = isTerminalPhase(told.phase) ? findCondition(told.conditions, disruptionTarget) : undefined
   const others = conditions.filter(({ type }) => !ownConditions.includes(type))
   return {
     ...kept,

@@ -1,3 +1,4 @@
+import { isTerminalPhase } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 
 export type NamedPort = { name: string; protocol: string; port: number }
@@ -16,7 +17,7 @@ export type PolicyPod = {
 
 /** Undefined for pods that policies say nothing about: those in the node's own network, and those that have ended. */
 export function policyPodOf({ metadata, spec, status }: V1Pod): PolicyPod | undefined {
-  if (spec.hostNetwork || status?.phase === 'Succeeded' || status?.phase === 'Failed') return undefined
+  if (spec.hostNetwork || isTerminalPhase(status?.phase)) return undefined
   const ips = (status?.podIPs ?? []).map(({ ip }) => ip ?? '').filter((ip) => ip !== '')
   const restartable = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always')
   return {

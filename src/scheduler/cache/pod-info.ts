@@ -59,8 +59,6 @@ export function placedOn(info: PodInfo, nodeName: string): PodInfo {
 export const hasAffinity = ({ terms }: PodInfo): boolean =>
   terms.required.length + terms.requiredAnti.length + terms.preferred.length + terms.preferredAnti.length > 0
 
-export const isFinished = ({ status }: V1Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed'
-
 function hostPortsOf({ spec }: V1Pod): HostPort[] {
   const ports: HostPort[] = []
   const collect = (container: V1Container) => {

@@ -1,4 +1,5 @@
 import type { V1PodCondition } from '#api/core/v1/types.gen.ts'
+import { findCondition } from '#api/meta/find-condition.ts'
 import type { PodInfo } from '#scheduler/cache/pod-info.ts'
 import type { Victims } from '#scheduler/extender/extender.ts'
 import { on, when } from '#scheduler/framework/cluster-event.ts'
@@ -166,6 +167,6 @@ export function defaultPreemption(args: DefaultPreemptionArgs, handle: PluginHan
 
 function isBeingPreempted({ pod, isTerminating }: PodInfo): boolean {
   if (!isTerminating) return false
-  const condition = pod.status?.conditions?.find(({ type }) => type === 'DisruptionTarget')
+  const condition = findCondition(pod.status?.conditions, 'DisruptionTarget')
   return condition?.status === 'True' && condition.reason === 'PreemptionByScheduler'
 }

@@ -1,4 +1,5 @@
 /** Devices that must be made ready for the node before a pod can be bound to it. */
+import { isConditionTrue } from '#api/meta/find-condition.ts'
 import { parseTime } from '#api/meta/time.ts'
 import type { V1DeviceRequestAllocationResult, V1ResourceClaim } from '#api/resource/v1/types.gen.ts'
 
@@ -13,7 +14,7 @@ export function isReadyForBinding(claim: V1ResourceClaim): boolean | string {
   for (const result of waitsFor(claim)) {
     const conditions = claim.status.devices?.find((device) => isSameDevice(device, result))?.conditions
     if (!conditions) return false
-    const isTrue = (type: string) => conditions.some((each) => each.type === type && each.status === 'True')
+    const isTrue = (type: string) => isConditionTrue(conditions, type)
     const failure = conditions.find(({ type, status }) => status === 'True' && result.bindingFailureConditions?.includes(type))
     if (failure !== undefined) {
       const { reason, message } = failure

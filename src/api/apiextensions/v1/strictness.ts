@@ -9,6 +9,7 @@ import type { V1CustomResourceDefinition, V1JSONSchemaProps } from '#api/apiexte
 import { schemaFor, schemasOf, type UnversionedSpec } from '#api/apiextensions/v1/unversioned-spec.ts'
 import { Check } from '#api/meta/check.ts'
 import { equalityOf } from '#api/meta/equality.ts'
+import { isConditionTrue } from '#api/meta/find-condition.ts'
 import { caBundleError } from '#api/meta/webhook-client.ts'
 
 const sameVersion = equalityOf(CustomResourceDefinition).at('spec').at('versions').each
@@ -114,5 +115,5 @@ function expressionsIn(schemas: readonly V1JSONSchemaProps[]): Set<string> {
 }
 
 export function isEstablished({ status }: V1CustomResourceDefinition): boolean {
-  return status?.conditions?.some(({ type, status: value }) => type === 'Established' && value === 'True') === true
+  return isConditionTrue(status?.conditions, 'Established')
 }

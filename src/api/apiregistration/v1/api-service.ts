@@ -2,6 +2,7 @@ import { APIService } from '#api/apiregistration/v1/kinds.gen.ts'
 import type { V1APIService } from '#api/apiregistration/v1/types.gen.ts'
 import { type Check, quoted } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { findCondition } from '#api/meta/find-condition.ts'
 import { portNum } from '#api/meta/formats.ts'
 import { dns1035Label, dns1123Subdomain, mustBe, nameIsPathSegment, pathSegmentName } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
@@ -116,7 +117,7 @@ function validateTarget(check: Check<Partial<V1APIService['spec']>>): void {
 }
 
 function availableCell({ status }: V1APIService): string {
-  const condition = status?.conditions?.find(({ type }) => type === 'Available')
+  const condition = findCondition(status?.conditions, 'Available')
   if (condition === undefined) return 'Unknown'
   return condition.status !== 'True' && condition.reason ? `${condition.status} (${condition.reason})` : condition.status
 }

@@ -5,13 +5,14 @@ import { Job } from '#api/batch/v1/kinds.gen.ts'
 import type { V1Job, V1JobStatus } from '#api/batch/v1/types.gen.ts'
 import { type Check, omittedValue } from '#api/meta/check.ts'
 import { equalityOf } from '#api/meta/equality.ts'
+import { findCondition } from '#api/meta/find-condition.ts'
 import { nonNegative } from '#api/meta/formats.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 
 const sameUncounted = equalityOf(Job).at('status').at('uncountedTerminatedPods')
 
 export function hasCondition(status: V1JobStatus | undefined, type: string, value = 'True'): boolean {
-  return status?.conditions?.some((condition) => condition.type === type && condition.status === value) ?? false
+  return findCondition(status?.conditions, type)?.status === value
 }
 
 type Facts = { complete: boolean; failed: boolean; finished: boolean; failureTarget: boolean; successCriteriaMet: boolean }

@@ -1,6 +1,7 @@
 import { ComponentStatus } from '#api/core/v1/kinds.gen.ts'
 import type { V1ComponentCondition, V1ComponentStatus } from '#api/core/v1/types.gen.ts'
 import { nameColumn } from '#api/meta/columns.ts'
+import { findCondition } from '#api/meta/find-condition.ts'
 import { defineResource } from '#api/resource.ts'
 
 /** What the server finds when it looks at its companions: never stored. */
@@ -29,4 +30,4 @@ export const componentStatusResource = defineResource(ComponentStatus, {
   ],
 })
 
-const healthOf = ({ conditions }: V1ComponentStatus): V1ComponentCondition | undefined => conditions?.find(({ type }) => type === 'Healthy')
+const healthOf = ({ conditions }: V1ComponentStatus): V1ComponentCondition | undefined => findCondition(conditions, 'Healthy')

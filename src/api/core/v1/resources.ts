@@ -1,8 +1,10 @@
 /** What pods ask for: sums over containers, pod level resources, and the quality of service that follows. */
+
 import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { ResourceList } from '#api/core/v1/quantities.ts'
 import { isPodLevelResource } from '#api/core/v1/resource-names.ts'
 import type { V1Container, V1Pod, V1PodSpec } from '#api/core/v1/types.gen.ts'
+import { findCondition } from '#api/meta/find-condition.ts'
 import { compareQuantities, parseQuantity, type Quantity } from '#api/meta/quantity.ts'
 
 export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort'
@@ -68,7 +70,7 @@ export function effectivePodRequests(pod: V1Pod): Quantities {
   if (spec === undefined) return {}
   const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
   if (!status?.resources && !statuses.some(({ resources }) => resources)) return podRequests(spec)
-  const isInfeasible = status?.conditions?.find(({ type }) => type === 'PodResizePending')?.reason === 'Infeasible'
+  const isInfeasible = findCondition(status?.conditions, 'PodResizePending')?.reason === 'Infeasible'
   const effective = (asked: ResourceList | undefined, actual: ResourceList | undefined, allotted: ResourceList | undefined): ResourceList =>
     largest(isInfeasible ? [actual, allotted] : [asked, actual, allotted])
   const resized = (container: V1Container): V1Container => {

@@ -7,6 +7,7 @@ import { validateFlowRule } from '#api/flowcontrol/v1/validate-flow-rule.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { equalityOf } from '#api/meta/equality.ts'
+import { findCondition } from '#api/meta/find-condition.ts'
 import { dns1123Subdomain, mustBe, nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
@@ -71,7 +72,7 @@ export const flowSchemaResource = defineResource(FlowSchema, {
       name: 'MissingPL',
       type: 'string',
       description: 'references a broken or non-existent PriorityLevelConfiguration',
-      cell: ({ status }) => status?.conditions?.find(({ type }) => type === 'Dangling')?.status ?? '?',
+      cell: ({ status }) => findCondition(status?.conditions, 'Dangling')?.status ?? '?',
     },
   ],
 })

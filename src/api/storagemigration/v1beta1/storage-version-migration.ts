@@ -2,6 +2,7 @@ import type { Check } from '#api/meta/check.ts'
 import { nameColumn } from '#api/meta/columns.ts'
 import { validateConditions } from '#api/meta/conditions.ts'
 import { equalityOf } from '#api/meta/equality.ts'
+import { isConditionTrue } from '#api/meta/find-condition.ts'
 import { groupResourceText } from '#api/meta/gvk.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { dns1035Label, dns1123Subdomain, nameIsDns1123Subdomain } from '#api/meta/names.ts'
@@ -69,7 +70,7 @@ function mustBeAllOf(problems: readonly string[], value: string, check: Check<un
 }
 
 function isTrue(status: V1beta1StorageVersionMigrationStatus | undefined, type: string): boolean {
-  return status?.conditions?.find((each) => each.type === type)?.status === 'True'
+  return isConditionTrue(status?.conditions, type)
 }
 
 function validateStatus(check: Check<V1beta1StorageVersionMigrationStatus>, prev: V1beta1StorageVersionMigrationStatus | undefined): void {

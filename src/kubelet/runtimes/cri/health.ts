@@ -1,3 +1,4 @@
+import { findCondition } from '#api/meta/find-condition.ts'
 import type { RuntimeHealth } from '#kubelet/runtimes/runtime.ts'
 import type { criMethods } from '#wire/cri/cri-messages.ts'
 import type { RuntimeCondition } from '#wire/cri/cri-types.ts'
@@ -6,7 +7,7 @@ type Status = ReturnType<typeof criMethods.status.decodeResponse>
 
 /** What a runtime says of itself, in the words that a node's conditions have for it. */
 export function healthOf({ status, runtimeHandlers, features }: Status): RuntimeHealth {
-  const find = (type: string) => status?.conditions.find((condition) => condition.type === type)
+  const find = (type: string) => findCondition(status?.conditions, type)
   const runtime = find('RuntimeReady')
   const network = find('NetworkReady')
   return {

@@ -1,7 +1,9 @@
 /** The table of pods. */
+
 import { podStatusSummary } from '#api/core/v1/pod/status-summary.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
+import { isConditionTrue } from '#api/meta/find-condition.ts'
 import { humanDuration } from '#api/meta/human-duration.ts'
 import type { Column, RowCondition } from '#api/resource.ts'
 
@@ -64,7 +66,7 @@ export const podColumns: readonly Column<V1Pod>[] = [
       const gates = spec?.readinessGates ?? []
       if (gates.length === 0) return '<none>'
       const conditions = status?.conditions ?? []
-      const isOpen = (type: string) => conditions.find((condition) => condition.type === type)?.status === 'True'
+      const isOpen = (type: string) => isConditionTrue(conditions, type)
       return `${gates.filter(({ conditionType }) => isOpen(conditionType)).length}/${gates.length}`
     },
   },

@@ -1,6 +1,7 @@
 import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { podColumns, podRowConditions } from '#api/core/v1/pod/columns.ts'
 import { prepareEphemeralContainers, validateEphemeralContainersUpdate } from '#api/core/v1/pod/ephemeral-containers.ts'
+import { isTerminalPhase } from '#api/core/v1/pod/pod-state.ts'
 import { appArmorWarnings, preparePodForCreate } from '#api/core/v1/pod/prepare-for-create.ts'
 import { preparePodResize, validatePodResize } from '#api/core/v1/pod/resize.ts'
 import { podStatusWarnings, preparePodStatus } from '#api/core/v1/pod/status.ts'
@@ -50,7 +51,7 @@ export const podResource = defineResource(Pod, {
   gracePeriodSeconds: ({ spec }) => spec?.terminationGracePeriodSeconds ?? 0,
   /** Nothing is left to wait for when no node runs the pod, or it has ended. */
   prepareForDelete({ spec, status }, requestedSeconds) {
-    if (!spec?.nodeName || status?.phase === 'Failed' || status?.phase === 'Succeeded') return 0
+    if (!spec?.nodeName || isTerminalPhase(status?.phase)) return 0
     const seconds = requestedSeconds ?? spec.terminationGracePeriodSeconds ?? 0
     return seconds < 0 ? 1 : seconds
   },

@@ -1,6 +1,9 @@
 /** A pod's state in a word: what `kubectl get pods` shows, and what many scripts read. */
+
+import { isPodReady, isTerminalPhase } from '#api/core/v1/pod/pod-state.ts'
 import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1ContainerStatus, V1Pod } from '#api/core/v1/types.gen.ts'
+import { isConditionTrue } from '#api/meta/find-condition.ts'
 
 export type PodStatusSummary = {
   reason: string
@@ -34,7 +37,7 @@ function summarize(pod: V1Pod): PodStatusSummary {
     restarts: init.restarts,
     lastRestartMs: init.lastRestartMs,
   }
-  const isInitialized = status.conditions?.find(({ type }) => type === 'Initialized')?.status === 'True'
+  const isInitialized = isConditionTrue(status.conditions, 'Initialized')
   if (init.reason === undefined || isInitialized) {
     summary.restarts = init.sidecarRestarts
     summary.lastRestartMs = init.lastSidecarRestartMs
@@ -42,7 +45,7 @@ function summarize(pod: V1Pod): PodStatusSummary {
   }
   if (metadata.deletionTimestamp) {
     if (status.reason === 'NodeLost') summary.reason = 'Unknown'
-    else if (status.phase !== 'Failed' && status.phase !== 'Succeeded') summary.reason = 'Terminating'
+    else if (!isTerminalPhase(status.phase)) summary.reason = 'Terminating'
   }
   return summary
 }
@@ -100,10 +103,10 @@ function initReason({ state }: V1ContainerStatus, index: number, count: number):
 }
 
 /** From the last container to the first, so that the first one's reason is what is seen. */
-function addContainers(summary: PodStatusSummary, { status }: V1Pod): void {
+function addContainers(summary: PodStatusSummary, pod: V1Pod): void {
   let hasRunning = false
   let errorReason = ''
-  for (const container of [...(status?.containerStatuses ?? [])].reverse()) {
+  for (const container of [...(pod.status?.containerStatuses ?? [])].reverse()) {
     summary.restarts += container.restartCount ?? 0
     summary.lastRestartMs = later(summary.lastRestartMs, endedAtMs(container))
     const { waiting, terminated, running } = container.state ?? {}
@@ -118,8 +121,7 @@ function addContainers(summary: PodStatusSummary, { status }: V1Pod): void {
     }
   }
   if (summary.reason !== 'Completed') return
-  const isReady = status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True')
-  if (hasRunning && isReady) summary.reason = 'Running'
+  if (hasRunning && isPodReady(pod)) summary.reason = 'Running'
   else if (errorReason !== '') summary.reason = errorReason
   else if (hasRunning) summary.reason = 'NotReady'
 }

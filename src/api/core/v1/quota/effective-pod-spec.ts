@@ -1,5 +1,6 @@
 import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Container, V1ContainerStatus, V1Pod, V1PodSpec } from '#api/core/v1/types.gen.ts'
+import { findCondition } from '#api/meta/find-condition.ts'
 import { compareQuantities } from '#api/meta/quantity.ts'
 
 type ResourceList = { [name: string]: string }
@@ -12,7 +13,7 @@ export function effectivePodSpec(pod: V1Pod): V1PodSpec {
   const { spec, status } = pod
   const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
   if (!statuses.some(({ resources }) => resources !== undefined)) return spec
-  const isInfeasible = status?.conditions?.find(({ type }) => type === 'PodResizePending')?.reason === 'Infeasible'
+  const isInfeasible = findCondition(status?.conditions, 'PodResizePending')?.reason === 'Infeasible'
   const effective = (container: V1Container): V1Container => {
     const found = statuses.find(({ name }) => name === container.name)
     return found?.resources === undefined ? container : withStatus(container, found, isInfeasible)

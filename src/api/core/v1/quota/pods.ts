@@ -1,6 +1,7 @@
 /** What pods use of a quota. */
 
 import { Pod } from '#api/core/v1/kinds.gen.ts'
+import { isTerminalPhase } from '#api/core/v1/pod/pod-state.ts'
 import { usesOtherNamespaces } from '#api/core/v1/quota/cross-namespace-affinity.ts'
 import { effectivePodSpec } from '#api/core/v1/quota/effective-pod-spec.ts'
 import { countName, isSelected, one, type QuotaEvaluator } from '#api/core/v1/quota/evaluator.ts'
@@ -65,7 +66,7 @@ export function podUsage(pod: V1Pod, nowMs: number): Quantities {
 
 /** Not when it has ended, nor when it should long be gone: a lost node must not keep its users from replacing it. */
 function isCounted({ metadata, status }: V1Pod, nowMs: number): boolean {
-  if (status?.phase === 'Failed' || status?.phase === 'Succeeded') return false
+  if (isTerminalPhase(status?.phase)) return false
   const { deletionTimestamp, deletionGracePeriodSeconds } = metadata
   if (deletionTimestamp === undefined || deletionGracePeriodSeconds === undefined) return true
   return nowMs <= Date.parse(deletionTimestamp) + deletionGracePeriodSeconds * 1000
