@@ -1,3 +1,5 @@
+import { lengthOfTimeMs } from '#base/duration.ts'
+
 /** Takes a configuration file apart. Unknown fields and wrong types are errors: a typo must not change who gets in, or what is encrypted. */
 export class ConfigDocument {
   readonly #path: string
@@ -59,11 +61,9 @@ export class ConfigDocument {
   duration(value: unknown, at: string, absentMs: number): number {
     const text = this.optionalText(value, at)
     if (text === undefined) return absentMs
-    const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)]
-    if (text !== '0' && (parts.length === 0 || parts.map(([part]) => part).join('') !== text)) {
-      throw new Error(`${this.#path}: ${at}: ${JSON.stringify(text)} is not a length of time such as 30s or 1m30s`)
-    }
-    return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * (units[unit ?? ''] ?? 0), 0)
+    const ms = lengthOfTimeMs(text)
+    if (ms === undefined) throw new Error(`${this.#path}: ${at}: ${JSON.stringify(text)} is not a length of time such as 30s or 1m30s`)
+    return ms
   }
 
   /** Throws with everything that was found wrong. */
@@ -71,5 +71,3 @@ export class ConfigDocument {
     if (errors.length > 0) throw new Error(`${this.#path}: ${errors.map(({ field, body }) => `${field}: ${body}`).join(', ')}`)
   }
 }
-
-const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }

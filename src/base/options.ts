@@ -1,5 +1,7 @@
 /** Settings of a command, declared once: a flag, a key of the configuration file, an environment variable, a line of help. */
+
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { lengthOfTimeMs } from '#base/duration.ts'
 
 type OptionKind<T> = {
   /** What stands for the value in the help. Absent for switches. */
@@ -55,16 +57,12 @@ export function decimal(help: string, { placeholder = 'N', ...extras }: Extras<n
 /** A length of time as Go writes it (`30s`, `1m30s`, `500ms`), in milliseconds. */
 export function duration(help: string, { placeholder = 'TIME', ...extras }: Extras<number>): OptionDeclaration<number> {
   const parse = (value: string) => {
-    const parts = [...value.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)]
-    if (value !== '0' && (value === '' || parts.map(([part]) => part).join('') !== value)) {
-      throw new InvalidArgumentError('It is not a length of time such as 30s or 1m30s.')
-    }
-    return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * (unitMs[unit ?? ''] ?? 0), 0)
+    const ms = lengthOfTimeMs(value)
+    if (ms === undefined) throw new InvalidArgumentError('It is not a length of time such as 30s or 1m30s.')
+    return ms
   }
   return { kind: { placeholder, parse }, help, ...extras }
 }
-
-const unitMs: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
 /** `--name`, `--name=true`, `--name=false`. */
 export function onOff(help: string, extras: Extras<boolean>): OptionDeclaration<boolean> {

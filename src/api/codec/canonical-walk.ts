@@ -6,8 +6,8 @@
  * unknown field, wrong type or odd value, and leaves those to the exact decoder. It changes objects in place where it can.
  */
 
-import { formatDuration, parseDuration } from '#api/meta/duration.ts'
 import { canonicalQuantity } from '#api/meta/quantity.ts'
+import { formatDuration, parseDuration } from '#base/duration.ts'
 import { canonicalTime } from './go-time.ts'
 import { setOwn } from './own-key.ts'
 import {

@@ -3,8 +3,8 @@
  * which words, what a key that comes twice does. Slow; for input the fast walk does not take.
  */
 import { quoted } from '#api/meta/check.ts'
-import { DurationError, formatDuration, parseDuration } from '#api/meta/duration.ts'
 import { canonicalQuantity, QuantityError } from '#api/meta/quantity.ts'
+import { DurationError, formatDuration, parseDuration } from '#base/duration.ts'
 import { DecodeError } from './decode-error.ts'
 import { entriesOf, itemsOf, kindOf, type Node, numberText, plainValue } from './exact-json.ts'
 import { base64Error } from './go-base64.ts'

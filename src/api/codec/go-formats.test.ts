@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { DurationError, formatDuration, parseDuration } from '#api/meta/duration.ts'
+import { DurationError, formatDuration, parseDuration } from '#base/duration.ts'
 import { seededRandom } from '#base/random.ts'
 import { base64Error } from './go-base64.ts'
 import { canonicalTime, parseTime, TimeError, timeText } from './go-time.ts'

@@ -1,5 +1,7 @@
 /** Times as Go's standard library parses and prints them, with its leniencies and its words. */
 
+import { goTimeQuoted } from '#base/go-time-quoted.ts'
+
 export type TimePrecision = 'seconds' | 'micros'
 
 export class TimeError extends Error {
@@ -179,18 +181,4 @@ class TimeReader {
   #outOfRange(what: string): TimeError {
     return new TimeError(`parsing time ${goTimeQuoted(this.#text)}: ${what} out of range`)
   }
-}
-
-/** As Go's time package quotes, which knows no short escapes and writes what is not ASCII byte by byte. */
-export function goTimeQuoted(text: string): string {
-  let result = '"'
-  for (const char of text) {
-    const code = char.codePointAt(0) ?? 0
-    if (code >= 0x80 || code < 0x20) {
-      for (const byte of Buffer.from(char)) result += `\\x${byte.toString(16).padStart(2, '0')}`
-    } else {
-      result += char === '"' || char === '\\' ? `\\${char}` : char
-    }
-  }
-  return `${result}"`
 }

@@ -1,7 +1,7 @@
 /** Protobuf messages into objects in their JSON shape, canonical from the start. */
 
-import { formatDuration } from '#api/meta/duration.ts'
 import { canonicalQuantity } from '#api/meta/quantity.ts'
+import { formatDuration } from '#base/duration.ts'
 import { ProtobufError, type ProtobufReader, wireBytes, wireEndGroup, wireVarint } from '#wire/protobuf-reader.ts'
 import { sortedByKey } from './canonical-walk.ts'
 import { type TimePrecision, timeText } from './go-time.ts'

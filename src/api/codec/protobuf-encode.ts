@@ -1,6 +1,6 @@
 /** Objects in their JSON shape into protobuf messages. Null and absent fields are not written, zero ones are. */
 
-import { parseDuration } from '#api/meta/duration.ts'
+import { parseDuration } from '#base/duration.ts'
 import type { ProtobufWriter } from '#wire/protobuf-writer.ts'
 import { parseTime } from './go-time.ts'
 import { jsonText } from './json-text.ts'

@@ -1,9 +1,9 @@
 /** Comparers made from the schema, one for each type that is asked for. */
 import { parseTime, type TimePrecision } from '#api/codec/go-time.ts'
-import { parseDuration } from '#api/meta/duration.ts'
 import { equalJson } from '#api/meta/patch/json-value.ts'
 import { compareQuantities, isQuantity } from '#api/meta/quantity.ts'
 import type { LeafKind, SchemaOrSchema, TypeSchema, ValueSchema } from '#api/schema/type-schema.ts'
+import { parseDuration } from '#base/duration.ts'
 
 type Compare = (one: unknown, other: unknown) => boolean
 type Fields = { readonly [name: string]: unknown }

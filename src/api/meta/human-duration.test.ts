@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ageOf, humanDuration } from '#api/meta/human-duration.ts'
+import { ageOf, humanDuration, shortHumanDuration } from '#api/meta/human-duration.ts'
 
 test('durations are told as coarsely as they are long', () => {
   const second = 1000
@@ -36,4 +36,20 @@ test('durations are told as coarsely as they are long', () => {
 test('an object without a time of creation has an unknown age', () => {
   assert.equal(ageOf(undefined, 0), '<unknown>')
   assert.equal(ageOf('1970-01-01T00:00:10Z', 15_000), '5s')
+})
+
+test('a short duration has one unit', () => {
+  const cases: [number, string][] = [
+    [-2, '<invalid>'],
+    [-1, '0s'],
+    [59, '59s'],
+    [60, '1m'],
+    [3599, '59m'],
+    [3600, '1h'],
+    [86399, '23h'],
+    [86400, '1d'],
+    [364 * 86400, '364d'],
+    [730 * 86400, '2y'],
+  ]
+  for (const [seconds, text] of cases) assert.equal(shortHumanDuration(seconds * 1000), text)
 })

@@ -1,10 +1,11 @@
 /** How long a request may take, its body included: what the client asks for, and no longer than the server allows. */
-import { DurationError, parseDurationMs } from '#api/meta/duration.ts'
+
 import { badRequest, timeout } from '#api/meta/status-error.ts'
 import type { RequestInfo } from '#apiserver/http/request-info.ts'
 import type { TrackedExchange } from '#apiserver/http/tracked-exchange.ts'
 import { isLongRunning } from '#apiserver/metrics/labels.ts'
 import type { Clock } from '#base/clock.ts'
+import { DurationError, parseDurationMs } from '#base/duration.ts'
 
 /** As upstream's `--request-timeout`. */
 export const defaultRequestTimeoutMs = 60_000

@@ -3,7 +3,7 @@ import { addOptions, type Command, decimal, defineOptions, duration, list, onOff
 
 const fromFile = { defaultText: "the file's" }
 /** Upstream has the flag; nothing here depends on it. */
-const unheeded = 'taken, without effect'
+const ignored = 'accepted, without effect'
 
 /** Upstream's names. What the configuration file can say too has no default of its own here. */
 export const proxyOptions = defineOptions({
@@ -53,22 +53,22 @@ export const proxyOptions = defineOptions({
   conntrackUdpTimeoutStream: duration('forget answered UDP conversations after this', { default: 0, ...fromFile }),
   oomScoreAdj: wholeNumber('how gladly the kernel ends this process for want of memory', { default: -999, ...fromFile }),
   clusterId: text('a name for the cluster, in hexadecimal digits, where several share this machine', { placeholder: 'ID', default: '' }),
-  configSyncPeriod: duration(unheeded, { default: 900_000 }),
-  featureGates: list(unheeded, { default: [] }),
-  kubeApiBurst: wholeNumber(unheeded, { default: 10 }),
-  kubeApiQps: decimal(unheeded, { default: 5 }),
-  kubeApiContentType: text(unheeded, { default: 'application/vnd.kubernetes.protobuf' }),
-  bootIdFile: text(unheeded, { placeholder: 'FILE', default: '/proc/sys/kernel/random/boot_id' }),
-  machineIdFile: text(unheeded, { placeholder: 'FILE', default: '/etc/machine-id,/var/lib/dbus/machine-id' }),
-  profiling: onOff(unheeded, { default: false }),
-  showHiddenMetricsForVersion: text(unheeded, { default: '' }),
-  logFlushFrequency: duration(unheeded, { default: 5000 }),
-  loggingFormat: text(unheeded, { default: 'text' }),
-  logJsonInfoBufferSize: text(unheeded, { default: '' }),
-  logJsonSplitStream: onOff(unheeded, { default: false }),
-  logTextInfoBufferSize: text(unheeded, { default: '' }),
-  logTextSplitStream: onOff(unheeded, { default: false }),
-  vmodule: text(unheeded, { default: '' }),
+  configSyncPeriod: duration(ignored, { default: 900_000 }),
+  featureGates: list(ignored, { default: [] }),
+  kubeApiBurst: wholeNumber(ignored, { default: 10 }),
+  kubeApiQps: decimal(ignored, { default: 5 }),
+  kubeApiContentType: text(ignored, { default: 'application/vnd.kubernetes.protobuf' }),
+  bootIdFile: text(ignored, { placeholder: 'FILE', default: '/proc/sys/kernel/random/boot_id' }),
+  machineIdFile: text(ignored, { placeholder: 'FILE', default: '/etc/machine-id,/var/lib/dbus/machine-id' }),
+  profiling: onOff(ignored, { default: false }),
+  showHiddenMetricsForVersion: text(ignored, { default: '' }),
+  logFlushFrequency: duration(ignored, { default: 5000 }),
+  loggingFormat: text(ignored, { default: 'text' }),
+  logJsonInfoBufferSize: text(ignored, { default: '' }),
+  logJsonSplitStream: onOff(ignored, { default: false }),
+  logTextInfoBufferSize: text(ignored, { default: '' }),
+  logTextSplitStream: onOff(ignored, { default: false }),
+  vmodule: text(ignored, { default: '' }),
   v: wholeNumber('how much is logged: 4 and more is everything', { default: 0 }),
   logLevel: text('how much is logged', { placeholder: 'LEVEL', default: 'info', choices: ['debug', 'info', 'warn', 'error'] }),
 })

@@ -24,7 +24,7 @@ export async function runProxyCommand(options: Options, configPath: string | und
   const logger = pinoLogger({ level: options.v >= 4 ? 'debug' : (options.logLevel as LogLevel) }).with({ component: 'kube-proxy' })
   const seams = { clock: systemClock, random: systemRandom, files: nodeFiles, logger }
   const read = configPath === undefined ? undefined : await readProxyConfiguration(await nodeFiles.readText(configPath), configPath)
-  for (const field of read?.unheeded ?? []) logger.debug('a field of the configuration file has no effect', { field })
+  if (read !== undefined && read.ignored.length > 0) logger.warn('ignored fields of the KubeProxyConfiguration', { settings: read.ignored })
   const configuration = withFlags(read?.configuration ?? defaultProxyConfiguration(), options, wasGiven)
   checkConfiguration(configuration, 'the flags')
   if (!/^([0-9a-f]{6,})?$/.test(options.clusterId)) throw new Error('--cluster-id: six hexadecimal digits or more are wanted')

@@ -6,7 +6,7 @@ import { Command, flagName, optionValues } from '#base/options.ts'
 import { proxyCommand, proxyOptions } from '#cmd/proxy/command.ts'
 import { listenAddress } from '#cmd/proxy/serve-proxy-health.ts'
 import { withFlags } from '#cmd/proxy/settings.ts'
-import { defaultProxyConfiguration, unheededFields } from '#proxy/configuration/proxy-configuration.ts'
+import { defaultProxyConfiguration, ignoredFields } from '#proxy/configuration/proxy-configuration.ts'
 
 function given(...words: string[]) {
   const command = new Command()
@@ -60,7 +60,7 @@ test("the configuration's defaults are kube-proxy's", () => {
       JSON.parse(JSON.stringify(each), (_, inner) => (Array.isArray(inner) && inner.length === 0 ? null : inner))
     assert.deepEqual(plain(value), theirs, field)
   }
-  const known = [...Object.keys(defaultProxyConfiguration()), ...unheededFields]
+  const known = [...Object.keys(defaultProxyConfiguration()), ...ignoredFields]
   assert.deepEqual(
     Object.keys(upstream).filter((field) => !known.includes(field)),
     [],

@@ -1,6 +1,6 @@
-import { parseDurationMs } from '#api/meta/duration.ts'
 import type { Clock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
+import { parseDurationMs, parseDurationSeconds } from '#base/duration.ts'
 import type { Files } from '#base/files.ts'
 import { listenHttp } from '#base/http-server.ts'
 import { type Logger, silentLogger } from '#base/log.ts'
@@ -77,10 +77,13 @@ export async function cleanUpProxy(
 
 function chosenBackend(configuration: ProxyConfiguration, clusterId: string, seams: ProxySeams): Promise<ChosenBackend> {
   const { scheduler, excludeCIDRs: excludeCidrs, strictARP: strictArp, tcpTimeout, tcpFinTimeout, udpTimeout } = configuration.ipvs
-  const seconds = (text: string): number => Math.floor(parseDurationMs(text) / 1000)
   const ipvs: IpvsOptions = {
     ...{ scheduler, excludeCidrs, strictArp },
-    timeoutsSeconds: { tcp: seconds(tcpTimeout), tcpFin: seconds(tcpFinTimeout), udp: seconds(udpTimeout) },
+    timeoutsSeconds: {
+      tcp: parseDurationSeconds(tcpTimeout),
+      tcpFin: parseDurationSeconds(tcpFinTimeout),
+      udp: parseDurationSeconds(udpTimeout),
+    },
   }
   return chooseBackend(configuration.mode, proxyNames(clusterId), ipvs, {
     ...{ files: seams.files, clock: seams.clock, logger: seams.logger, sockets: nodeSockets },

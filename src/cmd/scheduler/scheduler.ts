@@ -1,6 +1,6 @@
-import { parseDurationMs } from '#api/meta/duration.ts'
 import { systemClock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
+import { parseDurationMs } from '#base/duration.ts'
 import { nodeFiles } from '#base/files.ts'
 import { type HttpClientOptions, nodeHttpClient } from '#base/http-client.ts'
 import { Lifecycle, processSignals, runUntilSignal } from '#base/lifecycle.ts'

@@ -1,10 +1,10 @@
 /** The three APIs that measurements come from; who serves them is registered with the API server. */
 
 import type { V2CrossVersionObjectReference } from '#api/autoscaling/v2/types.gen.ts'
-import { parseDurationMs } from '#api/meta/duration.ts'
 import { parseApiVersion } from '#api/meta/gvk.ts'
 import { milliValueOf } from '#api/meta/quantity.ts'
 import { parseTime } from '#api/meta/time.ts'
+import { parseDurationMs } from '#base/duration.ts'
 import { errorMessage } from '#base/error-message.ts'
 import type { Client } from '#client/client.ts'
 import type { DiscoveredResource } from '#client/discovery.ts'

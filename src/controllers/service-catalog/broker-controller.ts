@@ -1,6 +1,7 @@
 /** Keeps what a broker offers as classes and plans of the cluster. */
-import { parseDurationMs } from '#api/meta/duration.ts'
+
 import { formatTime, parseTime } from '#api/meta/time.ts'
+import { parseDurationMs } from '#base/duration.ts'
 import { withFinalizer } from '#controllers/kit/finalizer.ts'
 import { setCondition } from '#controllers/kit/set-condition.ts'
 import { writeStatus } from '#controllers/kit/write-status.ts'

@@ -2,12 +2,13 @@
 
 import type { V1Container, V1Pod } from '#api/core/v1/types.gen.ts'
 import { append } from '#base/append.ts'
+import { formatDurationMs } from '#base/duration.ts'
 import { containersDue } from '#kubelet/pod-worker/containers-due.ts'
 import { addStop, addStops, nothingToDo, stepsToEnd } from '#kubelet/pod-worker/ending-steps.ts'
 import { latestByName, type NextSteps, type PodStep, type WorkerMemory, wakeBy } from '#kubelet/pod-worker/pod-steps.ts'
 import { addResizes } from '#kubelet/pod-worker/resizes.ts'
 import { isRestartingAll, stepsToRestartAll } from '#kubelet/pod-worker/restart-all.ts'
-import { durationText, nextBackOff, restartsWhenKilled, shouldRestart, waitsUntilMs } from '#kubelet/pod-worker/restarts.ts'
+import { nextBackOff, restartsWhenKilled, shouldRestart, waitsUntilMs } from '#kubelet/pod-worker/restarts.ts'
 import type { ObservedPod, ObservedSandbox, ProbeResults } from '#kubelet/runtimes/runtime.ts'
 
 export function nextSteps(pod: V1Pod, observed: ObservedPod, memory: WorkerMemory, probes: ProbeResults): NextSteps {
@@ -146,7 +147,7 @@ function priorRestarts({ status }: V1Pod, name: string, { previous = status }: W
 }
 
 function backOffMessage({ metadata }: V1Pod, container: string, delayMs: number): string {
-  return `back-off ${durationText(delayMs)} restarting failed container=${container} pod=${podText(metadata)}`
+  return `back-off ${formatDurationMs(delayMs)} restarting failed container=${container} pod=${podText(metadata)}`
 }
 
 /** As the node agent names pods in messages. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type BackOff, durationText, nextBackOff, waitsUntilMs } from '#kubelet/pod-worker/restarts.ts'
+import { formatDurationMs } from '#base/duration.ts'
+import { type BackOff, nextBackOff, waitsUntilMs } from '#kubelet/pod-worker/restarts.ts'
 
 test('[PW4] waits double from ten seconds to five minutes', () => {
   const waits: string[] = []
@@ -9,7 +10,7 @@ test('[PW4] waits double from ten seconds to five minutes', () => {
   for (let restart = 0; restart < 8; restart++) {
     nowMs = waitsUntilMs(backOff, nowMs, nowMs) ?? nowMs
     backOff = nextBackOff(backOff, nowMs, nowMs)
-    waits.push(durationText(backOff.delayMs))
+    waits.push(formatDurationMs(backOff.delayMs))
   }
   assert.deepEqual(waits, ['10s', '20s', '40s', '1m20s', '2m40s', '5m0s', '5m0s', '5m0s'])
 })

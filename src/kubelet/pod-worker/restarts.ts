@@ -55,9 +55,3 @@ export function nextBackOff(backOff: BackOff | undefined, finishedMs: number, no
   const isForgiven = backOff === undefined || finishedMs - backOff.sinceMs > 2 * longestDelayMs
   return { delayMs: isForgiven ? firstDelayMs : Math.min(longestDelayMs, backOff.delayMs * 2), sinceMs: nowMs }
 }
-
-/** As Go writes whole seconds: `10s`, `1m20s`, `5m0s`. */
-export function durationText(ms: number): string {
-  const seconds = Math.round(ms / 1000)
-  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`
-}

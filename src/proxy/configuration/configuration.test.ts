@@ -8,13 +8,13 @@ import { ruleSettingsOf } from '#proxy/configuration/rule-settings-of.ts'
 const head = 'apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\n'
 
 test('a file is laid over the defaults, field by field', async () => {
-  const { configuration, unheeded } = await readProxyConfiguration(
+  const { configuration, ignored } = await readProxyConfiguration(
     `${head}mode: ipvs\nipvs:\n  scheduler: wlc\n  excludeCIDRs: null\nwinkernel: {}\nclusterCIDR: 10.244.0.0/16\n`,
     'f',
   )
   assert.equal(configuration.mode, 'ipvs')
   assert.deepEqual([configuration.ipvs.scheduler, configuration.ipvs.syncPeriod], ['wlc', '30s'])
-  assert.deepEqual(unheeded, ['winkernel'])
+  assert.deepEqual(ignored, ['winkernel'])
 })
 
 test('a file that cannot be meant is refused, with the place', async () => {

@@ -1,4 +1,4 @@
-import { parseDurationMs } from '#api/meta/duration.ts'
+import { parseDurationSeconds } from '#base/duration.ts'
 import type { Files } from '#base/files.ts'
 import type { Logger } from '#base/log.ts'
 import type { ProxyConfiguration } from '#proxy/configuration/proxy-configuration.ts'
@@ -6,17 +6,16 @@ import type { ProxyConfiguration } from '#proxy/configuration/proxy-configuratio
 /** Kernel settings by path below `/proc/sys`; only what is asked for. */
 export function kernelSettings({ conntrack }: ProxyConfiguration, cores: number): Map<string, string> {
   const wanted = new Map<string, string>()
-  const seconds = (text: string): number => Math.floor(parseDurationMs(text) / 1000)
   const most = conntrack.maxPerCore > 0 ? Math.max(conntrack.maxPerCore * cores, conntrack.min) : 0
   const put = (name: string, value: number) => {
     if (value > 0) wanted.set(`net/netfilter/${name}`, String(value))
   }
   put('nf_conntrack_max', most)
-  put('nf_conntrack_tcp_timeout_established', seconds(conntrack.tcpEstablishedTimeout))
-  put('nf_conntrack_tcp_timeout_close_wait', seconds(conntrack.tcpCloseWaitTimeout))
+  put('nf_conntrack_tcp_timeout_established', parseDurationSeconds(conntrack.tcpEstablishedTimeout))
+  put('nf_conntrack_tcp_timeout_close_wait', parseDurationSeconds(conntrack.tcpCloseWaitTimeout))
   put('nf_conntrack_tcp_be_liberal', conntrack.tcpBeLiberal ? 1 : 0)
-  put('nf_conntrack_udp_timeout', seconds(conntrack.udpTimeout))
-  put('nf_conntrack_udp_timeout_stream', seconds(conntrack.udpStreamTimeout))
+  put('nf_conntrack_udp_timeout', parseDurationSeconds(conntrack.udpTimeout))
+  put('nf_conntrack_udp_timeout_stream', parseDurationSeconds(conntrack.udpStreamTimeout))
   return wanted
 }
 

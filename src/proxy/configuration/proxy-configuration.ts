@@ -36,7 +36,7 @@ export type ProxyConfiguration = {
 }
 
 /** Read without complaint, and without effect. */
-export const unheededFields: readonly string[] = [
+export const ignoredFields: readonly string[] = [
   ...[
     'logging',
     'winkernel',

@@ -1,41 +1,21 @@
 /** A proxy's configuration file. */
-import { defaultProxyConfiguration, type ProxyConfiguration, unheededFields } from '#proxy/configuration/proxy-configuration.ts'
-
-const apiVersion = 'kubeproxy.config.k8s.io/v1alpha1'
+import { readComponentConfiguration } from '#client/component-configuration.ts'
+import { defaultProxyConfiguration, ignoredFields, type ProxyConfiguration } from '#proxy/configuration/proxy-configuration.ts'
 
 type ReadConfiguration = {
   configuration: ProxyConfiguration
   /** Fields of the file that change nothing. */
-  unheeded: string[]
+  ignored: string[]
 }
 
 /** YAML or JSON. Throws with what is wrong, and where. */
 export async function readProxyConfiguration(text: string, path: string): Promise<ReadConfiguration> {
-  const { load } = await import('js-yaml')
-  const document = load(text)
-  if (!isMap(document)) throw new Error(`${path}: the document is not a map`)
-  const { kind, apiVersion: version, ...given } = document
-  if (kind !== 'KubeProxyConfiguration' || version !== apiVersion) {
-    throw new Error(`${path}: expected KubeProxyConfiguration of ${apiVersion}, found ${kind} of ${version}`)
-  }
-  const unheeded = Object.keys(given).filter((field) => unheededFields.includes(field))
-  const heeded = Object.fromEntries(Object.entries(given).filter(([field]) => !unheeded.includes(field)))
-  const configuration = merged(defaultProxyConfiguration(), heeded, path, '') as ProxyConfiguration
-  checkConfiguration(configuration, path)
-  return { configuration, unheeded }
-}
-
-function merged(defaults: object, given: Record<string, unknown>, path: string, at: string): object {
-  const result: Record<string, unknown> = { ...defaults }
-  for (const [field, value] of Object.entries(given)) {
-    const place = at === '' ? field : `${at}.${field}`
-    const standard = result[field]
-    if (standard === undefined) throw new Error(`${path}: unknown field "${place}"`)
-    if (value === null || value === undefined) continue
-    if (kindOf(value) !== kindOf(standard)) throw new Error(`${path}: ${place} is not a ${kindOf(standard)}`)
-    result[field] = isMap(value) && isMap(standard) ? merged(standard, value, path, place) : value
-  }
-  return result
+  const read = await readComponentConfiguration(text, path, {
+    ...{ kind: 'KubeProxyConfiguration', apiVersion: 'kubeproxy.config.k8s.io/v1alpha1' },
+    ...{ defaults: defaultProxyConfiguration(), ignoredFields },
+  })
+  checkConfiguration(read.configuration, path)
+  return read
 }
 
 const modes = ['', 'nftables', 'iptables', 'ipvs', 'userspace']
@@ -60,10 +40,3 @@ export function checkConfiguration(configuration: ProxyConfiguration, source: st
   }
   if (clusterCIDR.split(',').length > 2) throw new Error(`${source}: clusterCIDR may have one range of each family at most`)
 }
-
-function kindOf(value: unknown): string {
-  if (Array.isArray(value)) return 'list'
-  return isMap(value) ? 'map' : typeof value
-}
-
-const isMap = (value: unknown): value is Record<string, unknown> => value !== null && typeof value === 'object' && !Array.isArray(value)

@@ -1,7 +1,7 @@
 /** A scheduler's configuration file: KubeSchedulerConfiguration, or the Policy it once was. */
 
-import { parseDurationMs } from '#api/meta/duration.ts'
 import { append } from '#base/append.ts'
+import { parseDurationMs } from '#base/duration.ts'
 import {
   type ConfiguredExtender,
   type ConfiguredProfile,

@@ -1,6 +1,6 @@
 import type { V1Node } from '#api/core/v1/types.gen.ts'
-import { parseDurationMs } from '#api/meta/duration.ts'
 import type { Clock } from '#base/clock.ts'
+import { parseDurationMs } from '#base/duration.ts'
 import type { HttpClient } from '#base/http-client.ts'
 import type { NodeInfo } from '#scheduler/cache/node-info.ts'
 import type { PodInfo } from '#scheduler/cache/pod-info.ts'

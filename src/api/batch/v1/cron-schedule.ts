@@ -1,7 +1,7 @@
 /** Schedules in cron's notation: five fields, `@daily` and its like, `@every 90m`, all with an optional `TZ=Zone ` in front. */
 import { TimeZone, timeZoneError } from '#api/batch/v1/time-zone.ts'
 import { quoted } from '#api/meta/check.ts'
-import { parseDuration } from '#api/meta/duration.ts'
+import { parseDuration } from '#base/duration.ts'
 
 export type CronSchedule = {
   /**

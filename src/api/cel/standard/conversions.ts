@@ -5,7 +5,7 @@ import { durationText, parseTimestamp, timestampText } from '#api/cel/standard/t
 import { bool, bytes, double, duration, int, string, timestamp, uint } from '#api/cel/types/cel-type.ts'
 import { declare, type FunctionDeclaration, type Implementation, plain } from '#api/cel/types/declarations.ts'
 import { CelError, type Duration, type Timestamp, Uint, type Value } from '#api/cel/values/value.ts'
-import { parseDuration } from '#api/meta/duration.ts'
+import { parseDuration } from '#base/duration.ts'
 
 const same: Implementation = (value) => value as Value
 const failure = (from: string, to: string) => new CelError(`type conversion error from '${from}' to '${to}'`)

@@ -15,7 +15,7 @@ import {
   Uint,
   type Value,
 } from '#api/cel/values/value.ts'
-import { parseDuration } from '#api/meta/duration.ts'
+import { parseDuration } from '#base/duration.ts'
 
 export type JsonValue = {
   nullValue?: unknown

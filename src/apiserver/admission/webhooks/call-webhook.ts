@@ -1,6 +1,5 @@
 /** One call to one webhook: what it says of the request, or why there is no knowing. */
 import { quoted } from '#api/meta/check.ts'
-import { formatDurationMs } from '#api/meta/duration.ts'
 import { badRequest, StatusError } from '#api/meta/status-error.ts'
 import type { V1Status } from '#api/meta/v1/types.gen.ts'
 import type { AdmissionContext, AdmissionRequest } from '#apiserver/admission/admission.ts'
@@ -15,6 +14,7 @@ import {
 } from '#apiserver/admission/webhooks/admission-review.ts'
 import type { Webhook } from '#apiserver/admission/webhooks/configured-webhooks.ts'
 import { type WebhookCall, WebhookCallFailed, type WebhookClientConfig } from '#apiserver/webhooks/webhook-calls.ts'
+import { formatDurationMs } from '#base/duration.ts'
 
 /** The webhook could not be asked, or its answer is none: its failure policy decides. */
 export class WebhookFailure extends Error {

@@ -1,6 +1,8 @@
 /** What the formats of strings in schemas accept. Names are told apart without their dashes: `date-time` is `datetime`. */
+
 import { isIpv4, parseCidr, parseIp } from '#api/meta/ip.ts'
 import { dns1123Label, dns1123Subdomain } from '#api/meta/names.ts'
+import { isGoDuration } from '#base/duration.ts'
 import { isBase64 } from '#wire/pem.ts'
 
 const uuid = (version: string, variant: string) => new RegExp(`^[0-9a-f]{8}-?[0-9a-f]{4}-?${version}-?${variant}-?[0-9a-f]{12}$`, 'i')
@@ -60,7 +62,7 @@ const units = ['ns nano', 'us µs micro', 'ms milli', 's sec', 'm min', 'h hr ho
 
 /** Go's own form, or any number with a unit anywhere. */
 function isDuration(text: string): boolean {
-  if (/^[-+]?((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$|^[-+]?0$/.test(text)) return true
+  if (isGoDuration(text)) return true
   for (const [, unit = ''] of text.matchAll(/\d+\s*([A-Za-zµ]+)/g)) {
     const name = unit.toLowerCase()
     if (units.some((names) => names.includes(name) || name.startsWith(names.at(-1) as string))) return true

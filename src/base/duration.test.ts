@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { canonicalDuration, formatDuration, formatDurationMs, lengthOfTimeMs, parseDuration, parseDurationMs } from '#base/duration.ts'
 import { seededRandom } from '#base/random.ts'
-import { canonicalDuration, formatDuration, formatDurationMs, parseDuration, parseDurationMs } from './duration.ts'
-import { shortHumanDuration } from './human-duration.ts'
 
 test('durations are read as Go reads them and written as Go writes them', () => {
   const cases: [string, string][] = [
@@ -67,18 +66,7 @@ test('what is written is read back', () => {
   }
 })
 
-test('a short duration has one unit', () => {
-  const cases: [number, string][] = [
-    [-2, '<invalid>'],
-    [-1, '0s'],
-    [59, '59s'],
-    [60, '1m'],
-    [3599, '59m'],
-    [3600, '1h'],
-    [86399, '23h'],
-    [86400, '1d'],
-    [364 * 86400, '364d'],
-    [730 * 86400, '2y'],
-  ]
-  for (const [seconds, text] of cases) assert.equal(shortHumanDuration(seconds * 1000), text)
+test('a length of time is never negative', () => {
+  for (const text of ['0', '30s', '1m30s', '500ms', '1.5h', '100us']) assert.equal(lengthOfTimeMs(text), parseDurationMs(text), text)
+  for (const text of ['', '30', '-1s', 's', '1d', '1m30', ' 1s']) assert.equal(lengthOfTimeMs(text), undefined, text)
 })

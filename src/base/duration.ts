@@ -1,5 +1,5 @@
 /** Durations as Go writes them: `1h2m3s`, `1.5s`, `300ms`. Exact in nanoseconds, hence bigint. */
-import { goTimeQuoted } from '#api/codec/go-time.ts'
+import { goTimeQuoted } from '#base/go-time-quoted.ts'
 
 export class DurationError extends Error {
   override name = 'DurationError'
@@ -62,6 +62,30 @@ function fractionNanos(fraction: string, nanos: bigint): bigint {
 /** Milliseconds, fractions included. Throws a DurationError. */
 export function parseDurationMs(text: string): number {
   return Number(parseDuration(text)) / 1e6
+}
+
+/** Whole seconds, the rest dropped. Throws a DurationError. */
+export function parseDurationSeconds(text: string): number {
+  return Math.floor(parseDurationMs(text) / 1000)
+}
+
+/** Milliseconds of what must not lie in the past; undefined where the text is no such length of time. */
+export function lengthOfTimeMs(text: string): number | undefined {
+  try {
+    const ms = parseDurationMs(text)
+    return ms < 0 ? undefined : ms
+  } catch {
+    return undefined
+  }
+}
+
+export function isGoDuration(text: string): boolean {
+  try {
+    parseDuration(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 export function formatDuration(nanos: bigint): string {
