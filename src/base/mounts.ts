@@ -11,6 +11,10 @@ export type Mounts = {
   mountHugePages(path: string, options: { pageSizeBytes: number }): Promise<void>
   /** `path` shows what is at `source`. Neither is looked up in a way that follows what others may have changed. */
   bind(source: string, path: string): Promise<void>
+  /** A file system of any type the machine knows, by its own helpers where it has some. */
+  mount(mount: { source: string; path: string; type?: string; options?: readonly string[] }): Promise<void>
+  /** Changes how something that is mounted may be used: `ro`, `noexec`. */
+  remount(path: string, options: readonly string[]): Promise<void>
   /** Takes off what was mounted there last. */
   unmount(path: string): Promise<void>
 }
@@ -53,13 +57,23 @@ export const nodeMounts: Mounts = {
   mountHugePages: (path, { pageSizeBytes }) =>
     run('mount', ['--no-mtab', '--no-canonicalize', '-t', 'hugetlbfs', '-o', `pagesize=${pageSizeBytes}`, 'nodev', path]),
   bind: (source, path) => run('mount', ['--no-mtab', '--no-canonicalize', '--bind', source, path]),
+  mount({ source, path, type, options = [] }) {
+    const all = [...(type === undefined ? [] : ['-t', type]), ...(options.length === 0 ? [] : ['-o', options.join(',')])]
+    return run('mount', [...all, source, path])
+  },
+  remount: (path, options) => run('mount', ['--no-mtab', '--no-canonicalize', '-o', ['bind', 'remount', ...options].join(','), path]),
   unmount: (path) => run('umount', ['--no-mtab', '--no-canonicalize', path]),
 }
 
 let knowsNoswap = true
+const longestMs = 120_000
 
 async function run(program: string, args: string[]): Promise<void> {
-  const { exitCode, stderr } = await nodeProcesses.run(program, args)
+  // A server that does not answer must not be waited for for ever; the kernel may keep the program, we do not.
+  const signal = AbortSignal.timeout(longestMs)
+  const { exitCode, stderr } = await nodeProcesses.run(program, args, { signal }).catch((error: unknown) => {
+    throw new MountError(`${program} ${args.join(' ')}: ${signal.aborted ? `no answer after ${longestMs / 1000} s` : String(error)}`)
+  })
   if (exitCode !== 0) throw new MountError(`${program} ${args.join(' ')}: ${stderr.trim() || `exit status ${exitCode}`}`)
 }
 

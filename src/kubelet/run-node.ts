@@ -140,6 +140,7 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
   let agent: NodeAgent | undefined
   const runtimeHelper = await NodeRuntimeHelper.open({
     ...{ client, clock, random, logger, events, files, mounts: nodeMounts, images, services, rootDirectory },
+    ...{ processes: seams.processes, nodeName: name, onVolumesInUse: () => agent?.checkNode() },
     logDirectory: configuration.podLogsDir,
     dns: { clusterDns: configuration.clusterDNS, clusterDomain: configuration.clusterDomain, resolvConf: configuration.resolvConf },
     hostIps: addresses,
@@ -186,6 +187,7 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
       ...{ taints: configuration.registerWithTaints, providerId: configuration.providerID },
       ...defined({ port }),
       images: imagesHere,
+      volumesInUse: runtimeHelper.volumesInUse,
     })
   }
   const staticPods = await staticSources(options, seams, begun)

@@ -5,6 +5,7 @@ import type { V1Container, V1Pod, V1PodSpec, V1Service } from '#api/core/v1/type
 import { nodeFiles } from '#base/files.ts'
 import { type LogRecord, recordingLogger, silentLogger } from '#base/log.ts'
 import { nodeMounts } from '#base/mounts.ts'
+import { nodeProcesses } from '#base/processes.ts'
 import { seededRandom } from '#base/random.ts'
 import { Client } from '#client/client.ts'
 import { Informer } from '#client/informer/informer.ts'
@@ -69,6 +70,7 @@ export class TestNode implements AsyncDisposable {
     stack.defer(() => services.stop())
     const all: NodeRuntimeHelperOptions = {
       ...{ client, clock, random: seededRandom(3), logger: recordingLogger(log), files: nodeFiles, mounts: nodeMounts, services },
+      ...{ processes: nodeProcesses, nodeName: 'n1' },
       events: { warning: (_kind, _pod, reason, message) => void events.push(`${reason}: ${message}`) },
       images: { ensureImage: async (_pod, { image = '' }) => `sha256:${image}` },
       rootDirectory: root,

@@ -5,7 +5,17 @@ import { agentFeatures, type NodeDescription } from '#kubelet/node/node-object.t
 
 export type MachineOptions = Pick<
   NodeDescription,
-  'name' | 'hostname' | 'addresses' | 'labels' | 'annotations' | 'taints' | 'providerId' | 'port' | 'declaredFeatures' | 'images'
+  | 'name'
+  | 'hostname'
+  | 'addresses'
+  | 'labels'
+  | 'annotations'
+  | 'taints'
+  | 'providerId'
+  | 'port'
+  | 'declaredFeatures'
+  | 'images'
+  | 'volumesInUse'
 > & {
   host: Host
   /** Where pods have their files. */

@@ -39,6 +39,8 @@ export type NodeDescription = {
   port?: number
   /** The largest ones; absent where nobody has counted. */
   images?: readonly V1ContainerImage[]
+  /** Attached volumes that its pods use; absent where nothing is attached ever. */
+  volumesInUse?: readonly string[]
   features?: V1NodeFeatures
   runtimeHandlers?: readonly V1NodeRuntimeHandler[]
   declaredFeatures?: readonly string[]
@@ -87,7 +89,7 @@ export function nodeStatus(
   nowText: string,
   problems: NodeProblems = [],
 ): V1NodeStatus {
-  const { name, hostname = name, addresses, info, port, images, features, runtimeHandlers, declaredFeatures } = description
+  const { name, hostname = name, addresses, info, port, images, volumesInUse, features, runtimeHandlers, declaredFeatures } = description
   const { machineId, systemUuid = machineId, bootId = machineId, swapBytes, ...system } = info
   return {
     ...previous,
@@ -101,6 +103,7 @@ export function nodeStatus(
       ...{ machineID: machineId, systemUUID: systemUuid, bootID: bootId, kubeProxyVersion: '', ...system },
       ...(swapBytes ? { swap: { capacity: swapBytes } } : {}),
     },
+    ...(volumesInUse === undefined ? {} : { volumesInUse: [...volumesInUse] }),
     ...(images === undefined ? {} : { images: [...images] }),
     ...defined({ features }),
     ...(runtimeHandlers === undefined ? {} : { runtimeHandlers: [...runtimeHandlers] }),

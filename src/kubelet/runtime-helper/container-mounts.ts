@@ -3,7 +3,7 @@ import type { V1Container, V1Pod, V1VolumeMount } from '#api/core/v1/types.gen.t
 import { quoted } from '#api/meta/check.ts'
 import type { Logger } from '#base/log.ts'
 import { expandVariables } from '#kubelet/environment/expand-variables.ts'
-import type { Mount } from '#kubelet/runtimes/plans.ts'
+import type { ContainerPlan, Mount } from '#kubelet/runtimes/plans.ts'
 import type { PodVolumes, ReadyVolume } from '#kubelet/volumes/pod-volumes.ts'
 import { bindSubPath, makeSubPath } from '#kubelet/volumes/sub-paths.ts'
 import { podUid } from '#kubelet/volumes/volume-plugin.ts'
@@ -34,6 +34,15 @@ export async function volumeMounts(
     })
   }
   return mounts
+}
+
+/** Volumes that the container sees as disks. */
+export function volumeDevices(pod: V1Pod, container: V1Container, volumes: PodVolumes): NonNullable<ContainerPlan['devices']> {
+  return (container.volumeDevices ?? []).map(({ name, devicePath: containerPath }) => {
+    const { devicePath: hostPath, isReadOnly = false } = volumes.ready(podUid(pod), name) ?? {}
+    if (hostPath === undefined) throw new Error(`cannot find volume ${quoted(name)} to pass into container ${quoted(container.name)}`)
+    return { containerPath, hostPath, permissions: isReadOnly ? 'r' : 'mrw' }
+  })
 }
 
 function subPathOf({ subPath = '', subPathExpr = '' }: V1VolumeMount, variables: ReadonlyMap<string, string>): string {

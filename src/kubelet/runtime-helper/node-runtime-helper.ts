@@ -12,6 +12,7 @@ import { errorMessage } from '#base/error-message.ts'
 import type { Files } from '#base/files.ts'
 import type { Logger } from '#base/log.ts'
 import type { Mounts } from '#base/mounts.ts'
+import type { Processes } from '#base/processes.ts'
 import type { Random } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
 import type { EventRecorder } from '#client/events/event-recorder.ts'
@@ -23,7 +24,7 @@ import { hostnameAndDomain, kernelHostname } from '#kubelet/environment/hostname
 import { hostsFile } from '#kubelet/environment/hosts-file.ts'
 import { type DnsSettings, podDns } from '#kubelet/environment/pod-dns.ts'
 import { type ContainerContext, type RuntimeHelper, StartFailure } from '#kubelet/pod-worker/runtime-helper.ts'
-import { volumeMounts } from '#kubelet/runtime-helper/container-mounts.ts'
+import { volumeDevices, volumeMounts } from '#kubelet/runtime-helper/container-mounts.ts'
 import { removeLogs, removeOrphans, removePod, removeVolumes } from '#kubelet/runtime-helper/orphaned-pods.ts'
 import { PodDirectories } from '#kubelet/runtime-helper/pod-directories.ts'
 import type { ContainerPlan, DnsPlan, Mount, SandboxPlan } from '#kubelet/runtimes/plans.ts'
@@ -44,6 +45,10 @@ export type NodeRuntimeHelperOptions = {
   events: Pick<EventRecorder, 'warning'>
   files: Files
   mounts: Mounts
+  processes: Processes
+  nodeName: string
+  /** The list of volumes in use has become another. */
+  onVolumesInUse?(): void
   images: ImageSource
   services: Pick<Informer<V1Service>, 'list' | 'hasSynced' | 'synced'>
   /** Everything of pods is below it: `/var/lib/kubelet`. */
@@ -124,11 +129,13 @@ export class NodeRuntimeHelper implements RuntimeHelper {
 
   async finish(pod: V1Pod): Promise<void> {
     await this.#volumes.forget(podUid(pod))
+    await this.#volumes.mountable.tearDown(podUid(pod))
     await removeVolumes(this.#options, this.#directories, podUid(pod))
   }
 
   async cleanUp(pod: V1Pod): Promise<void> {
     await this.#volumes.forget(podUid(pod))
+    await this.#volumes.mountable.tearDown(podUid(pod))
     await removePod(this.#options, this.#directories, podUid(pod))
     await removeLogs(this.#options, this.#directories, podUid(pod))
   }
@@ -140,8 +147,14 @@ export class NodeRuntimeHelper implements RuntimeHelper {
    */
   async resume(pods: readonly V1Pod[], alsoKnown: readonly string[] = []): Promise<void> {
     const known = new Set([...pods.map(podUid), ...alsoKnown])
-    await removeOrphans(this.#options, this.#directories, (uid) => known.has(uid))
+    const { mountable } = this.#volumes
+    await removeOrphans({ ...this.#options, tearDown: (uid) => mountable.tearDown(uid) }, this.#directories, (uid) => known.has(uid))
     for (const pod of pods) if (!isPodFinished(pod)) void this.#volumes.refresh(pod)
+  }
+
+  /** Attached volumes that pods of this node have, or are about to. */
+  get volumesInUse(): string[] {
+    return this.#volumes.mountable.inUse
   }
 
   /** What is there stays, and is kept up to date no more. */
@@ -170,6 +183,7 @@ export class NodeRuntimeHelper implements RuntimeHelper {
     return {
       env: [...variables].map(([name, value]) => ({ name, value })),
       mounts,
+      devices: volumeDevices(pod, container, this.#volumes),
       ...(container.command?.length ? { command: filledIn(container.command) } : {}),
       ...(container.args?.length ? { args: filledIn(container.args) } : {}),
       ...defined({ terminationMessageFile }),

@@ -5,11 +5,19 @@ import type { Logger } from '#base/log.ts'
 import type { Mounts } from '#base/mounts.ts'
 import type { PodDirectories } from '#kubelet/runtime-helper/pod-directories.ts'
 
-export type OrphanTools = { files: Files; mounts: Mounts; logger: Logger }
+export type OrphanTools = {
+  files: Files
+  mounts: Mounts
+  logger: Logger
+  /** Gives back volumes of other machines first. */
+  tearDown?(uid: string): Promise<void>
+}
 
 /** Rejects, and removes nothing, while something is still mounted there. */
 export async function removePod(tools: OrphanTools, directories: PodDirectories, uid: string): Promise<void> {
-  if (isPlainName(uid)) await removeUnmounted(tools, directories.pod(uid))
+  if (!isPlainName(uid)) return
+  await tools.tearDown?.(uid)
+  await removeUnmounted(tools, directories.pod(uid))
 }
 
 /** What containers leave to read stays: their last words. */
@@ -40,12 +48,14 @@ export async function removeLogs({ files }: OrphanTools, directories: PodDirecto
 /** Of pods that are no more: their directories, and their logs. One that cannot be removed is left for the next start. */
 export async function removeOrphans(tools: OrphanTools, directories: PodDirectories, isKnown: (uid: string) => boolean): Promise<void> {
   const { files, logger } = tools
-  for (const uid of await files.list(directories.pods)) {
-    if (isKnown(uid)) continue
-    await removePod(tools, directories, uid).catch((error: unknown) =>
+  const orphans = (await files.list(directories.pods)).filter((uid) => !isKnown(uid))
+  const removals = orphans.map((uid) =>
+    removePod(tools, directories, uid).catch((error: unknown) =>
       logger.warn('failed to remove orphaned pod directory', { pod: uid, error: String(error) }),
-    )
-  }
+    ),
+  )
+  // Side by side: one that hangs keeps no other.
+  await Promise.all(removals)
   for (const name of await files.list(directories.logRoot)) {
     const uid = uidOfLogs(name)
     if (uid === undefined || isKnown(uid)) continue

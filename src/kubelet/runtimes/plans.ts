@@ -32,6 +32,8 @@ export type ContainerPlan = {
   args?: string[]
   env: { name: string; value: string }[]
   mounts: Mount[]
+  /** Disks of the node; links are followed. */
+  devices?: { containerPath: string; hostPath: string; permissions: string }[]
   /** The file on the host that the container's last words are read from. */
   terminationMessageFile?: string
   /** Groups the volumes want its processes to be in. */

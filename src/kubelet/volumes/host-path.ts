@@ -1,4 +1,5 @@
 import { dirname } from 'node:path'
+import type { V1HostPathVolumeSource } from '#api/core/v1/types.gen.ts'
 import type { FileStat, Files } from '#base/files.ts'
 import type { VolumePlugin } from '#kubelet/volumes/volume-plugin.ts'
 
@@ -10,10 +11,13 @@ export const hostPathVolume: VolumePlugin = {
   isManaged: false,
   mirrorsObjects: false,
   pathOf: ({ hostPath }) => hostPath?.path ?? '',
-  async setUp({ hostPath: { path, type = '' } = { path: '' } }, _pod, { files }) {
-    if (path.split('/').includes('..')) throw new Error(`invalid HostPath \`${path}\`: must not contain '..'`)
-    if (type !== '') await checkType(files, path, type)
-  },
+  setUp: ({ hostPath = { path: '' } }, _pod, { files }) => checkHostPath(hostPath, files),
+}
+
+/** Makes what is missing, where the type says so; rejects where something else is there. */
+export async function checkHostPath({ path, type = '' }: V1HostPathVolumeSource, files: Files): Promise<void> {
+  if (path.split('/').includes('..')) throw new Error(`invalid HostPath \`${path}\`: must not contain '..'`)
+  if (type !== '') await checkType(files, path, type)
 }
 
 const wanted: Record<string, { kind: FileStat['kind']; text: string }> = {

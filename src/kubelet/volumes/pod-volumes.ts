@@ -2,15 +2,21 @@ import { ConfigMap, Pod, Secret } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod, V1Volume } from '#api/core/v1/types.gen.ts'
 import { isForbidden } from '#api/meta/server-response.ts'
 import type { Clock, Timer } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 import type { Files } from '#base/files.ts'
 import type { Logger } from '#base/log.ts'
 import type { Mounts } from '#base/mounts.ts'
+import type { Processes } from '#base/processes.ts'
 import type { Random } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
 import type { EventRecorder } from '#client/events/event-recorder.ts'
 import { StartFailure } from '#kubelet/pod-worker/runtime-helper.ts'
 import type { PodDirectories } from '#kubelet/runtime-helper/pod-directories.ts'
+import { VolumeNotReady } from '#kubelet/volumes/mountable/claimed-volume.ts'
+import { MountFailure } from '#kubelet/volumes/mountable/mount-failure.ts'
+import { MountableVolumes } from '#kubelet/volumes/mountable/mountable-volumes.ts'
+import { waitForAttach } from '#kubelet/volumes/mountable/wait-for-attach.ts'
 import { ServiceAccountTokens } from '#kubelet/volumes/service-account-tokens.ts'
 import { TrustBundles } from '#kubelet/volumes/trust-bundles.ts'
 import { shownConfigMaps, shownSecrets, showsTrustBundles, usedVolumes } from '#kubelet/volumes/used-volumes.ts'
@@ -26,12 +32,16 @@ export type PodVolumesOptions = {
   events: Pick<EventRecorder, 'warning'>
   files: Files
   mounts: Mounts
+  processes: Processes
   directories: PodDirectories
+  nodeName: string
+  /** The list of volumes in use has become another. */
+  onVolumesInUse?(): void
   allocatable(): { [resource: string]: string }
 }
 
 /** A volume as it is on the node. */
-export type ReadyVolume = { path: string; isReadOnly: boolean; isManaged: boolean }
+export type ReadyVolume = { path: string; isReadOnly: boolean; isManaged: boolean; devicePath?: string }
 
 type PodEntry = {
   /** As it was seen last. */
@@ -50,6 +60,8 @@ type Problem = { volume: string; error: unknown }
 
 const firstRetryMs = 500
 const longestRetryMs = 122_000
+/** A claim that is about to be bound is worth a look. */
+const longestClaimRetryMs = 2000
 const syncPeriodMs = 60_000
 const longWaitMs = 123_000
 /** Who authorizes may see a pod later than its node does. */
@@ -59,6 +71,7 @@ const patience = { tries: 5, firstMs: 50 }
 export class PodVolumes {
   readonly #options: PodVolumesOptions
   readonly #tools: VolumeTools
+  readonly mountable: MountableVolumes
   readonly #pods = new Map<string, PodEntry>()
   #isStopped = false
 
@@ -73,6 +86,12 @@ export class PodVolumes {
       tokens: new ServiceAccountTokens({ client, clock, random, logger }),
       trustBundles: new TrustBundles({ client, clock, random, logger, onChange: () => this.#trustBundlesChanged() }),
     }
+    const { processes, nodeName, onVolumesInUse } = options
+    this.mountable = new MountableVolumes({
+      ...{ client, clock, logger, files, mounts, processes, directories, nodeName },
+      mustBeAttached: (uniqueName) => waitForAttach(uniqueName, nodeName, { client, clock }),
+      ...defined({ onInUse: onVolumesInUse }),
+    })
   }
 
   get tools(): VolumeTools {
@@ -101,7 +120,8 @@ export class PodVolumes {
         const which = `unmounted volumes=[${problems.map(({ volume }) => volume).join(' ')}], unattached volumes=[], failed to process volumes=[]`
         this.#warn(entry.pod, `Unable to attach or mount volumes: ${which}: context deadline exceeded`)
       }
-      const pauseMs = isEarly ? patience.firstMs * 2 ** tries : Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(tries, 10))
+      const longestMs = problems.every(({ error }) => error instanceof VolumeNotReady) ? longestClaimRetryMs : longestRetryMs
+      const pauseMs = isEarly ? patience.firstMs * 2 ** tries : Math.min(longestMs, firstRetryMs * 2 ** Math.min(tries, 10))
       await this.#pause(pauseMs, changed, signal)
     }
   }
@@ -189,19 +209,33 @@ export class PodVolumes {
   async #setUpEach(entry: PodEntry, volumes: readonly V1Volume[]): Promise<Problem[]> {
     if (this.#isGone(entry)) return []
     const problems: Problem[] = []
-    for (const volume of volumes) {
-      const plugin = pluginOf(volume)
-      if (plugin === undefined) throw unknownKind(volume)
-      try {
-        await plugin.setUp(volume, entry.pod, this.#tools)
-        const { isReadOnly, isManaged } = plugin
-        entry.ready.set(volume.name, { path: plugin.pathOf(volume, entry.pod, this.#tools), isReadOnly, isManaged })
-      } catch (error) {
-        problems.push({ volume: volume.name, error })
-      }
-    }
+    // One after the other, but for those of other machines: these may take long, and shall not keep each other waiting.
+    const others = volumes.filter((volume) => pluginOf(volume) === undefined)
+    const waiting = others.map((volume) => this.#setUpOne(entry, volume, problems))
+    for (const volume of volumes) if (!others.includes(volume)) await this.#setUpOne(entry, volume, problems)
+    await Promise.all(waiting)
     this.#planRefresh(entry, this.#tools.tokens.nextRotationMs(podUid(entry.pod)))
     return problems
+  }
+
+  async #setUpOne(entry: PodEntry, volume: V1Volume, problems: Problem[]): Promise<void> {
+    try {
+      entry.ready.set(volume.name, await this.#readyVolume(volume, entry.pod))
+    } catch (error) {
+      if (error instanceof StartFailure) throw error
+      problems.push({ volume: volume.name, error })
+    }
+  }
+
+  async #readyVolume(volume: V1Volume, pod: V1Pod): Promise<ReadyVolume> {
+    const plugin = pluginOf(volume)
+    if (plugin === undefined) {
+      const mounted = await this.mountable.setUp(volume, pod)
+      if (mounted === undefined) throw unknownKind(volume)
+      return mounted
+    }
+    await plugin.setUp(volume, pod, this.#tools)
+    return { path: plugin.pathOf(volume, pod, this.#tools), isReadOnly: plugin.isReadOnly, isManaged: plugin.isManaged }
   }
 
   #inTurn<T>(entry: PodEntry, work: () => Promise<T>): Promise<T> {
@@ -251,21 +285,25 @@ export class PodVolumes {
   #tellOf(problems: readonly Problem[], pod: V1Pod): void {
     for (const { volume, error } of problems) {
       const why = errorMessage(error)
-      this.#warn(pod, `MountVolume.SetUp failed for volume "${volume}" : ${why}`)
+      if (error instanceof MountFailure) this.#warn(pod, why, error.reason)
+      else if (error instanceof VolumeNotReady) this.#warn(pod, `${notProcessed(volume)}: ${why}`)
+      else this.#warn(pod, `MountVolume.SetUp failed for volume "${volume}" : ${why}`)
     }
   }
 
-  #warn(pod: V1Pod, message: string): void {
-    this.#options.events.warning(Pod, pod, 'FailedMount', message)
+  #warn(pod: V1Pod, message: string, reason: string = 'FailedMount'): void {
+    this.#options.events.warning(Pod, pod, reason, message)
   }
 }
 
 /** Whoever starts the pod tells of it. */
 function unknownKind({ name, ...source }: V1Volume): StartFailure {
   const kind = Object.keys(source)[0] ?? 'unknown'
-  const which = `unmounted volumes=[${name}], unattached volumes=[], failed to process volumes=[${name}]`
-  return new StartFailure('FailedMount', `Unable to attach or mount volumes: ${which}: no volume plugin matched: ${kind}`, longestRetryMs)
+  return new StartFailure('FailedMount', `${notProcessed(name)}: no volume plugin matched: ${kind}`, longestRetryMs)
 }
+
+const notProcessed = (volume: string): string =>
+  `Unable to attach or mount volumes: unmounted volumes=[${volume}], unattached volumes=[], failed to process volumes=[${volume}]`
 
 const isRefusal = (error: unknown): boolean => isForbidden(error) || (error instanceof Error && isForbidden(error.cause))
 

@@ -34,6 +34,7 @@ export function containerConfig(
     workingDir,
     envs: plan.env.map((variable) => ({ key: variable.name, value: Buffer.from(variable.value) })),
     mounts: plan.mounts.map((mount) => mountOf(mount, namespaces)),
+    devices: plan.devices ?? [],
     labels: containerLabels(pod, container),
     annotations: containerAnnotations(pod, container, attempt, plan.terminationMessageFile),
     logPath: logPathOf(name, attempt),
