@@ -11,6 +11,7 @@ import { disruptionController } from '#controllers/disruption/disruption-control
 import { endpointsController } from '#controllers/endpoints/endpoints-controller.ts'
 import { endpointSliceController } from '#controllers/endpointslice/endpointslice-controller.ts'
 import { endpointSliceMirroringController } from '#controllers/endpointslice-mirroring/endpointslice-mirroring-controller.ts'
+import { ephemeralVolumeController } from '#controllers/ephemeral-volume/ephemeral-volume-controller.ts'
 import { garbageCollector } from '#controllers/garbage-collector/garbage-collector.ts'
 import { horizontalPodAutoscalerController } from '#controllers/horizontal-pod-autoscaler/horizontal-pod-autoscaler-controller.ts'
 import { jobController } from '#controllers/job/job-controller.ts'
@@ -18,6 +19,8 @@ import { legacyTokenCleaner } from '#controllers/legacy-token-cleaner/legacy-tok
 import { namespaceController } from '#controllers/namespace/namespace-controller.ts'
 import { nodeIpamController } from '#controllers/node-ipam/node-ipam-controller.ts'
 import { nodeLifecycleController } from '#controllers/node-lifecycle/node-lifecycle-controller.ts'
+import { persistentVolumeBinder } from '#controllers/persistent-volume-binder/persistent-volume-binder.ts'
+import { persistentVolumeExpander } from '#controllers/persistent-volume-expander/persistent-volume-expander.ts'
 import { podCertificateRequestCleaner } from '#controllers/pod-certificate-request-cleaner/pod-certificate-request-cleaner.ts'
 import { podGarbageCollector } from '#controllers/pod-gc/pod-gc.ts'
 import { replicaSetController } from '#controllers/replicaset/replicaset-controller.ts'
@@ -30,6 +33,9 @@ import { serviceCidrController } from '#controllers/service-cidr/service-cidr-co
 import { serviceAccountController } from '#controllers/serviceaccount/serviceaccount-controller.ts'
 import { serviceAccountTokenController } from '#controllers/serviceaccount-token/serviceaccount-token-controller.ts'
 import { statefulSetController } from '#controllers/statefulset/statefulset-controller.ts'
+import { attributesClassProtectionController } from '#controllers/storage-protection/attributes-class-protection-controller.ts'
+import { claimProtectionController } from '#controllers/storage-protection/claim-protection-controller.ts'
+import { volumeProtectionController } from '#controllers/storage-protection/volume-protection-controller.ts'
 import { taintEvictionController } from '#controllers/taint-eviction/taint-eviction-controller.ts'
 import { tokenCleaner } from '#controllers/token-cleaner/token-cleaner.ts'
 import { ttlController } from '#controllers/ttl/ttl-controller.ts'
@@ -68,6 +74,12 @@ export const controllers: readonly Controller[] = [
   tokenCleaner,
   nodeIpamController,
   nodeLifecycleController,
+  persistentVolumeBinder,
+  persistentVolumeExpander,
+  claimProtectionController,
+  volumeProtectionController,
+  attributesClassProtectionController,
+  ephemeralVolumeController,
   taintEvictionController,
   legacyTokenCleaner,
   serviceCidrController,

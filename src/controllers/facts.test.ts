@@ -45,6 +45,9 @@ const rooms: Readonly<Record<string, string>> = {
   'kcm:statefulset': 'controllers/statefulset',
   'kcm:tainteviction': 'controllers/taint-eviction',
   'kcm:util': 'controllers/node-lifecycle',
+  'kcm:volume/ephemeral': 'controllers/ephemeral-volume',
+  'kcm:volume/expand': 'controllers/persistent-volume-expander',
+  'kcm:volume/persistentvolume': 'controllers/persistent-volume-binder',
   'leader-election': 'client/leader-election',
 }
 
@@ -55,6 +58,9 @@ const untold: Readonly<Record<string, string>> = {
   DeletingAllPods: 'upstream tells of it in code that nobody calls',
   NodeControllerEviction: 'upstream tells of it in code that nobody calls',
   UnParseableCronJobSchedule: 'told as UnparseableSchedule, by the one who looks at the schedule',
+  ProvisioningCleanupFailed: 'nothing is provisioned by the binder itself',
+  ProvisioningSucceeded: 'nothing is provisioned by the binder itself',
+  VolumeDelete: 'nothing that the binder deletes can be in use elsewhere',
   WorkloadCreated: 'gangs of pods are an alpha feature',
 }
 

@@ -1,6 +1,6 @@
+import { newestDefault } from '#api/meta/newest-default.ts'
 import { Ingress, IngressClass } from '#api/networking/v1/kinds.gen.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
-import { newestDefault } from '#apiserver/admission/default-class.ts'
 import { objectOf } from '#apiserver/admission/object-of.ts'
 
 const classOfOld = 'kubernetes.io/ingress.class'

@@ -41,6 +41,8 @@ export type ControllerSettings = {
   }
   /** Signs the token of a service account that lies in a secret; absent where there is no key. */
   signToken?(claims: Readonly<Record<string, string>>): string
+  /** Removes a directory of the machine the controllers run on; absent where that is no node. */
+  removeDirectory?(path: string): Promise<void>
   isEnabled(featureGate: string): boolean
 }
 

@@ -1,10 +1,11 @@
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { classNameOf } from '#api/core/v1/volume/matching-volume.ts'
+import { type AttachedVolume, attachedVolume, driverOfProvisioner } from '#api/core/v1/volume/migrated-volume.ts'
 import type { ClusterObjects } from '#scheduler/cluster-objects.ts'
 import { on } from '#scheduler/framework/cluster-event.ts'
 import { defineSchedulerPlugin } from '#scheduler/framework/plugin.ts'
 import { fits, type Status, unresolvable, unschedulable } from '#scheduler/framework/status.ts'
-import { type AttachedVolume, attachedVolume, driverOfProvisioner } from '#scheduler/plugins/migrated-volume.ts'
-import { claimNameOf, classNameOf, usesClaims } from '#scheduler/plugins/pod-claims.ts'
+import { claimNameOf, usesClaims } from '#scheduler/plugins/pod-claims.ts'
 
 const tooMany = unschedulable('node(s) exceed max volume count')
 

@@ -1,9 +1,8 @@
 /** The claims a pod's volumes stand for, and the few questions every volume plugin asks about them. */
 import type { V1PersistentVolumeClaim, V1Pod, V1Volume } from '#api/core/v1/types.gen.ts'
+import { classNameOf } from '#api/core/v1/volume/matching-volume.ts'
+import { bindCompleted } from '#api/core/v1/volume/volume-annotations.ts'
 import type { ClusterObjects } from '#scheduler/cluster-objects.ts'
-
-const bindCompleted = 'pv.kubernetes.io/bind-completed'
-export const selectedNode = 'volume.kubernetes.io/selected-node'
 
 /** Undefined for volumes that are no claim. An ephemeral volume's claim is named after the pod. */
 export function claimNameOf(pod: V1Pod, volume: V1Volume): string | undefined {
@@ -14,9 +13,6 @@ export function claimNameOf(pod: V1Pod, volume: V1Volume): string | undefined {
 export function usesClaims(pod: V1Pod): boolean {
   return pod.spec.volumes?.some(({ persistentVolumeClaim, ephemeral }) => persistentVolumeClaim || ephemeral) ?? false
 }
-
-export const classNameOf = ({ metadata, spec }: V1PersistentVolumeClaim): string =>
-  metadata?.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? spec?.storageClassName ?? ''
 
 /** The controller has finished binding it. */
 export const isFullyBound = ({ metadata, spec }: V1PersistentVolumeClaim): boolean =>

@@ -1,4 +1,6 @@
 import type { V1Node, V1PersistentVolume, V1PersistentVolumeClaim } from '#api/core/v1/types.gen.ts'
+import { boundTo, classNameOf, isReachableFrom, matchingVolume, sizeOf } from '#api/core/v1/volume/matching-volume.ts'
+import { noProvisioner, selectedNode } from '#api/core/v1/volume/volume-annotations.ts'
 import { wholeValueOf } from '#api/meta/quantity.ts'
 import { labelSelectorFrom } from '#api/meta/selector.ts'
 import type { V1StorageClass } from '#api/storage/v1/types.gen.ts'
@@ -7,16 +9,7 @@ import { on } from '#scheduler/framework/cluster-event.ts'
 import { defineSchedulerPlugin } from '#scheduler/framework/plugin.ts'
 import type { PluginHandle } from '#scheduler/framework/plugin-handle.ts'
 import { failed, fits, type Status, unresolvable } from '#scheduler/framework/status.ts'
-import { boundTo, isReachableFrom, matchingVolume, sizeOf } from '#scheduler/plugins/match-volume.ts'
-import {
-  bindsLate,
-  claimNameOf,
-  claimNotFound,
-  classNameOf,
-  isFullyBound,
-  selectedNode,
-  usesClaims,
-} from '#scheduler/plugins/pod-claims.ts'
+import { bindsLate, claimNameOf, claimNotFound, isFullyBound, usesClaims } from '#scheduler/plugins/pod-claims.ts'
 
 const outOfReach = "node(s) didn't match PersistentVolume's node affinity"
 const nothingToBind = "node(s) didn't find available persistent volumes to bind"
@@ -150,7 +143,7 @@ export function volumeBinding(args: VolumeBindingArgs, { objects, client, clock,
     for (const claim of late) {
       const chosen = claim.metadata?.annotations?.[selectedNode]
       if (chosen !== undefined && chosen !== node.metadata.name) return 'no-volume'
-      const volume = chosen === undefined ? matchingVolume(claim, objects.of('PersistentVolume').values(), node, taken) : undefined
+      const volume = chosen === undefined ? matchingVolume(claim, objects.of('PersistentVolume').values(), { node, taken }) : undefined
       if (volume !== undefined) {
         taken.add(volume.metadata?.name ?? '')
         bindings.push({ volume, claim })
@@ -218,7 +211,7 @@ function onNode(claim: V1PersistentVolumeClaim, nodeName: string): V1PersistentV
 }
 
 function canProvision({ provisioner, allowedTopologies }: V1StorageClass, { metadata }: V1Node): boolean {
-  if (!provisioner || provisioner === 'kubernetes.io/no-provisioner') return false
+  if (!provisioner || provisioner === noProvisioner) return false
   if (!allowedTopologies?.length) return true
   return allowedTopologies.some(({ matchLabelExpressions = [] }) =>
     matchLabelExpressions.every(({ key, values }) => (values ?? []).includes(metadata.labels?.[key] ?? '\u0000')),

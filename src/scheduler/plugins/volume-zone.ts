@@ -1,10 +1,11 @@
 import type { V1PersistentVolume } from '#api/core/v1/types.gen.ts'
+import { classNameOf } from '#api/core/v1/volume/matching-volume.ts'
 import { append } from '#base/append.ts'
 import type { ClusterObjects } from '#scheduler/cluster-objects.ts'
 import { on } from '#scheduler/framework/cluster-event.ts'
 import { defineSchedulerPlugin } from '#scheduler/framework/plugin.ts'
 import { fits, unresolvable } from '#scheduler/framework/status.ts'
-import { claimNotFound, classNameOf } from '#scheduler/plugins/pod-claims.ts'
+import { claimNotFound } from '#scheduler/plugins/pod-claims.ts'
 
 const wrongZone = unresolvable('node(s) had no available volume zone')
 

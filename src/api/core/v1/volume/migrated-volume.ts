@@ -7,9 +7,14 @@ const drivers: Readonly<Record<string, string>> = {
   'kubernetes.io/aws-ebs': 'ebs.csi.aws.com',
   'kubernetes.io/gce-pd': 'pd.csi.storage.gke.io',
   'kubernetes.io/azure-disk': 'disk.csi.azure.com',
+  'kubernetes.io/azure-file': 'file.csi.azure.com',
   'kubernetes.io/cinder': 'cinder.csi.openstack.org',
   'kubernetes.io/portworx-volume': 'pxd.portworx.com',
+  'kubernetes.io/vsphere-volume': 'csi.vsphere.vmware.com',
 }
+
+/** Undefined for provisioners that never were part of Kubernetes, or still are. */
+export const migratedDriver = (provisioner: string): string | undefined => drivers[provisioner]
 
 export const driverOfProvisioner = (provisioner: string): string => drivers[provisioner] ?? provisioner
 
@@ -37,3 +42,19 @@ const of = (provisioner: string, handle: string): AttachedVolume => ({ driver: d
 
 /** `aws://us-east-1a/vol-1` is `vol-1`. */
 const lastPart = (id: string): string => id.slice(id.lastIndexOf('/') + 1)
+
+const oldSources = {
+  awsElasticBlockStore: 'kubernetes.io/aws-ebs',
+  gcePersistentDisk: 'kubernetes.io/gce-pd',
+  azureDisk: 'kubernetes.io/azure-disk',
+  azureFile: 'kubernetes.io/azure-file',
+  cinder: 'kubernetes.io/cinder',
+  portworxVolume: 'kubernetes.io/portworx-volume',
+  vsphereVolume: 'kubernetes.io/vsphere-volume',
+} as const
+
+/** Undefined for volumes of all other sources. */
+export function provisionerOfOldSource(source: V1PersistentVolumeSpec): string | undefined {
+  for (const [field, provisioner] of Object.entries(oldSources)) if (field in source) return provisioner
+  return undefined
+}
