@@ -195,7 +195,7 @@ describe('several API servers on one etcd', { skip: etcdMissing ?? false }, () =
     for (const { core } of clients) {
       const refusal = () => core.createNamespacedSecret(secret).then(() => undefined, String)
       let refused = await refusal()
-      while (refused === undefined) refused = await refusal()
+      for (; refused === undefined; refused = await refusal()) t.signal.throwIfAborted()
       assert.match(refused, /not today/)
     }
     const { data = {} } = await first.core.readNamespacedConfigMap({ namespace: 'kube-system', name: 'extension-apiserver-authentication' })
@@ -228,7 +228,7 @@ describe('several API servers on one etcd', { skip: etcdMissing ?? false }, () =
           .listNamespacedCustomObject({ group: extension.group, version: 'v1', namespace: 'default', plural: 'widgets' })
           .catch(() => undefined)
       let list = (await widgets()) as { kind?: string } | undefined
-      while (list === undefined) list = (await widgets()) as { kind?: string } | undefined
+      for (; list === undefined; list = (await widgets()) as { kind?: string } | undefined) t.signal.throwIfAborted()
       assert.equal(list.kind, 'WidgetList')
     }
   })

@@ -4,9 +4,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { APIService } from '#api/apiregistration/v1/kinds.gen.ts'
 import { Lease } from '#api/coordination/v1/kinds.gen.ts'
-import { Service } from '#api/core/v1/kinds.gen.ts'
+import { ConfigMap, Service } from '#api/core/v1/kinds.gen.ts'
 import { IPAddress } from '#api/networking/v1/kinds.gen.ts'
 import { ClusterRole } from '#api/rbac/v1/kinds.gen.ts'
+import { standardFrontProxy } from '#apiserver/access/front-proxy.ts'
 import { type Random, seededRandom } from '#base/random.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
 import { MemoryStore } from '#store/memory/memory-store.ts'
@@ -66,6 +67,7 @@ for (const seed of [1, 2, 3, 4]) {
         sharesStore: true,
         aggregatesClusterRoles: true,
         hostName,
+        frontProxy: { ...standardFrontProxy, requestheaderAllowedNames: [`proxy-${hostName}`] },
       }),
     )
     const outcomes = await whileTimePasses(clock, Promise.allSettled(starts))
@@ -82,6 +84,8 @@ for (const seed of [1, 2, 3, 4]) {
         ['10.96.0.1'],
       )
       assert.equal(cluster.list(Lease, 'kube-system').length, 3)
+      const { data } = cluster.get(ConfigMap, 'kube-system', 'extension-apiserver-authentication') ?? {}
+      assert.deepEqual(JSON.parse(data?.['requestheader-allowed-names'] ?? '').sort(), ['proxy-one', 'proxy-three', 'proxy-two'])
       const admin = cluster.get(ClusterRole, 'admin') as { rules?: unknown[] } | undefined
       assert.ok((admin?.rules?.length ?? 0) > 10)
       const services = cluster.list(APIService) as { status?: { conditions?: unknown[] } }[]

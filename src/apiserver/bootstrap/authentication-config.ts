@@ -4,7 +4,6 @@ import type { V1ConfigMap } from '#api/core/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { equalJson } from '#api/meta/patch/json-value.ts'
 import type { FrontProxy } from '#apiserver/access/front-proxy.ts'
-import { createIfMissing } from '#apiserver/bootstrap/ensure-objects.ts'
 import { serverContext } from '#apiserver/registry/registries.ts'
 import type { ApiServer } from '#apiserver/server.ts'
 
@@ -17,13 +16,15 @@ type Data = Readonly<Record<string, string>>
 export async function ensureAuthenticationConfig(server: ApiServer, clientCa: string, frontProxy: FrontProxy): Promise<void> {
   const wanted = authenticationData(clientCa, frontProxy)
   const existing = await server.cluster.getFresh(ConfigMap, namespace, name)
+  const registry = server.registries.of('', 'configmaps')
   if (existing === undefined) {
-    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data: { ...wanted } } as V1ConfigMap
-    return createIfMissing(server, { group: '', resource: 'configmaps', object })
+    const object: V1ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data: { ...wanted } }
+    // Refused where another server has just made it, which does not hold yet what this one believes: the next attempt adds it.
+    await registry.create(object, serverContext(registry.definition, namespace))
+    return
   }
   const data = mergedData(existing.data ?? {}, wanted)
   if (equalJson(data, existing.data ?? {})) return
-  const registry = server.registries.of('', 'configmaps')
   await registry.update(name, serverContext(registry.definition, namespace), {
     retriesConflicts: true,
     transform: (prev) => ({ ...deepCopy(prev ?? existing), data: mergedData((prev as V1ConfigMap | undefined)?.data ?? {}, wanted) }),
