@@ -1,3 +1,4 @@
+import { backoffMs } from '#base/backoff.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 
 export type SyncLoopOptions = {
@@ -66,7 +67,7 @@ export class SyncLoop {
 
   #retryMs(): number {
     const { minMs, maxMs } = this.#options
-    return Math.min(maxMs, Math.max(minMs, firstRetryMs * 2 ** this.#failures))
+    return Math.min(maxMs, Math.max(minMs, backoffMs(this.#failures, { firstMs: firstRetryMs, longestMs: maxMs })))
   }
 
   async #run(): Promise<void> {

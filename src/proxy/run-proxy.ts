@@ -1,6 +1,7 @@
 import { Node, Service } from '#api/core/v1/kinds.gen.ts'
 import type { V1Node } from '#api/core/v1/types.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
+import { serviceNameOf } from '#api/discovery/v1/service-name.ts'
 import { ServiceCIDR } from '#api/networking/v1/kinds.gen.ts'
 import type { Clock } from '#base/clock.ts'
 import type { HttpListener, HttpListenerOptions } from '#base/http-server.ts'
@@ -108,8 +109,7 @@ export function runProxy(options: RunProxyOptions): RunningProxy {
     onAdd: (slice) => proxy.sliceChanged(slice),
     onUpdate(next, prev) {
       // A slice may be given to another service.
-      if (next.metadata.labels?.['kubernetes.io/service-name'] !== prev.metadata.labels?.['kubernetes.io/service-name'])
-        proxy.sliceChanged(prev, true)
+      if (serviceNameOf(next) !== serviceNameOf(prev)) proxy.sliceChanged(prev, true)
       proxy.sliceChanged(next)
     },
     onDelete: (slice) => proxy.sliceChanged(slice, true),

@@ -4,6 +4,7 @@ import { APIService } from '#api/apiregistration/v1/kinds.gen.ts'
 import type { V1APIService, V1APIServiceCondition } from '#api/apiregistration/v1/types.gen.ts'
 import { Service } from '#api/core/v1/kinds.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
+import { serviceNameOf } from '#api/discovery/v1/service-name.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { findCondition, isSameVerdict, transitionTime, withCondition } from '#api/meta/find-condition.ts'
 import { formatTime } from '#api/meta/time.ts'
@@ -11,6 +12,7 @@ import type { AvailabilityMetrics } from '#apiserver/aggregation/availability-me
 import type { RemoteApi } from '#apiserver/aggregation/remote-api.ts'
 import type { RemoteApis } from '#apiserver/aggregation/remote-apis.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
+import { backoffMs } from '#base/backoff.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 
@@ -76,13 +78,7 @@ export class Availability implements Disposable {
     const touched = ({ metadata }: { metadata: { namespace?: string; name?: string } }) =>
       lookBehind(metadata.namespace ?? '', metadata.name ?? '')
     this.#following.use(cluster.onChange(Service, touched, true))
-    this.#following.use(
-      cluster.onChange(
-        EndpointSlice,
-        ({ metadata }) => lookBehind(metadata.namespace ?? '', metadata.labels?.['kubernetes.io/service-name'] ?? ''),
-        true,
-      ),
-    )
+    this.#following.use(cluster.onChange(EndpointSlice, (slice) => lookBehind(slice.metadata.namespace ?? '', serviceNameOf(slice)), true))
   }
 
   /** One look at a time for each; what changes meanwhile is looked at afterwards. */
@@ -114,13 +110,13 @@ export class Availability implements Disposable {
       if (this.#isStopped || apis.named(name)?.service !== api.service) return firstRetryMs
       await this.#record(name, condition)
       onValidated(api, condition.status === 'True')
-      if (isPassing) return Math.min(recheckMs, firstRetryMs * 2 ** entry.failures++)
+      if (isPassing) return backoffMs(entry.failures++, { firstMs: firstRetryMs, longestMs: recheckMs })
       entry.failures = 0
       return recheckMs
     } catch (error) {
       // Another API server may have written first: the next look settles it.
       logger.debug('failed to update Available condition of APIService', { apiService: name, error: String(error) })
-      return Math.min(recheckMs, firstRetryMs * 2 ** entry.failures++)
+      return backoffMs(entry.failures++, { firstMs: firstRetryMs, longestMs: recheckMs })
     }
   }
 

@@ -1,4 +1,5 @@
 /** What every cluster holds from its first second on. */
+import { serviceNameLabel } from '#api/discovery/v1/service-name.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 
@@ -109,7 +110,7 @@ export function kubernetesEndpoints(addresses: readonly { address: string; port:
       object: {
         apiVersion: 'discovery.k8s.io/v1',
         kind: 'EndpointSlice',
-        metadata: { name: 'kubernetes', namespace: 'default', labels: { 'kubernetes.io/service-name': 'kubernetes' } },
+        metadata: { name: 'kubernetes', namespace: 'default', labels: { [serviceNameLabel]: 'kubernetes' } },
         addressType: first.address.includes(':') ? 'IPv6' : 'IPv4',
         // A slice has one set of ports: servers elsewhere are expected on the same.
         endpoints: at(first.port).map((address) => ({ addresses: [address], conditions: { ready: true } })),

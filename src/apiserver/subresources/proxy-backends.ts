@@ -1,6 +1,8 @@
 /** Which server stands behind a pod, a service or a node. Each may be named `name`, `name:port` or `scheme:name:port`. */
+
 import { Endpoints, Pod, Service } from '#api/core/v1/kinds.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
+import { serviceNameOf } from '#api/discovery/v1/service-name.ts'
 import { badRequest, notFound, serviceUnavailable } from '#api/meta/status-error.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import type { RequestInfo } from '#apiserver/http/request-info.ts'
@@ -75,7 +77,7 @@ async function subsetsOf(cluster: ClusterView, namespace: string, name: string):
       ports: ports.map((each) => ({ name: each.name ?? '', port: each.port })),
     }))
   }
-  const slices = cluster.list(EndpointSlice, namespace).filter(({ metadata }) => metadata?.labels?.['kubernetes.io/service-name'] === name)
+  const slices = cluster.list(EndpointSlice, namespace).filter((slice) => serviceNameOf(slice) === name)
   if (slices.length === 0) throw notFound({ group: '', resource: 'endpoints' }, name)
   return slices.map((slice) => ({
     addresses: (slice.endpoints ?? [])

@@ -3,6 +3,7 @@
 import { Endpoints } from '#api/core/v1/kinds.gen.ts'
 import type { V1Endpoints } from '#api/core/v1/types.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
+import { serviceNameOf } from '#api/discovery/v1/service-name.ts'
 import type { V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 
@@ -14,8 +15,6 @@ export type ServiceEndpoint = {
   /** Of the pod, where it is one. */
   readonly podName: string
 }
-
-const serviceLabel = 'kubernetes.io/service-name'
 
 /** Follows the slices from the first question on: most clusters never ask. */
 export class ServiceEndpoints implements Disposable {
@@ -52,8 +51,8 @@ export class ServiceEndpoints implements Disposable {
   }
 
   #keep(slice: V1EndpointSlice, isDeleted: boolean): void {
-    const { namespace = '', name = '', labels } = slice.metadata ?? {}
-    const service = `${namespace}/${labels?.[serviceLabel] ?? ''}`
+    const { namespace = '', name = '' } = slice.metadata ?? {}
+    const service = `${namespace}/${serviceNameOf(slice)}`
     if (!isDeleted) {
       this.#slices.getOrInsertComputed(service, () => new Map()).set(name, slice)
       return

@@ -5,6 +5,7 @@ import { deepFreeze } from '#api/meta/deep-copy.ts'
 import { isExpired } from '#api/meta/server-response.ts'
 import { StatusError } from '#api/meta/status-error.ts'
 import type { KubernetesObject } from '#api/resource.ts'
+import { backoffMs } from '#base/backoff.ts'
 import type { Clock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
 import type { Logger } from '#base/log.ts'
@@ -157,8 +158,8 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
       }
       if (signal.aborted) return
       // A watch that ended quickly and in peace may be opened again soon, but not in a tight loop.
-      const backoffMs = Math.min(longestBackoffMs, firstBackoffMs * 2 ** failures++)
-      await clock.sleep(backoffMs * (0.5 + random.float()), signal).catch(() => undefined)
+      const pauseMs = backoffMs(failures++, { firstMs: firstBackoffMs, longestMs: longestBackoffMs })
+      await clock.sleep(pauseMs * (0.5 + random.float()), signal).catch(() => undefined)
     }
   }
 

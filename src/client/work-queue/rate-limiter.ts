@@ -1,3 +1,4 @@
+import { backoffMs } from '#base/backoff.ts'
 import type { Clock } from '#base/clock.ts'
 
 /** How long a key must wait before it is tried again. */
@@ -14,7 +15,7 @@ export function exponentialRateLimiter({ baseMs = 5, maxMs = 1_000_000 }: { base
     delayMs(key) {
       const count = failures.get(key) ?? 0
       failures.set(key, count + 1)
-      return Math.min(maxMs, baseMs * 2 ** count)
+      return backoffMs(count, { firstMs: baseMs, longestMs: maxMs })
     },
     failures: (key) => failures.get(key) ?? 0,
     forget(key) {

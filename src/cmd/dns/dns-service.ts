@@ -1,6 +1,8 @@
 /** The service that a cluster's name servers are reached by, where the server is no pod. */
+
 import { Service } from '#api/core/v1/kinds.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
+import { serviceNameLabel } from '#api/discovery/v1/service-name.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import type { SocketAddress } from '#base/sockets.ts'
 import type { Client } from '#client/client.ts'
@@ -32,7 +34,7 @@ export async function publishDnsService(client: Client, clusterIp: string, at: S
   await client.apply(
     EndpointSlice,
     {
-      metadata: { ...place, labels: { 'k8s-app': 'kube-dns', 'kubernetes.io/service-name': place.name, [managedBy]: manager } },
+      metadata: { ...place, labels: { 'k8s-app': 'kube-dns', [serviceNameLabel]: place.name, [managedBy]: manager } },
       addressType: at.host.includes(':') ? 'IPv6' : 'IPv4',
       endpoints: [{ addresses: [at.host], conditions: { ready: true, serving: true, terminating: false } }],
       ports: ports.map(({ name, protocol }) => ({ name, protocol, port: at.port })),

@@ -2,6 +2,7 @@
 
 import { isPodFinished } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Namespace, V1Pod, V1Service } from '#api/core/v1/types.gen.ts'
+import { serviceNameOf } from '#api/discovery/v1/service-name.ts'
 import type { V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
 import { findCondition } from '#api/meta/find-condition.ts'
 import { labelSelectorFromMap } from '#api/meta/selector.ts'
@@ -119,9 +120,9 @@ function toService(
 function toHeadless(service: V1Service, portName: string, { objects, steps, protocol }: Search): { ends: End[] } | { because: string } {
   steps.push(`service ${nameOf(service)} is headless: its name leads straight to its endpoints`)
   const ends: End[] = []
-  for (const { metadata, ports, endpoints } of objects.slices) {
-    if (metadata.namespace !== service.metadata.namespace || metadata.labels?.['kubernetes.io/service-name'] !== service.metadata.name)
-      continue
+  for (const slice of objects.slices) {
+    const { metadata, ports, endpoints } = slice
+    if (metadata.namespace !== service.metadata.namespace || serviceNameOf(slice) !== service.metadata.name) continue
     const port = (ports ?? []).find((each) => (each.name ?? '') === portName && (each.protocol ?? 'TCP') === protocol)?.port
     for (const { addresses, conditions, targetRef } of endpoints ?? []) {
       const isMeant = conditions?.ready ?? true

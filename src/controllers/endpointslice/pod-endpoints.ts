@@ -1,5 +1,7 @@
 /** What a pod offers to a service. */
+
 import { isPodFinished } from '#api/core/v1/pod/pod-state.ts'
+import { lastingContainers } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Pod, V1Service, V1ServicePort } from '#api/core/v1/types.gen.ts'
 import { isDeleting } from '#controllers/workload/pods.ts'
 
@@ -16,8 +18,7 @@ export const hasHostname = ({ spec, metadata }: V1Pod, service: V1Service): bool
 export function targetPort({ spec }: V1Pod, { targetPort: target, port, protocol = 'TCP' }: V1ServicePort): number | undefined {
   if (target === undefined) return port
   if (typeof target === 'number') return target === 0 ? port : target
-  const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always')
-  for (const { ports = [] } of [...spec.containers, ...sidecars]) {
+  for (const { ports = [] } of lastingContainers(spec)) {
     const found = ports.find((each) => each.name === target && (each.protocol ?? 'TCP') === protocol)
     if (found !== undefined) return found.containerPort
   }

@@ -1,3 +1,4 @@
+import { lastingContainers } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { milliValueOf } from '#api/meta/quantity.ts'
 
@@ -13,8 +14,7 @@ function requestOf({ metadata, spec }: V1Pod, resource: string, container: strin
     if (request === undefined) throw new Error(`missing pod-level request for ${resource} in Pod ${metadata.name}`)
     return milliValueOf(request)
   }
-  const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always')
-  const containers = [...spec.containers, ...sidecars].filter(({ name }) => container === '' || name === container)
+  const containers = lastingContainers(spec).filter(({ name }) => container === '' || name === container)
   if (container !== '' && containers.length === 0) throw new Error(`container ${container} not found in Pod ${metadata.name}`)
   return containers.reduce((sum, { name, resources }) => {
     const request = resources?.requests?.[resource]

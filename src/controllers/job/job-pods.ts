@@ -3,6 +3,7 @@
 import type { V1Job } from '#api/batch/v1/types.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { largest } from '#base/append.ts'
+import { backoffMs } from '#base/backoff.ts'
 import { matchedRule } from '#controllers/job/failure-policy.ts'
 import { finishedSinceMs, isDeleting } from '#controllers/workload/pods.ts'
 
@@ -55,7 +56,7 @@ export function backoffLeftForIndexMs(failed: V1Pod | undefined, nowMs: number):
 
 function leftAfterFailures(failures: number, lastMs: number, nowMs: number): number {
   if (failures === 0) return 0
-  return Math.max(0, lastMs + Math.min(longestBackoffMs, firstBackoffMs * 2 ** (failures - 1)) - nowMs)
+  return Math.max(0, lastMs + backoffMs(failures - 1, { firstMs: firstBackoffMs, longestMs: longestBackoffMs }) - nowMs)
 }
 
 /** For restartPolicy OnFailure: restarts inside of pods count as well. */

@@ -1,6 +1,8 @@
 /** What names and addresses of a cluster lead to, kept by hand of whoever follows the API. Every question is one look into a map. */
+
 import { isPodFinished } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Namespace, V1Pod, V1Service } from '#api/core/v1/types.gen.ts'
+import { serviceNameOf } from '#api/discovery/v1/service-name.ts'
 import type { V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
 import { canonicalIp } from '#wire/dns/ip-bytes.ts'
 
@@ -125,8 +127,8 @@ export class ClusterNames {
 
   setSlice(slice: V1EndpointSlice): void {
     this.#dropSlice(slice)
-    const { namespace = '', name = '', labels } = slice.metadata
-    const service = labels?.['kubernetes.io/service-name'] ?? ''
+    const { namespace = '', name = '' } = slice.metadata
+    const service = serviceNameOf(slice)
     if (service !== '' && slice.addressType !== 'FQDN') {
       const endpoints = endpointsIn(slice, namespace, service)
       this.#slices.set(keyOf(namespace, name), { service: keyOf(namespace, service), endpoints })

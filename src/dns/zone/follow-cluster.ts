@@ -1,6 +1,7 @@
 import { Namespace, Pod, Service } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
+import { serviceNameOf } from '#api/discovery/v1/service-name.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
@@ -47,9 +48,9 @@ export function followCluster(options: {
     onAdd: (slice) => names.setSlice(slice),
     onUpdate(slice) {
       names.setSlice(slice)
-      const { namespace = '', annotations, labels } = slice.metadata
+      const { namespace = '', annotations } = slice.metadata
       const triggeredMs = Date.parse(annotations?.[changedAt] ?? '')
-      const service = names.service(namespace, labels?.['kubernetes.io/service-name'] ?? '')
+      const service = names.service(namespace, serviceNameOf(slice))
       if (service?.isHeadless && !Number.isNaN(triggeredMs)) {
         metrics.programmingSeconds.observe((clock.now() - triggeredMs) / 1000, { service_kind: 'headless_with_selector' })
       }

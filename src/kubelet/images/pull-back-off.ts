@@ -1,10 +1,7 @@
 import type { Clock } from '#base/clock.ts'
+import { type BackOff, isForgotten, nextBackOff } from '#kubelet/pod-worker/back-off.ts'
 
-type Entry = { delayMs: number; sinceMs: number; reason: string }
-
-const firstDelayMs = 10_000
-const longestDelayMs = 300_000
-const forgottenAfterMs = 2 * longestDelayMs
+type Entry = BackOff & { reason: string }
 
 /** How long to wait after pulls that failed: twice as long each time. */
 export class PullBackOff {
@@ -25,9 +22,7 @@ export class PullBackOff {
 
   failed(key: string, reason: string): void {
     const nowMs = this.#clock.now()
-    const last = this.#entries.get(key)
-    const isForgotten = last === undefined || nowMs - last.sinceMs > forgottenAfterMs
-    this.#entries.set(key, { delayMs: isForgotten ? firstDelayMs : Math.min(longestDelayMs, last.delayMs * 2), sinceMs: nowMs, reason })
-    for (const [other, { sinceMs }] of this.#entries) if (nowMs - sinceMs > forgottenAfterMs) this.#entries.delete(other)
+    this.#entries.set(key, { ...nextBackOff(this.#entries.get(key), nowMs, nowMs), reason })
+    for (const [other, entry] of this.#entries) if (isForgotten(entry, nowMs)) this.#entries.delete(other)
   }
 }

@@ -1,5 +1,6 @@
 /** Whether a node takes a pod that was bound to it: the last word is the node's. */
 import { fitsNodeLabels, untoleratedTaint } from '#api/core/v1/node/node-fit.ts'
+import { HostPorts, hostPortsOf } from '#api/core/v1/pod/host-ports.ts'
 import { podRequests } from '#api/core/v1/resources.ts'
 import type { V1Node, V1Pod } from '#api/core/v1/types.gen.ts'
 import { milliValueOf, wholeValueOf } from '#api/meta/quantity.ts'
@@ -67,22 +68,10 @@ const outOf = (resource: string, requested: number, used: number, capacity: numb
   message: `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${capacity}`,
 })
 
-function hasTakenPort(pod: V1Pod, others: readonly V1Pod[]): boolean {
-  const wanted = hostPorts(pod)
+function hasTakenPort({ spec }: V1Pod, others: readonly V1Pod[]): boolean {
+  const wanted = hostPortsOf(spec)
   if (wanted.length === 0) return false
-  const taken = others.flatMap(hostPorts)
-  return wanted.some((port) =>
-    taken.some((other) => port.number === other.number && port.protocol === other.protocol && overlap(port, other)),
-  )
-}
-
-const overlap = (one: { ip: string }, other: { ip: string }): boolean => one.ip === other.ip || one.ip === anyIp || other.ip === anyIp
-
-const anyIp = '0.0.0.0'
-
-function hostPorts({ spec }: V1Pod) {
-  const containers = [...spec.containers, ...(spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always')]
-  return containers.flatMap(({ ports = [] }) =>
-    ports.flatMap(({ hostPort, protocol = 'TCP', hostIP }) => (hostPort ? [{ number: hostPort, protocol, ip: hostIP || anyIp }] : [])),
-  )
+  const taken = new HostPorts()
+  for (const other of others) taken.add(hostPortsOf(other.spec))
+  return taken.conflicts(wanted)
 }

@@ -4,6 +4,7 @@ import type { V1Node, V1NodeStatus } from '#api/core/v1/types.gen.ts'
 import { findCondition } from '#api/meta/find-condition.ts'
 import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
+import { backoffMs } from '#base/backoff.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
 import type { Logger } from '#base/log.ts'
@@ -68,7 +69,7 @@ export class NodeRegistration {
     const { isPatient, clock, random, logger } = this.#options
     if (this.#mayChange) this.#tell('Normal', 'Starting', 'Starting kubelet.')
     await this.#runtime?.check()
-    for (let delayMs = firstRetryMs; ; delayMs = Math.min(longestRetryMs, delayMs * 2)) {
+    for (let failures = 0; ; failures++) {
       try {
         const node = await this.#register()
         // Nodes that start together shall not report together for ever after.
@@ -77,7 +78,7 @@ export class NodeRegistration {
       } catch (error) {
         if (!isPatient || this.#isStopped) throw error
         logger.warn('failed to register node with the API server', { error: String(error) })
-        await clock.sleep(delayMs)
+        await clock.sleep(backoffMs(failures, { firstMs: firstRetryMs, longestMs: longestRetryMs }))
       }
     }
   }

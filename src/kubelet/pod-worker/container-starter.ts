@@ -2,8 +2,8 @@ import type { V1Container, V1Pod, V1ResourceRequirements } from '#api/core/v1/ty
 import type { Clock } from '#base/clock.ts'
 import { errorMessage } from '#base/error-message.ts'
 import type { HookRunner } from '#kubelet/hooks/hook-runner.ts'
+import type { BackOff } from '#kubelet/pod-worker/back-off.ts'
 import type { PodStep, Waiting } from '#kubelet/pod-worker/pod-steps.ts'
-import type { BackOff } from '#kubelet/pod-worker/restarts.ts'
 import { type RuntimeHelper, StartFailure } from '#kubelet/pod-worker/runtime-helper.ts'
 import type { ObservedPod, Runtime } from '#kubelet/runtimes/runtime.ts'
 

@@ -1,5 +1,5 @@
 /** How containers come to their end: hooks first, then the wish, then the kill; sidecars after the containers they serve. */
-import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
+import { sidecarsOf } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Container, V1Pod } from '#api/core/v1/types.gen.ts'
 import { type NextSteps, type StopStep, type WorkerMemory, wakeBy } from '#kubelet/pod-worker/pod-steps.ts'
 import type { ObservedContainer, ObservedPod } from '#kubelet/runtimes/runtime.ts'
@@ -20,7 +20,7 @@ export function stepsToEnd(pod: V1Pod, { containers, sandboxes }: ObservedPod, m
 }
 
 export function addStops(pod: V1Pod, running: readonly ObservedContainer[], memory: WorkerMemory, untilMs: number, next: NextSteps): void {
-  const sidecars = (pod.spec.initContainers ?? []).filter(isSidecar).map(({ name }) => name)
+  const sidecars = sidecarsOf(pod.spec).map(({ name }) => name)
   const othersRun = running.some(({ name }) => !sidecars.includes(name))
   const lastSidecar = sidecars.findLast((sidecar) => running.some(({ name }) => name === sidecar))
   for (const container of running) {

@@ -3,12 +3,13 @@
 import type { V1Container, V1Pod } from '#api/core/v1/types.gen.ts'
 import { append } from '#base/append.ts'
 import { formatDurationMs } from '#base/duration.ts'
+import { nextBackOff } from '#kubelet/pod-worker/back-off.ts'
 import { containersDue } from '#kubelet/pod-worker/containers-due.ts'
 import { addStop, addStops, nothingToDo, stepsToEnd } from '#kubelet/pod-worker/ending-steps.ts'
 import { latestByName, type NextSteps, type PodStep, type WorkerMemory, wakeBy } from '#kubelet/pod-worker/pod-steps.ts'
 import { addResizes } from '#kubelet/pod-worker/resizes.ts'
 import { isRestartingAll, stepsToRestartAll } from '#kubelet/pod-worker/restart-all.ts'
-import { nextBackOff, restartsWhenKilled, shouldRestart, waitsUntilMs } from '#kubelet/pod-worker/restarts.ts'
+import { restartsWhenKilled, shouldRestart, waitsUntilMs } from '#kubelet/pod-worker/restarts.ts'
 import type { ObservedPod, ObservedSandbox, ProbeResults } from '#kubelet/runtimes/runtime.ts'
 
 export function nextSteps(pod: V1Pod, observed: ObservedPod, memory: WorkerMemory, probes: ProbeResults): NextSteps {

@@ -1,6 +1,6 @@
 /** The conditions of a pod that its node decides. */
 
-import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
+import { isSidecar, sidecarsOf } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Container, V1ContainerStatus, V1Pod, V1PodCondition } from '#api/core/v1/types.gen.ts'
 import { findCondition, transitionTime } from '#api/meta/find-condition.ts'
 import type { PodPhase } from '#kubelet/pod-worker/pod-phase.ts'
@@ -98,7 +98,7 @@ function restartVerdict(phase: PodPhase, isRestartingAll: boolean): Verdict {
 
 function containersReadyVerdict({ spec }: V1Pod, statuses: readonly V1ContainerStatus[], phase: PodPhase): Verdict {
   if (phase === 'Failed') return no('PodFailed')
-  const { unknown, known } = sorted([...(spec.initContainers ?? []).filter(isSidecar), ...spec.containers], statuses)
+  const { unknown, known } = sorted([...sidecarsOf(spec), ...spec.containers], statuses)
   if (phase === 'Succeeded' && unknown.length === 0) return no('PodCompleted')
   const unready = known.filter(({ status }) => !status.ready).map(({ container }) => container.name)
   const message = listed('unknown', unknown, 'unready', unready)

@@ -1,4 +1,4 @@
-import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
+import { isSidecar, sidecarsOf } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Container, V1ContainerStatus, V1PodSpec } from '#api/core/v1/types.gen.ts'
 import { restartingAll } from '#kubelet/pod-worker/restart-all.ts'
 import { shouldRestart } from '#kubelet/pod-worker/restarts.ts'
@@ -8,7 +8,7 @@ export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed'
 /** How a pod stands as a whole. `isEnding`: whatever has ended is not started again, whatever the policies say. */
 export function podPhase(spec: V1PodSpec, statuses: readonly V1ContainerStatus[], isEnding: boolean): PodPhase {
   const statusOf = ({ name }: V1Container) => statuses.find((status) => status.name === name)
-  const sidecars = (spec.initContainers ?? []).filter(isSidecar)
+  const sidecars = sidecarsOf(spec)
   const inits = (spec.initContainers ?? []).filter((container) => !isSidecar(container))
   const exits = inits.map((container) => ({ container, end: endOf(statusOf(container)) }))
   if (

@@ -1,6 +1,6 @@
 /** What a pod worker may do for a pod, what it remembers between two looks, and what it has decided. */
 import type { V1Container, V1LifecycleHandler, V1PodStatus, V1ResourceRequirements } from '#api/core/v1/types.gen.ts'
-import type { BackOff } from '#kubelet/pod-worker/restarts.ts'
+import type { BackOff } from '#kubelet/pod-worker/back-off.ts'
 import type { ObservedContainer } from '#kubelet/runtimes/runtime.ts'
 
 export type PodStep =

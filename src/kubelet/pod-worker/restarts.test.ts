@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatDurationMs } from '#base/duration.ts'
-import { type BackOff, nextBackOff, waitsUntilMs } from '#kubelet/pod-worker/restarts.ts'
+import { type BackOff, nextBackOff } from '#kubelet/pod-worker/back-off.ts'
+import { waitsUntilMs } from '#kubelet/pod-worker/restarts.ts'
 
 test('[PW4] waits double from ten seconds to five minutes', () => {
   const waits: string[] = []

@@ -1,6 +1,7 @@
 /** Whether a container that has ended is started again, and how soon. */
 import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Container, V1ContainerRestartRule, V1PodSpec } from '#api/core/v1/types.gen.ts'
+import { type BackOff, isForgotten } from '#kubelet/pod-worker/back-off.ts'
 
 /** The rule for this exit code decides first, then the container's own policy, then the pod's. */
 export function shouldRestart(container: V1Container, { restartPolicy }: V1PodSpec, exitCode: number, isInit = false): boolean {
@@ -37,21 +38,9 @@ function matchingRule({ restartPolicyRules }: V1Container, exitCode: number): V1
 export const restartsWhenKilled = ({ restartPolicy: own }: V1Container, { restartPolicy }: V1PodSpec): boolean =>
   (own ?? restartPolicy ?? 'Always') !== 'Never'
 
-/** How long a container waits after its end, and since when that is so. */
-export type BackOff = { delayMs: number; sinceMs: number }
-
-const firstDelayMs = 10_000
-const longestDelayMs = 300_000
-
 /** The time at which the container may start again; undefined when that is now. */
 export function waitsUntilMs(backOff: BackOff | undefined, finishedMs: number, nowMs: number): number | undefined {
-  if (backOff === undefined || nowMs - backOff.sinceMs > 2 * longestDelayMs) return undefined
+  if (backOff === undefined || isForgotten(backOff, nowMs)) return undefined
   const dueMs = finishedMs + backOff.delayMs
   return dueMs > nowMs ? dueMs : undefined
-}
-
-/** After one more restart. A container that has run for ten minutes begins anew. */
-export function nextBackOff(backOff: BackOff | undefined, finishedMs: number, nowMs: number): BackOff {
-  const isForgiven = backOff === undefined || finishedMs - backOff.sinceMs > 2 * longestDelayMs
-  return { delayMs: isForgiven ? firstDelayMs : Math.min(longestDelayMs, backOff.delayMs * 2), sinceMs: nowMs }
 }

@@ -1,5 +1,5 @@
 import { Pod } from '#api/core/v1/kinds.gen.ts'
-import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
+import { sidecarsOf } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Container, V1Pod, V1Probe } from '#api/core/v1/types.gen.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Dialer } from '#base/dialer.ts'
@@ -142,7 +142,7 @@ export class ProbeManager implements PodProbes {
 
 /** Init containers other than sidecars have none; ephemeral ones neither. */
 function probedContainers({ spec }: V1Pod): V1Container[] {
-  const all = [...(spec.initContainers ?? []).filter(isSidecar), ...spec.containers]
+  const all = [...sidecarsOf(spec), ...spec.containers]
   return all.filter((container) => kinds.some((kind) => probeOf(container, kind) !== undefined))
 }
 

@@ -1,3 +1,4 @@
+import { lastingContainers } from '#api/core/v1/pod-spec/all-containers.ts'
 import { podLimits } from '#api/core/v1/resources.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { parseQuantity } from '#api/meta/quantity.ts'
@@ -16,7 +17,7 @@ export function memorySizeBytes(
 
 /** Nothing where a container may take as much as it likes. */
 function podMemoryBytes({ spec }: V1Pod): number {
-  const containers = [...spec.containers, ...(spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always')]
-  const isLimited = spec.resources?.limits?.['memory'] !== undefined || containers.every(({ resources }) => resources?.limits?.['memory'])
+  const isLimited =
+    spec.resources?.limits?.['memory'] !== undefined || lastingContainers(spec).every(({ resources }) => resources?.limits?.['memory'])
   return isLimited ? (podLimits(spec)['memory']?.value() ?? 0) : 0
 }

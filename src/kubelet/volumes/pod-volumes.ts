@@ -1,6 +1,7 @@
 import { ConfigMap, Pod, Secret } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod, V1Volume } from '#api/core/v1/types.gen.ts'
 import { isForbidden } from '#api/meta/server-response.ts'
+import { backoffMs } from '#base/backoff.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
@@ -121,7 +122,7 @@ export class PodVolumes {
         this.#warn(entry.pod, `Unable to attach or mount volumes: ${which}: context deadline exceeded`)
       }
       const longestMs = problems.every(({ error }) => error instanceof VolumeNotReady) ? longestClaimRetryMs : longestRetryMs
-      const pauseMs = isEarly ? patience.firstMs * 2 ** tries : Math.min(longestMs, firstRetryMs * 2 ** Math.min(tries, 10))
+      const pauseMs = isEarly ? patience.firstMs * 2 ** tries : backoffMs(tries, { firstMs: firstRetryMs, longestMs })
       await this.#pause(pauseMs, changed, signal)
     }
   }

@@ -1,6 +1,8 @@
 /** Keeps a node joined to the network of pods: watches the other nodes, and changes what differs in the kernel. */
+
 import { Node } from '#api/core/v1/kinds.gen.ts'
 import type { V1Node } from '#api/core/v1/types.gen.ts'
+import { backoffMs } from '#base/backoff.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import type { Files } from '#base/files.ts'
 import type { Logger } from '#base/log.ts'
@@ -110,7 +112,7 @@ export class PodNetworkAgent {
         this.#failures = 0
         for (const resolve of this.#waiting.splice(0)) resolve()
       } catch (error) {
-        const pauseMs = Math.min(longestRetryMs, firstRetryMs * 2 ** this.#failures++)
+        const pauseMs = backoffMs(this.#failures++, { firstMs: firstRetryMs, longestMs: longestRetryMs })
         logger.warn('pod network: failed to connect the node to the others, retrying', { error: String(error), pauseMs })
         this.#retry = clock.after(pauseMs, () => this.look())
       }

@@ -1,4 +1,5 @@
 import { isTerminalPhase } from '#api/core/v1/pod/pod-state.ts'
+import { lastingContainers } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 
 export type NamedPort = { name: string; protocol: string; port: number }
@@ -19,13 +20,12 @@ export type PolicyPod = {
 export function policyPodOf({ metadata, spec, status }: V1Pod): PolicyPod | undefined {
   if (spec.hostNetwork || isTerminalPhase(status?.phase)) return undefined
   const ips = (status?.podIPs ?? []).map(({ ip }) => ip ?? '').filter((ip) => ip !== '')
-  const restartable = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always')
   return {
     key: `${metadata.namespace}/${metadata.name}`,
     namespace: metadata.namespace ?? '',
     labels: metadata.labels ?? {},
     ips: ips.length > 0 ? ips : status?.podIP ? [status.podIP] : [],
-    namedPorts: [...restartable, ...spec.containers].flatMap(({ ports = [] }) =>
+    namedPorts: lastingContainers(spec).flatMap(({ ports = [] }) =>
       ports.flatMap(({ name, protocol = 'TCP', containerPort: port }) => (name ? [{ name, protocol, port }] : [])),
     ),
     nodeName: spec.nodeName ?? '',

@@ -1,3 +1,4 @@
+import { serviceNameLabel } from '#api/discovery/v1/service-name.ts'
 import type { V1Endpoint, V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
 import type { IpFamily } from '#proxy/service-table/service-port.ts'
 
@@ -17,8 +18,6 @@ export type Endpoint = {
   /** `namespace/name` of the pod behind it, where it says so. */
   pod: string | undefined
 }
-
-const serviceNameLabel = 'kubernetes.io/service-name'
 
 /** `namespace/name` of the service; undefined where the slice belongs to none. */
 export function serviceKeyOf({ metadata }: V1EndpointSlice): string | undefined {

@@ -1,5 +1,5 @@
+import { HostPorts } from '#api/core/v1/pod/host-ports.ts'
 import type { V1Node, V1Taint } from '#api/core/v1/types.gen.ts'
-import { HostPorts } from '#scheduler/cache/host-ports.ts'
 import { hasAffinity, type PodInfo } from '#scheduler/cache/pod-info.ts'
 import { addResources, noResources, type Resources, resourcesOfList } from '#scheduler/cache/resources.ts'
 

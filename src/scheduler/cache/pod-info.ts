@@ -1,10 +1,9 @@
 import { type NodeMatcher, requiredNodeMatcher } from '#api/core/v1/node/node-selector.ts'
-import type { V1Container, V1Pod } from '#api/core/v1/types.gen.ts'
+import { type HostPort, hostPortsOf } from '#api/core/v1/pod/host-ports.ts'
+import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { errorMessage } from '#base/error-message.ts'
 import { affinityTermsOf, type PodAffinityTerms } from '#scheduler/cache/affinity-terms.ts'
 import { hasAllNonZero, nonZeroRequestsOf, type Resources, requestsOf } from '#scheduler/cache/resources.ts'
-
-export type HostPort = { readonly ip: string; readonly protocol: string; readonly port: number }
 
 /** A pod with everything that is asked about it many times a cycle worked out once. Immutable. */
 export type PodInfo = {
@@ -43,7 +42,7 @@ export function podInfoOf(pod: V1Pod): PodInfo {
     requests,
     nonZeroCpuMillis: nonZero.cpuMillis,
     nonZeroMemory: nonZero.memory,
-    hostPorts: hostPortsOf(pod),
+    hostPorts: hostPortsOf(pod.spec),
     terms,
     termsError,
     requiredNode: requiredNodeMatcher(pod),
@@ -58,16 +57,3 @@ export function placedOn(info: PodInfo, nodeName: string): PodInfo {
 
 export const hasAffinity = ({ terms }: PodInfo): boolean =>
   terms.required.length + terms.requiredAnti.length + terms.preferred.length + terms.preferredAnti.length > 0
-
-function hostPortsOf({ spec }: V1Pod): HostPort[] {
-  const ports: HostPort[] = []
-  const collect = (container: V1Container) => {
-    for (const { hostPort, hostIP, protocol } of container.ports ?? []) {
-      if (hostPort) ports.push({ ip: hostIP || '0.0.0.0', protocol: protocol || 'TCP', port: hostPort })
-    }
-  }
-  spec.containers.forEach(collect)
-  // Sidecars hold their ports for as long as the pod runs.
-  for (const container of spec.initContainers ?? []) if (container.restartPolicy === 'Always') collect(container)
-  return ports
-}

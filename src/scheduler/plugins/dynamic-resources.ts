@@ -1,5 +1,6 @@
 import { type NodeMatcher, nodeSelectorMatcher } from '#api/core/v1/node/node-selector.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { isOwnedBy } from '#api/meta/owner-references.ts'
 import { parseQuantity } from '#api/meta/quantity.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { V1AllocationResult, V1ResourceClaim } from '#api/resource/v1/types.gen.ts'
@@ -261,7 +262,7 @@ export function dynamicResources(args: DynamicResourcesArgs, { objects, client, 
       const claim = objects.of('ResourceClaim').get(namespace, claimName)
       if (claim === undefined) return `resourceclaim "${claimName}" not found`
       if (claim.metadata?.deletionTimestamp) return `resourceclaim "${claimName}" is being deleted`
-      if (resourceClaimTemplateName !== undefined && !claim.metadata?.ownerReferences?.some(({ uid }) => uid === pod.metadata.uid)) {
+      if (resourceClaimTemplateName !== undefined && !isOwnedBy(claim, pod)) {
         return `ResourceClaim ${namespace}/${claimName} was not created for pod ${namespace}/${pod.metadata.name} (pod is not owner)`
       }
       claims.push(claim)

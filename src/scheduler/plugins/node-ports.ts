@@ -1,5 +1,5 @@
+import { HostPorts } from '#api/core/v1/pod/host-ports.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
-import { HostPorts } from '#scheduler/cache/host-ports.ts'
 import { podInfoOf } from '#scheduler/cache/pod-info.ts'
 import { on, when } from '#scheduler/framework/cluster-event.ts'
 import { defineSchedulerPlugin } from '#scheduler/framework/plugin.ts'

@@ -3,6 +3,7 @@
 import { untolerated } from '#api/core/v1/node/tolerations.ts'
 import type { V1Pod, V1TopologySpreadConstraint } from '#api/core/v1/types.gen.ts'
 import type { LabelRequirement } from '#api/meta/label-requirement.ts'
+import { controllerOf } from '#api/meta/owner-references.ts'
 import { LabelSelector, labelSelectorFrom, labelSelectorFromMap, nothing } from '#api/meta/selector.ts'
 import { append } from '#base/append.ts'
 import type { NodeInfo } from '#scheduler/cache/node-info.ts'
@@ -62,14 +63,15 @@ function withLabelKeys(
 }
 
 /** The pods that belong together with this one, by its services and its controller; undefined when it belongs to none. */
-export function selectorOfOwners({ metadata }: V1Pod, objects: ClusterObjects): LabelSelector | undefined {
+export function selectorOfOwners(pod: V1Pod, objects: ClusterObjects): LabelSelector | undefined {
+  const { metadata } = pod
   const namespace = metadata.namespace ?? ''
   const merged: Record<string, string> = {}
   for (const { metadata: of, spec } of objects.of('Service').values()) {
     if (of.namespace !== namespace || !spec?.selector || Object.keys(spec.selector).length === 0) continue
     if (labelSelectorFromMap(spec.selector).matches(metadata.labels)) Object.assign(merged, spec.selector)
   }
-  const owner = metadata.ownerReferences?.find(({ controller }) => controller)
+  const owner = controllerOf(pod)
   const requirements: LabelRequirement[] = []
   if (owner?.kind === 'ReplicationController' && owner.apiVersion === 'v1') {
     Object.assign(merged, objects.of('ReplicationController').get(namespace, owner.name)?.spec?.selector)

@@ -1,6 +1,7 @@
 import type { V1Node, V1PersistentVolume, V1PersistentVolumeClaim } from '#api/core/v1/types.gen.ts'
 import { boundTo, classNameOf, isReachableFrom, matchingVolume, sizeOf } from '#api/core/v1/volume/matching-volume.ts'
 import { noProvisioner, selectedNode } from '#api/core/v1/volume/volume-annotations.ts'
+import { isControlledBy } from '#api/meta/owner-references.ts'
 import { wholeValueOf } from '#api/meta/quantity.ts'
 import { labelSelectorFrom } from '#api/meta/selector.ts'
 import type { V1StorageClass } from '#api/storage/v1/types.gen.ts'
@@ -129,7 +130,7 @@ export function volumeBinding(args: VolumeBindingArgs, { objects, client, clock,
     if (claim.status?.phase === 'Lost')
       return `persistentvolumeclaim "${name}" bound to non-existent persistentvolume "${claim.spec?.volumeName}"`
     if (claim.metadata?.deletionTimestamp) return `persistentvolumeclaim "${name}" is being deleted`
-    if (isEphemeral && !claim.metadata?.ownerReferences?.some(({ uid, controller }) => controller && uid === pod.metadata.uid)) {
+    if (isEphemeral && !isControlledBy(claim, pod)) {
       return `PVC ${claim.metadata?.namespace}/${name} was not created for pod ${pod.metadata.namespace}/${pod.metadata.name} (pod is not owner)`
     }
     return undefined

@@ -1,3 +1,4 @@
+import { backoffMs } from '#base/backoff.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import { Heap } from '#base/heap.ts'
 import type { PodInfo } from '#scheduler/cache/pod-info.ts'
@@ -229,7 +230,7 @@ export class SchedulingQueue {
   backoffMs({ errorCount, unschedulableCount }: Pick<QueuedPod, 'errorCount' | 'unschedulableCount'>): number {
     const { initialBackoffMs, maxBackoffMs } = this.#options
     const count = errorCount > 0 ? errorCount : unschedulableCount
-    return count === 0 ? 0 : Math.min(initialBackoffMs * 2 ** Math.min(count - 1, 30), maxBackoffMs)
+    return count === 0 ? 0 : backoffMs(count - 1, { firstMs: initialBackoffMs, longestMs: maxBackoffMs })
   }
 
   #moveIfWorth(queued: QueuedPod, event: ClusterEvent): boolean {

@@ -1,11 +1,12 @@
 import { ControllerRevision } from '#api/apps/v1/kinds.gen.ts'
+import type { V1ControllerRevision } from '#api/apps/v1/types.gen.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { equalityOf } from '#api/meta/equality.ts'
 import { nonNegative } from '#api/meta/formats.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
 import { validateObjectMeta } from '#api/meta/object-meta.ts'
-import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
+import { controllerOf } from '#api/meta/owner-references.ts'
 import { defineResource } from '#api/resource.ts'
 
 export const controllerRevisionResource = defineResource(ControllerRevision, {
@@ -26,14 +27,14 @@ export const controllerRevisionResource = defineResource(ControllerRevision, {
 
   columns: [
     nameColumn,
-    { name: 'Controller', type: 'string', description: 'Controller of the object', cell: ({ metadata }) => controllerCell(metadata) },
+    { name: 'Controller', type: 'string', description: 'Controller of the object', cell: controllerCell },
     { name: 'Revision', type: 'string', description: { field: 'ControllerRevision.revision' }, cell: ({ revision }) => revision ?? 0 },
     ageColumn,
   ],
 })
 
-function controllerCell({ ownerReferences }: V1ObjectMeta): string {
-  const controller = ownerReferences?.find((owner) => owner.controller)
+function controllerCell(revision: V1ControllerRevision): string {
+  const controller = controllerOf(revision)
   if (!controller) return '<none>'
   const slash = controller.apiVersion.indexOf('/')
   const group = slash < 0 ? '' : `.${controller.apiVersion.slice(0, slash)}`

@@ -12,6 +12,7 @@ import { equalityOf } from '#api/meta/equality.ts'
 import { nonNegative } from '#api/meta/formats.ts'
 import { dns1123Label, nameIsLongName } from '#api/meta/names.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
+import { labelSelectorFromMap } from '#api/meta/selector.ts'
 import { defineResource } from '#api/resource.ts'
 
 export const replicationControllerResource = defineResource(ReplicationController, {
@@ -139,7 +140,7 @@ function validateSpec(check: Check<V1ReplicationControllerSpec>, options: PodVal
 function validateTemplate(check: Check<V1PodTemplateSpec>, selector: { [key: string]: string }, options: PodValidationOptions): void {
   const template = check.value
   const labels = template.metadata?.labels
-  if (Object.entries(selector).some(([key, value]) => labels?.[key] !== value)) {
+  if (!labelSelectorFromMap(selector).matches(labels)) {
     check.at('metadata').at('labels').invalid('`selector` does not match template `labels`', asInternal('{s', labels))
   }
   validatePodTemplate(check, options)

@@ -1,11 +1,11 @@
 /** What pods ask for: sums over containers, pod level resources, and the quality of service that follows. */
 
+import { effectivePodSpec } from '#api/core/v1/effective-pod-spec.ts'
 import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { ResourceList } from '#api/core/v1/quantities.ts'
 import { isPodLevelResource } from '#api/core/v1/resource-names.ts'
 import type { V1Container, V1Pod, V1PodSpec } from '#api/core/v1/types.gen.ts'
-import { findCondition } from '#api/meta/find-condition.ts'
-import { compareQuantities, parseQuantity, type Quantity } from '#api/meta/quantity.ts'
+import { parseQuantity, type Quantity } from '#api/meta/quantity.ts'
 
 export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort'
 
@@ -61,42 +61,9 @@ export function podRequests(spec: V1PodSpec): Quantities {
   return requests
 }
 
-/**
- * What a bound pod takes from its node while it may be in the middle of a resize: the larger of what is asked for, what
- * the node has allotted and what is in effect; not what is asked for when the node said it never can.
- */
+/** What a bound pod takes from its node while it may be in the middle of a resize. */
 export function effectivePodRequests(pod: V1Pod): Quantities {
-  const { spec, status } = pod
-  if (spec === undefined) return {}
-  const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
-  if (!status?.resources && !statuses.some(({ resources }) => resources)) return podRequests(spec)
-  const isInfeasible = findCondition(status?.conditions, 'PodResizePending')?.reason === 'Infeasible'
-  const effective = (asked: ResourceList | undefined, actual: ResourceList | undefined, allotted: ResourceList | undefined): ResourceList =>
-    largest(isInfeasible ? [actual, allotted] : [asked, actual, allotted])
-  const resized = (container: V1Container): V1Container => {
-    const found = statuses.find(({ name }) => name === container.name)
-    if (!found?.resources) return container
-    const requests = effective(container.resources?.requests, found.resources.requests, found.allocatedResources)
-    return { ...container, resources: { ...container.resources, requests } }
-  }
-  const now: V1PodSpec = { ...spec, containers: (spec.containers ?? []).map(resized) }
-  if (spec.initContainers) now.initContainers = spec.initContainers.map((each) => (isSidecar(each) ? resized(each) : each))
-  if (spec.resources?.requests && status?.resources) {
-    const requests = effective(spec.resources.requests, status.resources.requests, status.allocatedResources)
-    now.resources = { ...spec.resources, requests }
-  }
-  return podRequests(now)
-}
-
-function largest(lists: readonly (ResourceList | undefined)[]): ResourceList {
-  const result: ResourceList = {}
-  for (const list of lists) {
-    for (const [name, quantity] of Object.entries(list ?? {})) {
-      const known = result[name]
-      if (known === undefined || compareQuantities(quantity, known) > 0) result[name] = quantity
-    }
-  }
-  return result
+  return pod.spec === undefined ? {} : podRequests(effectivePodSpec(pod))
 }
 
 /** What the pod may use at most; overhead adds only to what is limited at all. */

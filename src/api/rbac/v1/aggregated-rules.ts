@@ -1,3 +1,4 @@
+import { type LabelSelector, labelSelectorFrom, nothing } from '#api/meta/selector.ts'
 import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
 import type { V1ClusterRole, V1PolicyRule } from '#api/rbac/v1/types.gen.ts'
 
@@ -12,9 +13,9 @@ export function aggregatedRules(role: V1ClusterRole, all: Iterable<V1ClusterRole
     .filter(({ metadata }) => metadata.name !== role.metadata.name)
     .sort((left, right) => ((left.metadata.name ?? '') < (right.metadata.name ?? '') ? -1 : 1))
   const rules = new Map<string, V1PolicyRule>()
-  for (const selector of selectors ?? []) {
+  for (const selector of (selectors ?? []).map(compiled)) {
     for (const other of others) {
-      if (!selects(selector, other.metadata.labels ?? {})) continue
+      if (!selector.matches(other.metadata.labels)) continue
       for (const rule of other.rules ?? []) {
         const key = keyOf(rule)
         if (!rules.has(key)) rules.set(key, rule)
@@ -29,23 +30,11 @@ function keyOf({ apiGroups = [], resources = [], resourceNames = [], nonResource
   return JSON.stringify([apiGroups, resources, resourceNames, nonResourceURLs, verbs])
 }
 
-function selects({ matchLabels = {}, matchExpressions = [] }: V1LabelSelector, labels: Readonly<Record<string, string>>): boolean {
-  const has = (key: string) => Object.hasOwn(labels, key)
-  return (
-    Object.entries(matchLabels).every(([key, value]) => has(key) && labels[key] === value) &&
-    matchExpressions.every(({ key, operator, values = [] }) => {
-      switch (operator) {
-        case 'In':
-          return has(key) && values.includes(labels[key] ?? '')
-        case 'NotIn':
-          return !has(key) || !values.includes(labels[key] ?? '')
-        case 'Exists':
-          return has(key)
-        case 'DoesNotExist':
-          return !has(key)
-        default:
-          return false
-      }
-    })
-  )
+/** A selector that cannot be understood selects nothing. */
+function compiled(selector: V1LabelSelector): LabelSelector {
+  try {
+    return labelSelectorFrom(selector)
+  } catch {
+    return nothing
+  }
 }

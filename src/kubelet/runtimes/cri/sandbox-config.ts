@@ -1,3 +1,4 @@
+import { sidecarsOf } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { defined } from '#base/defined.ts'
 import { sandboxAnnotations, sandboxLabels } from '#kubelet/runtimes/cri/labels.ts'
@@ -32,9 +33,8 @@ export function sandboxConfig(pod: V1Pod, plan: SandboxPlan, runtimeHelper: Sand
 
 /** Init containers that end are not reached by others; sidecars are. */
 function portMappings({ spec }: V1Pod): PortMapping[] {
-  const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always')
   const seen = new Set<string>()
-  return [...sidecars, ...spec.containers]
+  return [...sidecarsOf(spec), ...spec.containers]
     .flatMap(({ ports = [] }) => ports)
     .flatMap(({ containerPort, hostPort = 0, hostIP = '', protocol = 'TCP' }) => {
       const key = `${protocol}:${hostIP}:${hostPort}:${containerPort}`

@@ -2,6 +2,7 @@
 
 import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Container, V1Pod } from '#api/core/v1/types.gen.ts'
+import { controllerOf } from '#api/meta/owner-references.ts'
 import { defined } from '#base/defined.ts'
 import { type Curve, curveOf } from '#kubelet/runtimes/simulated/curve.ts'
 import { durationMs, scriptDomain } from '#kubelet/runtimes/simulated/script-words.ts'
@@ -71,10 +72,9 @@ export function scriptOf(pod: V1Pod, container: V1Container, attempt: number): C
 }
 
 /** Init containers come to an end, and so does the work of jobs; all else serves for ever. */
-function usualExitMs({ metadata, spec }: V1Pod, container: V1Container, isInit: boolean): number | undefined {
+function usualExitMs(pod: V1Pod, container: V1Container, isInit: boolean): number | undefined {
   if (isInit) return isSidecar(container) ? undefined : defaultInitWorkMs
-  const isJobs = (metadata.ownerReferences ?? []).some(({ kind, controller }) => kind === 'Job' && controller)
-  return isJobs && spec.restartPolicy !== 'Always' ? defaultJobWorkMs : undefined
+  return controllerOf(pod)?.kind === 'Job' && pod.spec.restartPolicy !== 'Always' ? defaultJobWorkMs : undefined
 }
 
 /** `liveness: fail-after 10s`, `readiness: fail-after 10s, pass-after 30s`, `startup: pass-after 5s`. */

@@ -34,3 +34,8 @@ export function checkAtContainer(check: Check<V1PodSpec>, list: (typeof containe
 
 /** A sidecar: an init container that keeps running. */
 export const isSidecar = (container: Pick<V1Container, 'restartPolicy'>): boolean => container.restartPolicy === 'Always'
+
+export const sidecarsOf = ({ initContainers = [] }: Pick<V1PodSpec, 'initContainers'>): V1Container[] => initContainers.filter(isSidecar)
+
+/** Those that run for as long as the pod does. */
+export const lastingContainers = (spec: V1PodSpec): V1Container[] => [...spec.containers, ...sidecarsOf(spec)]

@@ -1,9 +1,9 @@
 /** What pods use of a quota. */
 
+import { effectivePodSpec } from '#api/core/v1/effective-pod-spec.ts'
 import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { isTerminalPhase } from '#api/core/v1/pod/pod-state.ts'
 import { usesOtherNamespaces } from '#api/core/v1/quota/cross-namespace-affinity.ts'
-import { effectivePodSpec } from '#api/core/v1/quota/effective-pod-spec.ts'
 import { countName, isSelected, one, type QuotaEvaluator } from '#api/core/v1/quota/evaluator.ts'
 import { sum } from '#api/core/v1/quota/quantities.ts'
 import { isExtendedResource, isHugePages, isNativeResource, isPodLevelResource } from '#api/core/v1/resource-names.ts'

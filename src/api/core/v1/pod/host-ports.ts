@@ -1,6 +1,22 @@
-import type { HostPort } from '#scheduler/cache/pod-info.ts'
+import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
+import type { V1Container, V1PodSpec } from '#api/core/v1/types.gen.ts'
+
+export type HostPort = { readonly ip: string; readonly protocol: string; readonly port: number }
 
 const anyAddress = '0.0.0.0'
+
+/** What the pod takes of its node's ports. Sidecars hold theirs for as long as the pod runs. */
+export function hostPortsOf(spec: V1PodSpec): HostPort[] {
+  const ports: HostPort[] = []
+  const collect = (container: V1Container) => {
+    for (const { hostPort, hostIP, protocol } of container.ports ?? []) {
+      if (hostPort) ports.push({ ip: hostIP || anyAddress, protocol: protocol || 'TCP', port: hostPort })
+    }
+  }
+  spec.containers.forEach(collect)
+  for (const container of spec.initContainers ?? []) if (isSidecar(container)) collect(container)
+  return ports
+}
 
 /** The ports of a node that its pods have taken: by `protocol/port`, the addresses. */
 export class HostPorts {
