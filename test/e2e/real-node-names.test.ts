@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { systemClock } from '#base/clock.ts'
 import { whyNoContainers } from '../support/containerd.ts'
 import { installedKubectls, type Kubectl } from '../support/kubectl.ts'
 import { whyNoNetworkWorld } from '../support/network-world.ts'
@@ -65,7 +66,20 @@ describe('names on a real node', { skip: whyNot, timeout: 300_000 }, () => {
 
   test('short names are found by the search path', () => {
     // Names with dots are also asked for as they are, which needs name servers outside.
-    assert.equal(addressOf('web'), get('{.spec.clusterIP}', 'service', 'web'))
+    const web = get('{.spec.clusterIP}', 'service', 'web')
+    assert.equal(addressOf('web'), web)
+    // The C library's resolver, as most programs have it: `service`, `service.namespace`, `service.namespace.svc`.
+    for (const name of ['web', 'web.default', 'web.default.svc', 'kubernetes.default']) {
+      const { stdout } = inClient('sh', '-c', `ping -c 1 -W 1 ${name} || true`)
+      assert.equal(/^PING \S+ \(([^)]+)\)/.exec(stdout)?.[1], name === 'kubernetes.default' ? `${prefix}.0.1` : web, `${name}: ${stdout}`)
+    }
+    assert.match(inClient('wget', '-q', '-O', '-', 'http://web.default/').stdout, /^web-/)
+  })
+
+  test('the service of the name server is there again after somebody removed it', () => {
+    ok(['delete', 'service', 'kube-dns', '-n', 'kube-system'])
+    const until = systemClock.monotonic() + 60_000
+    while (addressOf('web') !== get('{.spec.clusterIP}', 'service', 'web')) assert.ok(systemClock.monotonic() < until)
   })
 
   test('a new configuration in the cluster is in force a moment later', () => {

@@ -134,6 +134,29 @@ describe('a cluster of several nodes on one machine', { skip: whyNot, timeout: 6
     })
   }
 
+  test('policies that let pods ask for names let them: by the labels of name servers, on every node', async () => {
+    for (const [name, on] of Object.entries({ a1: 'node-1', b1: 'node-2' })) ok(['create', '-f', '-'], JSON.stringify(podOn(name, on)))
+    ok(['wait', '--for=condition=Ready', 'pod', '-l', 'app=matrix', '--timeout=60s'])
+    const resolves = (pod: string) => kubectl.run(['exec', pod, '--', 'nslookup', 'kubernetes.default.svc.cluster.local']).exitCode === 0
+    await until(() => resolves('a1') && resolves('b1'))
+    const policy = (name: string, egress: object[]) =>
+      JSON.stringify({
+        apiVersion: 'networking.k8s.io/v1',
+        kind: 'NetworkPolicy',
+        metadata: { name },
+        spec: { podSelector: {}, policyTypes: ['Egress'], egress },
+      })
+    ok(['create', '-f', '-'], policy('closed', []))
+    await until(() => !resolves('a1') && !resolves('b1'))
+    const kubeSystem = { matchLabels: { 'kubernetes.io/metadata.name': 'kube-system' } }
+    const to = [{ namespaceSelector: kubeSystem, podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } } }]
+    ok(['create', '-f', '-'], policy('names', [{ to, ports: [{ port: 53, protocol: 'UDP' }] }]))
+    await until(() => resolves('a1') && resolves('b1'))
+    assert.equal(unreached().length, 2, 'nothing else is open')
+    ok(['delete', 'networkpolicy', 'closed', 'names'])
+    ok(['delete', 'pod', '-l', 'app=matrix', '--now'])
+  })
+
   test('a node is added and pods on it are reached; it is drained and removed, and nothing of it is left', () => {
     assert.equal(command('node', 'add', 'extra'), 'The node extra is ready\n')
     ok(['create', '-f', '-'], JSON.stringify({ ...podOn('a1', 'node-1'), metadata: { name: 'a1', labels: { app: 'matrix' } } }))

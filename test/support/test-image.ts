@@ -1,4 +1,7 @@
-/** Images for tests with real containers, made from Debian's busybox-static: nothing is fetched. */
+/**
+ * Images for tests with real containers, made from Debian's busybox-static: nothing is fetched. Of its programs `wget` ends with a
+ * segmentation fault (139) whenever it is given `-T`, on any machine and for any address: use it without, or `nc -w`.
+ */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { type ImageContent, writeImageArchive } from '#wire/oci/image-archive.ts'

@@ -33,7 +33,7 @@ function explain(words: string, given: Partial<ClusterObjects> = {}) {
     services: [aService({})],
     slices: [aSlice([web])],
     pods: [client, web, far],
-    namespaces: [],
+    namespaces: ['default', 'shop', 'kube-system'].map((name) => ({ metadata: { name }, spec: {} })),
     policies: [],
     nodeLabels: new Map(),
     ...given,
@@ -45,8 +45,9 @@ test('a connection that works says where it leads', () => {
   const { works, because, steps } = explain('client → web:80')
   assert.equal(works, 'yes')
   assert.equal(because, 'it leads to pod default/web, and no policy stands in the way')
-  assert.deepEqual(steps.slice(0, 2), [
+  assert.deepEqual(steps.slice(0, 3), [
     'pod default/client is on node n1 and has the address 10.1.0.1',
+    'the name web is web.default.svc.cluster.local: 10.96.0.1',
     'service default/web:http has the address 10.96.0.1, port 80/TCP',
   ])
 })
@@ -97,9 +98,56 @@ test('pods, addresses, headless services and names for names', () => {
   assert.equal(explain('client pod/web:http').works, 'yes')
   assert.equal(explain('client 10.96.0.1:80').because, 'it leads to pod default/web, and no policy stands in the way')
   assert.equal(explain('client 192.0.2.1:443').works, 'yes')
-  assert.match(explain('client web:80', { services: [aService({ clusterIP: 'None' })] }).steps[1] ?? '', /headless/)
+  assert.match(explain('client web:80', { services: [aService({ clusterIP: 'None', clusterIPs: ['None'] })] }).steps[2] ?? '', /headless/)
   const named = explain('client web:80', { services: [aService({ type: 'ExternalName', externalName: 'example.org' })] })
   assert.match(named.because, /is a name for example.org/)
+})
+
+const kubeDns: V1Service = {
+  metadata: { namespace: 'kube-system', name: 'kube-dns' },
+  spec: { clusterIP: '10.96.0.10', clusterIPs: ['10.96.0.10'], ports: [{ name: 'dns', port: 53, protocol: 'UDP' }] },
+}
+const kubeDnsSlice = (nodeName?: string): V1EndpointSlice => ({
+  metadata: { namespace: 'kube-system', name: 'kube-dns', labels: { 'kubernetes.io/service-name': 'kube-dns' } },
+  ...{ addressType: 'IPv4', ports: [{ name: 'dns', port: 53, protocol: 'UDP' }] },
+  endpoints: [{ addresses: ['172.30.0.1'], ...(nodeName === undefined ? {} : { nodeName }) }],
+})
+
+test('names are resolved as the pod would: by its search path, to services, endpoints and addresses of pods', () => {
+  for (const name of ['web', 'web.default', 'web.default.svc', 'web.default.svc.cluster.local', 'web.default.svc.cluster.local.']) {
+    assert.equal(explain(`client ${name}:80`).works, 'yes', name)
+  }
+  assert.match(explain('client 10-1-0-2.default.pod:8080').because, /^it leads to pod default\/web/)
+  assert.match(explain('client example.org:443').because, /^example.org is no name of the cluster/)
+  const headless = explain('client web.default.svc:80', {
+    services: [aService({ clusterIP: 'None', clusterIPs: ['None'] })],
+    slices: [aSlice([])],
+    pods: [client],
+  })
+  assert.match(headless.because, /has no endpoints/)
+  const far = aPod('client', '10.1.0.1', 'n1', { spec: { nodeName: 'n1', dnsPolicy: 'Default', containers: [] } })
+  assert.match(explain('client web:80', { pods: [far, web] }).because, /has dnsPolicy Default: it does not ask/)
+})
+
+test('a policy that keeps a pod from the name server is named; the usual rule for kube-dns lets it ask', () => {
+  const egress = (...rules: object[]) => [
+    {
+      metadata: { namespace: 'default', name: 'out' },
+      spec: { podSelector: {}, policyTypes: ['Egress'], egress: [{ to: [{ podSelector: {} }] }, ...rules] },
+    },
+  ]
+  const services = [aService({}), kubeDns]
+  const slices = [aSlice([web]), kubeDnsSlice()]
+  const closed = explain('client web:80', { services, slices, policies: egress() })
+  assert.match(closed.because, /^no name is resolved, the name server may not be asked: pod default\/client is isolated for egress/)
+  assert.equal(explain('client service/web:80', { services, slices, policies: egress() }).works, 'yes', 'no name is asked for')
+  const usual = {
+    to: [{ namespaceSelector: {}, podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } } }],
+    ports: [{ port: 53, protocol: 'UDP' }],
+  }
+  assert.equal(explain('client web:80', { services, slices, policies: egress(usual) }).works, 'yes')
+  const own = [aSlice([web]), kubeDnsSlice('n1')]
+  assert.equal(explain('client web:80', { services, slices: own, policies: egress() }).works, 'yes', 'it is on the own node')
 })
 
 test('what cannot be understood is said', () => {

@@ -7,10 +7,13 @@ import type { V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
 import { findCondition } from '#api/meta/find-condition.ts'
 import { labelSelectorFromMap } from '#api/meta/selector.ts'
 import type { V1NetworkPolicy } from '#api/networking/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import type { AskedConnection, ConnectionTarget } from '#cmd/explain/parse-connection.ts'
+import { resolveName } from '#cmd/explain/resolve-name.ts'
 import { compilePolicy } from '#network/policy/compiled-policy.ts'
 import { evaluateConnection, type Party } from '#network/policy/evaluate.ts'
-import { policyPodOf } from '#network/policy/policy-pod.ts'
+import { isNameServerSlice, nameServerPod } from '#network/policy/name-server-pod.ts'
+import { type PolicyPod, policyPodOf } from '#network/policy/policy-pod.ts'
 import type { Endpoint } from '#proxy/service-table/endpoint.ts'
 import type { PortPlan } from '#proxy/service-table/port-plan.ts'
 import { ServiceTable } from '#proxy/service-table/service-table.ts'
@@ -51,18 +54,44 @@ export function explainConnection({ from, target, protocol }: AskedConnection, o
   for (const service of objects.services) table.setService(service)
   for (const slice of objects.slices) table.setSlice(slice)
 
-  const reached = destinations(target, { protocol, table, objects, steps, isSix: pod.status.podIP.includes(':') })
+  const search = { protocol, table, objects, steps, isSix: pod.status.podIP.includes(':') }
+  if (target.kind === 'name') {
+    const asked = mayAskForNames(pod, search)
+    if (asked !== undefined) return no(asked)
+  }
+  const reached = target.kind === 'name' ? toName(target, pod, search) : destinations(target, search)
   if ('because' in reached) return no(reached.because)
   return validated(pod, reached.ends, protocol, objects, steps)
 }
 
 const nameOf = ({ metadata }: { metadata: { namespace?: string; name?: string } }): string => `${metadata.namespace}/${metadata.name}`
 
-type End = { ip: string; port: number; name: string }
+type End = { ip: string; port: number; name: string; nodeName?: string }
 type Search = { protocol: string; table: ServiceTable; objects: ClusterObjects; steps: string[]; isSix: boolean }
 
+type NamedTarget = Extract<ConnectionTarget, { kind: 'name' }>
+
+function toName({ host, port }: NamedTarget, pod: V1Pod, search: Search): { ends: End[] } | { because: string } {
+  const resolved = resolveName(host, pod, search.objects)
+  if (resolved.kind === 'nothing') return { because: resolved.because }
+  search.steps.push(...resolved.steps)
+  if (resolved.kind === 'service') return toService({ kind: 'service', namespace: resolved.namespace, name: resolved.name, port }, search)
+  const ip = resolved.ips.find((one) => one.includes(':') === search.isSix) ?? resolved.ips[0] ?? ''
+  return destinations({ kind: 'address', ip, port }, search)
+}
+
+/** Why the pod cannot ask the name server at all; undefined where it can, or where none is known. */
+function mayAskForNames(pod: V1Pod, { table, objects, isSix }: Search): string | undefined {
+  const place = { kind: 'service' as const, namespace: 'kube-system', name: 'kube-dns', port: 53 }
+  if (!objects.services.some(({ metadata }) => metadata.namespace === place.namespace && metadata.name === place.name)) return undefined
+  const reached = toService(place, { protocol: 'UDP', table, objects, steps: [], isSix })
+  if ('because' in reached) return `no name is resolved: ${reached.because}`
+  const verdict = validated(pod, reached.ends, 'UDP', objects, [])
+  return verdict.works === 'no' ? `no name is resolved, the name server may not be asked: ${verdict.because}` : undefined
+}
+
 /** Where packets to the target end up, or why nowhere. */
-function destinations(target: ConnectionTarget, search: Search): { ends: End[] } | { because: string } {
+function destinations(target: Exclude<ConnectionTarget, { kind: 'name' }>, search: Search): { ends: End[] } | { because: string } {
   const { objects, table, steps, protocol } = search
   if (target.kind === 'service') return toService(target, search)
   if (target.kind === 'pod') {
@@ -152,7 +181,10 @@ function ofPlan(plan: PortPlan, isOutside: boolean, { objects, table, steps }: S
   return { ends: outcome.endpoints.map(endOf) }
 }
 
-const endOf = ({ ip, port, pod }: Endpoint): End => ({ ip, port, name: pod === undefined ? ip : `pod ${pod}` })
+const endOf = ({ ip, port, pod, nodeName }: Endpoint): End => ({
+  ...{ ip, port, name: pod === undefined ? ip : `pod ${pod}` },
+  ...defined({ nodeName }),
+})
 
 function noEndpoints(service: V1Service, { pods }: ClusterObjects): string {
   const what = `service ${nameOf(service)} has no endpoints`
@@ -180,12 +212,17 @@ function validated(pod: V1Pod, ends: readonly End[], protocol: string, objects: 
   }
   const ownerOf = (ip: string): V1Pod | undefined =>
     objects.pods.find((each) => !each.spec.hostNetwork && (each.status?.podIP === ip || each.status?.podIPs?.some((one) => one.ip === ip)))
+  const nameServers = objects.slices.filter(isNameServerSlice).map(nameServerPod)
+  const nameServerAt = (ip: string): PolicyPod | undefined => nameServers.find((one) => one?.ips.includes(ip))
   const refused: string[] = []
-  for (const { ip, port, name } of ends) {
+  for (const { ip, port, name, nodeName } of ends) {
     const owner = ownerOf(ip)
     const isOwnNode = pod.spec.hostNetwork === true && owner?.spec.nodeName === pod.spec.nodeName
     const from = { ...partyOf(pod.status?.podIP ?? '', pod), ...(isOwnNode ? { isNode: true } : {}) }
-    const verdict = evaluateConnection(world, { from, to: partyOf(ip, owner), protocol, port })
+    const nameServer = owner === undefined ? nameServerAt(ip) : undefined
+    const isOfNode = owner === undefined && nodeName !== undefined && nodeName === pod.spec.nodeName
+    const to = { ...(nameServer === undefined ? partyOf(ip, owner) : { ip, pod: nameServer }), ...(isOfNode ? { isNode: true } : {}) }
+    const verdict = evaluateConnection(world, { from, to, protocol, port })
     const why = verdict.egress.isAllowed ? verdict.ingress.why : verdict.egress.why
     steps.push(
       `to ${name} at ${ip}, port ${port}: ${verdict.isAllowed ? 'allowed' : 'denied'}; ${verdict.egress.why}; ${verdict.ingress.why}`,

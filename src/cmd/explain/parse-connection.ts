@@ -4,6 +4,8 @@ export type ConnectionTarget =
   | { kind: 'service'; namespace: string; name: string; port: number | string }
   | { kind: 'pod'; namespace: string; name: string; port: number | string }
   | { kind: 'address'; ip: string; port: number | string }
+  /** As a pod would ask for it. */
+  | { kind: 'name'; host: string; port: number | string }
 
 export type AskedConnection = { from: { namespace: string; name: string }; target: ConnectionTarget; protocol: Protocol }
 
@@ -35,7 +37,6 @@ function parseTarget(text: string, namespace: string): ConnectionTarget {
   if (/^\d+\.\d+\.\d+\.\d+$/.test(ip) || ip.includes(':')) return { kind: 'address', ip, port }
   if (/^pods?\//.test(host)) return { kind: 'pod', port, ...named(host.replace(/^pods?\//, ''), namespace) }
   const name = host.replace(/^(services?|svc)\//, '')
-  // As DNS has it: `web.shop`, `web.shop.svc.cluster.local`.
-  const [, service = '', place = ''] = /^([^./]+)\.([^./]+)(?:\.svc(?:\..*)?)?$/.exec(name) ?? []
-  return service === '' ? { kind: 'service', port, ...named(name, namespace) } : { kind: 'service', port, namespace: place, name: service }
+  const isObject = name !== host || name.includes('/')
+  return isObject ? { kind: 'service', port, ...named(name, namespace) } : { kind: 'name', host, port }
 }

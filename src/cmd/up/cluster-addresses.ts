@@ -31,6 +31,9 @@ export function clusterAddresses(
   }
 }
 
+/** As nodes are named: the machine's name, in small letters. */
+export const machineNodeName = (): string => thisMachine().hostname.toLowerCase()
+
 const dnsOffset = 10
 
 /** The usual address of the cluster's name server; undefined where the range of services is too small to have it. */

@@ -2,6 +2,7 @@
 
 import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { RunningApiServer } from '#apiserver/run-api-server.ts'
+import { defined } from '#base/defined.ts'
 import { hasCode } from '#base/files.ts'
 import { listenHttp } from '#base/http-server.ts'
 import type { Stage } from '#base/lifecycle.ts'
@@ -9,11 +10,12 @@ import { thisMachine, thisProcess } from '#base/machine.ts'
 import { Metrics } from '#base/metrics.ts'
 import { nodeSockets, type SocketAddress } from '#base/sockets.ts'
 import { clientInProcess } from '#cmd/all-in-one/client-in-process.ts'
-import { publishDnsService, withdrawDnsService } from '#cmd/dns/dns-service.ts'
+import { withdrawDnsService } from '#cmd/dns/dns-service.ts'
 import { followCorefile } from '#cmd/dns/follow-corefile.ts'
+import { keepDnsService } from '#cmd/dns/keep-dns-service.ts'
 import { listenAddress } from '#cmd/proxy/serve-proxy-health.ts'
 import type { ClusterSeams } from '#cmd/up/cluster.ts'
-import { clusterDnsIp, isLoopback } from '#cmd/up/cluster-addresses.ts'
+import { clusterDnsIp, isLoopback, machineNodeName } from '#cmd/up/cluster-addresses.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
 import { dnsMetrics } from '#dns/dns-metrics.ts'
 import { DnsServer } from '#dns/run-dns.ts'
@@ -71,23 +73,17 @@ export async function startClusterDns(stage: Stage, parts: ClusterDnsParts, seam
   await cluster.synced
   const wish = { clusterDomain, upstreams, stubDomains: {}, servesHealth: false }
   stage.use(await followCorefile({ client, clock, random, logger, wish, configure }))
-  await publish(server.addresses, parts, client, logger)
-}
-
-async function publish(
-  addresses: readonly SocketAddress[],
-  { options, network }: ClusterDnsParts,
-  client: ReturnType<typeof clientInProcess>,
-  logger: ClusterSeams['logger'],
-): Promise<void> {
   const clusterIp = clusterDnsIp(options)
-  const at = addresses.find(({ host }) => host === network?.address)
+  const at = server.addresses.find(({ host }) => host === network?.address)
   if (at === undefined) return
   if (clusterIp === undefined) {
     logger.warn('the range of services is too small for the address of the name server', { range: options.serviceClusterIpRange })
-  } else if (!(await publishDnsService(client, clusterIp, at))) {
-    logger.info('the service kube-dns is led to pods: the built-in name server is not used by it')
+    return
   }
+  const nodeName = network?.hasMachineNode ? machineNodeName() : undefined
+  const service = keepDnsService({ client, clock, random, logger, clusterIp, at: { ...at, ...defined({ nodeName }) } })
+  stage.defer(() => service.stop())
+  await service.published
 }
 
 /** The cluster's own and this machine: whoever else asks may not use the server to attack others. */

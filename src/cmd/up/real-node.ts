@@ -15,7 +15,7 @@ import { joinPodNetwork } from '#cmd/node/join-pod-network.ts'
 import { keepContainerd } from '#cmd/node/keep-containerd.ts'
 import type { NodeSettings } from '#cmd/node/node-directory.ts'
 import type { ClusterSeams } from '#cmd/up/cluster.ts'
-import { clusterDnsServers } from '#cmd/up/cluster-addresses.ts'
+import { clusterDnsServers, machineNodeName } from '#cmd/up/cluster-addresses.ts'
 import { containerdDirectory, networksDirectory, podCgroupOf, type RuntimeChoice } from '#cmd/up/container-runtime.ts'
 import { clientOfNode } from '#cmd/up/nodes.ts'
 import { pluginsOf, type UpOptions } from '#cmd/up/options.ts'
@@ -47,8 +47,7 @@ export async function startRealNode(
 ): Promise<{ name: string; host: string }> {
   const { clock, random, files } = seams
   const logger = seams.logger.with({ component: 'kubelet' })
-  // As nodes are named: the machine's name, in small letters.
-  const name = thisMachine().hostname.toLowerCase()
+  const name = machineNodeName()
   const { addresses, first } = ownAddresses(options.listen)
   const isPrivate = choice.kind === 'private'
   const isForeign = podNetwork === 'cni'

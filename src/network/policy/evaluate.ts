@@ -34,6 +34,7 @@ function validate({ policies, labelsOf }: PolicyWorld, connection: PolicyConnect
   const { pod } = own
   const open = (why: string): DirectionVerdict => ({ isAllowed: true, isolatedBy: [], why })
   if (pod === undefined) return open(`${own.ip} is no pod of this cluster: no policy applies to it`)
+  if (pod.isPeerOnly) return open(`${pod.key} is no pod: no policy applies to it`)
   if (other.pod?.key === pod.key) return open('a pod always reaches itself')
   if (other.isNode) return open("a pod's own node is always allowed")
   const isolating = [...policies].filter(

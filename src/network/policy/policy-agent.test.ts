@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
+import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import { NetworkPolicy } from '#api/networking/v1/kinds.gen.ts'
 import { silentLogger } from '#base/log.ts'
 import { runPolicyAgent } from '#network/policy/policy-agent.ts'
@@ -75,4 +76,27 @@ test('what failed is written anew, and so is what somebody removed', async () =>
   nft.isThere = false
   await clock.advance(31_000)
   assert.match(nft.texts.at(-1) ?? '', /^add table inet kube-network-policy\n/)
+})
+
+test('a name server that is no pod is a peer by the labels that name servers have', async () => {
+  await using world = await started()
+  const { clock, client, nft } = world
+  await client.create(EndpointSlice, {
+    metadata: { namespace: 'kube-system', name: 'kube-dns', labels: { 'kubernetes.io/service-name': 'kube-dns' } },
+    addressType: 'IPv4',
+    endpoints: [{ addresses: ['172.30.0.1'] }],
+    ports: [{ name: 'dns', protocol: 'UDP', port: 53 }],
+  })
+  const to = [{ namespaceSelector: {}, podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } } }]
+  await client.create(NetworkPolicy, {
+    metadata: { namespace: 'default', name: 'names' },
+    spec: { podSelector: {}, policyTypes: ['Egress'], egress: [{ to, ports: [{ port: 'dns', protocol: 'UDP' }] }] },
+  })
+  await clock.advance(100)
+  const text = nft.texts.join('\n')
+  assert.match(text, /peers4-\S+ { 172\.30\.0\.1 }/)
+  assert.match(text, /ports4-\S+ { 172\.30\.0\.1 \. udp \. 53 }/)
+  await client.delete(EndpointSlice, { namespace: 'kube-system', name: 'kube-dns' })
+  await clock.advance(100)
+  assert.match(nft.texts.at(-1) ?? '', /delete element \S+ \S+ peers4-\S+ { 172\.30\.0\.1 }/)
 })

@@ -1,4 +1,5 @@
 import { Namespace, Node, Pod } from '#api/core/v1/kinds.gen.ts'
+import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import { NetworkPolicy } from '#api/networking/v1/kinds.gen.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
@@ -6,12 +7,13 @@ import type { Random } from '#base/random.ts'
 import { SyncLoop } from '#base/sync-loop.ts'
 import type { Client } from '#client/client.ts'
 import { Informer } from '#client/informer/informer.ts'
+import { nameServerKey, nameServerPod, nameServerSlices } from '#network/policy/name-server-pod.ts'
 import { policyPodOf } from '#network/policy/policy-pod.ts'
 import { PolicyTable } from '#network/policy/policy-table.ts'
 import { bringAbout, type NftProgram } from '#wire/nftables/nft-program.ts'
 
 export type PolicyAgentOptions = {
-  /** May list and watch policies, pods, namespaces and the node. */
+  /** May list and watch policies, pods, namespaces, the node, and endpoint slices in kube-system. */
   client: Client
   clock: Clock
   random: Random
@@ -41,7 +43,8 @@ export function runPolicyAgent(options: PolicyAgentOptions): RunningPolicyAgent 
   const pods = new Informer({ ...shared, kind: Pod })
   const namespaces = new Informer({ ...shared, kind: Namespace })
   const nodes = new Informer({ ...shared, kind: Node, fieldSelector: `metadata.name=${nodeName}` })
-  const informers = [policies, pods, namespaces, nodes]
+  const nameServers = new Informer({ ...shared, kind: EndpointSlice, ...nameServerSlices })
+  const informers = [policies, pods, namespaces, nodes, nameServers]
   const table = new PolicyTable(nodeName, tableName)
   const first = Promise.withResolvers<void>()
   let isReady = false
@@ -90,6 +93,16 @@ export function runPolicyAgent(options: PolicyAgentOptions): RunningPolicyAgent 
     onAdd: putNamespace,
     onUpdate: putNamespace,
     onDelete: told(({ metadata }) => table.deleteNamespace(metadata.name ?? '')),
+  })
+  const putNameServer = told((slice: Parameters<typeof nameServerPod>[0]) => {
+    const known = nameServerPod(slice)
+    if (known === undefined) table.deletePod(nameServerKey(slice))
+    else table.setPod(known)
+  })
+  nameServers.addHandler({
+    onAdd: putNameServer,
+    onUpdate: putNameServer,
+    onDelete: told((slice) => table.deletePod(nameServerKey(slice))),
   })
   let ranges = ''
   const putNode = told(({ spec }: { spec?: { podCIDR?: string; podCIDRs?: string[] } }) => {

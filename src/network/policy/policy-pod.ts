@@ -14,6 +14,8 @@ export type PolicyPod = {
   ips: readonly string[]
   namedPorts: readonly NamedPort[]
   nodeName: string
+  /** Policies may name it, but none applies to it. */
+  isPeerOnly?: boolean
 }
 
 /** Undefined for pods that policies say nothing about: those in the node's own network, and those that have ended. */
