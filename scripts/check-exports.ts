@@ -92,7 +92,7 @@ export function unusedExports(sources: ReadonlyMap<string, string>): string[] {
 /** Files that no program and no user of the library reaches, yet are shipped. */
 export function onlyForTests(
   sources: ReadonlyMap<string, string>,
-  entries = ['src/cmd/main.ts', 'src/cmd/cni/main.ts', 'src/index.ts'],
+  entries = ['src/cmd/main.ts', 'src/cmd/cni/main.ts', 'src/cmd/forward/main.ts', 'src/index.ts'],
 ): string[] {
   const reached = new Set<string>()
   const waiting = [...entries]

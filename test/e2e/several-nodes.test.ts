@@ -137,7 +137,8 @@ describe('a cluster of several nodes on one machine', { skip: whyNot, timeout: 6
   test('policies that let pods ask for names let them: by the labels of name servers, on every node', async () => {
     for (const [name, on] of Object.entries({ a1: 'node-1', b1: 'node-2' })) ok(['create', '-f', '-'], JSON.stringify(podOn(name, on)))
     ok(['wait', '--for=condition=Ready', 'pod', '-l', 'app=matrix', '--timeout=60s'])
-    const resolves = (pod: string) => kubectl.run(['exec', pod, '--', 'nslookup', 'kubernetes.default.svc.cluster.local']).exitCode === 0
+    const resolves = (pod: string) =>
+      kubectl.run(['exec', pod, '--', 'nslookup', '-timeout=1', '-retry=1', 'kubernetes.default.svc.cluster.local']).exitCode === 0
     await until(() => resolves('a1') && resolves('b1'))
     const policy = (name: string, egress: object[]) =>
       JSON.stringify({

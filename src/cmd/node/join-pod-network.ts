@@ -11,8 +11,9 @@ import { nodeProcesses } from '#base/processes.ts'
 import type { Random } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
 import { Informer } from '#client/informer/informer.ts'
-import { Bird } from '#network/bgp/bird-process.ts'
+import { backendHelpers } from '#cmd/node/backend-helpers.ts'
 import { layBridgeNetwork } from '#network/bridge-network.ts'
+import type { UplinkWish } from '#network/pod-network/choose-uplink.ts'
 import type { NetConf } from '#network/pod-network/net-conf.ts'
 import { PodNetworkAgent } from '#network/pod-network/pod-network-agent.ts'
 import { subnetEnvText } from '#network/pod-network/subnet-env.ts'
@@ -27,6 +28,8 @@ export type PodNetworkPlace = {
   clusterCidrs: readonly string[]
   bridge: string
   plugins: 'own' | 'stock'
+  /** By which interface others are reached; the one with the address where nothing is said. */
+  uplink?: Pick<UplinkWish, 'interfaces' | 'expressions'>
   /** As the old kubenet: the bridge takes all frames, and what stays within 10.0.0.0/8 keeps its address. */
   isKubenet?: boolean
   /** Where the runtime looks for networks. */
@@ -53,15 +56,15 @@ export function joinPodNetwork(
   clients: PodNetworkClients,
   seams: Seams,
 ): { layNetwork(podCidrs: readonly string[]): Promise<void> } | undefined {
-  const { podNetwork, address, nodeName, clusterCidrs, bridge, networks, directory, plugins, isKubenet = false } = place
+  const { podNetwork, address, nodeName, clusterCidrs, bridge, networks, directory, plugins, uplink, isKubenet = false } = place
   if (podNetwork === 'cni') return undefined
   const { clock, random, files } = seams
   const logger = seams.logger.with({ component: 'pod-network' })
   const nodes = new Informer({ client: clients.reader, kind: Node, clock, random, logger, forgetsManagers: true })
   const agent = new PodNetworkAgent({
-    ...{ nodes, clock, logger, files, processes: nodeProcesses, backend: podNetwork, uplink: { address } },
+    ...{ nodes, clock, logger, files, processes: nodeProcesses, backend: podNetwork, uplink: { address, ...uplink } },
     ...defined({ nodeName, client: clients.node }),
-    ...(nodeName === undefined ? {} : { bird: new Bird({ directory, files, clock, processes: nodeProcesses }) }),
+    ...(nodeName === undefined ? {} : { helpers: backendHelpers(directory, { files, clock }) }),
     stateFile: join(directory, 'pod-network.json'),
   })
   nodes.start()

@@ -20,6 +20,8 @@ export type NodeSettings = NodeRecord & {
   /** Whose plugins: ours, the machine's, or whichever are there. */
   cniPlugins: string
   isKubenet: boolean
+  /** By which interface other nodes are reached. */
+  uplink: { interfaces: readonly string[]; expressions: readonly string[] }
   podCgroup: string
   /** What pods are told to ask for names. */
   clusterDns: readonly string[]

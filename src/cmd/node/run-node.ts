@@ -76,6 +76,7 @@ async function startNodeOf(stage: Stage, settings: NodeSettings, seams: Seams): 
     {
       ...{ nodeName: name, address, podNetwork, clusterCidrs: settings.clusterCidrs, networks, directory: paths.directory },
       ...{ bridge: settings.isKubenet ? kubenetBridge : podBridge, plugins: chosen.plugins, isKubenet: settings.isKubenet },
+      uplink: settings.uplink,
     },
     { node: client, reader },
     seams,

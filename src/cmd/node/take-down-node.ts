@@ -5,6 +5,7 @@ import type { Files } from '#base/files.ts'
 import { silentLogger } from '#base/log.ts'
 import { nodeMounts } from '#base/mounts.ts'
 import { nodeProcesses } from '#base/processes.ts'
+import { stopBackendHelpers } from '#cmd/node/backend-helpers.ts'
 import { type NodeRecord, type NodeSettings, nodePaths } from '#cmd/node/node-directory.ts'
 import { inNodeMounts } from '#cmd/node/node-mounts.ts'
 import { findCgroups } from '#kubelet/cgroups/cgroup-files.ts'
@@ -12,7 +13,6 @@ import { PodCgroups } from '#kubelet/cgroups/pod-cgroups.ts'
 import { sandboxImageName } from '#kubelet/images/sandbox-image.ts'
 import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
 import { privateContainerdSocket, removeAllPods, startContainerd, stopContainerd } from '#kubelet/runtimes/cri/private-containerd.ts'
-import { Bird } from '#network/bgp/bird-process.ts'
 import { nodePlace, processesIn, removeNodeNamespace } from '#network/node-namespace.ts'
 
 type Seams = { clock: Clock; files: Files }
@@ -59,7 +59,7 @@ export async function takeDownNode(dataDir: string, { name, number }: NodeRecord
   await stopContainerd(paths.containerd, { files, clock, processes: nodeProcesses })
   const volumes = await files.realPath(join(paths.directory, 'kubelet'))
   for (const mounted of volumes === undefined ? [] : await nodeMounts.below(volumes)) await nodeMounts.unmount(mounted)
-  await new Bird({ directory: paths.directory, files, clock, processes: nodeProcesses }).stop()
+  await stopBackendHelpers(paths.directory, { files, clock })
   await removeNodeNamespace(place, nodeProcesses)
   // Addresses were given out by a bridge that is gone with the namespace.
   await files.remove(join(paths.directory, 'addresses'))

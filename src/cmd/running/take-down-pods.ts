@@ -5,6 +5,7 @@ import { silentLogger } from '#base/log.ts'
 import { nodeMounts } from '#base/mounts.ts'
 import { nodeProcesses } from '#base/processes.ts'
 import { systemRandom } from '#base/random.ts'
+import { stopBackendHelpers } from '#cmd/node/backend-helpers.ts'
 import { readNodeRecords } from '#cmd/node/node-directory.ts'
 import { takeDownNode } from '#cmd/node/take-down-node.ts'
 import { containerdDirectory, networksDirectory, podCgroupOf } from '#cmd/up/container-runtime.ts'
@@ -14,7 +15,6 @@ import { PodCgroups } from '#kubelet/cgroups/pod-cgroups.ts'
 import { sandboxImageName } from '#kubelet/images/sandbox-image.ts'
 import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
 import { privateContainerdSocket, removeAllPods, startContainerd, stopContainerd } from '#kubelet/runtimes/cri/private-containerd.ts'
-import { Bird } from '#network/bgp/bird-process.ts'
 import { bridgeNameOf, removeBridgeNetwork } from '#network/bridge-network.ts'
 import { removeNodeNetwork } from '#network/node-network.ts'
 import { leavePodNetwork } from '#network/pod-network/pod-network-agent.ts'
@@ -26,7 +26,7 @@ export async function takeDownPods(dataDir: string): Promise<boolean> {
   const records = await readNodeRecords(dataDir, nodeFiles)
   await Promise.all(records.map((record) => takeDownNode(dataDir, record, seams)))
   await leavePodNetwork(join(dataDir, 'pod-network.json'), seams)
-  await new Bird({ directory, ...seams }).stop()
+  await stopBackendHelpers(directory, seams)
   await leavePodNetwork(join(directory, 'pod-network.json'), seams)
   await removeMachineTraffic(dataDir, { ...seams, random: systemRandom })
   await removeNodeNetwork(dataDir, seams)

@@ -4,6 +4,7 @@ import type { ClusterSeams } from '#cmd/up/cluster.ts'
 import { chooseRuntime, type RuntimeChoice } from '#cmd/up/container-runtime.ts'
 import { type UpOptions, upOptions } from '#cmd/up/options.ts'
 import { layNodeNetwork, type NodeNetwork, removeNodeNetwork } from '#network/node-network.ts'
+import type { IpipMode } from '#network/pod-network/ipip.ts'
 import { type BackendType, defaultBackend, type NetConf, parseNetConf } from '#network/pod-network/net-conf.ts'
 
 const calicoPool: readonly string[] = ['192.168.0.0/16']
@@ -13,18 +14,25 @@ export type NodeChoice = {
   /** What joins the nodes on this machine; undefined where it could not be made. */
   network: NodeNetwork | undefined
   podNetwork: NetConf['backend'] | 'cni'
+  /** Of the ranges that nodes get. */
+  maskSizes: Pick<UpOptions, 'nodeCidrMaskSizeIpv4' | 'nodeCidrMaskSizeIpv6'>
 }
 
 /** Which container runtime the real nodes use, and the networks of nodes and pods. */
 export async function chooseNode(options: UpOptions, seams: ClusterSeams): Promise<NodeChoice> {
   const runtime = await chooseRuntime(options, seams)
   const conf = options.netConf === '' ? undefined : parseNetConf(await seams.files.readText(options.netConf))
-  const podNetwork = options.podNetwork === 'cni' ? 'cni' : (conf?.backend ?? defaultBackend(backendOf(options.podNetwork)))
+  const podNetwork = options.podNetwork === 'cni' ? 'cni' : (conf?.backend ?? backendOf(options))
   const network = runtime.kind === 'none' ? undefined : await nodeNetworkFor(options, conf?.networks ?? rangesOf(options), seams)
   if (runtime.kind !== 'none' && network === undefined && options.nodes > 1) {
     throw new Error('--nodes: several nodes on one machine need root, and the programs ip and nsenter (iproute2, util-linux)')
   }
-  return { runtime, network, podNetwork }
+  return { runtime, network, podNetwork, maskSizes: maskSizesOf(options, conf) }
+}
+
+function maskSizesOf({ nodeCidrMaskSizeIpv4, nodeCidrMaskSizeIpv6 }: UpOptions, conf: NetConf | undefined): NodeChoice['maskSizes'] {
+  if (conf === undefined) return { nodeCidrMaskSizeIpv4, nodeCidrMaskSizeIpv6 }
+  return { nodeCidrMaskSizeIpv4: conf.subnetLengths.ipv4, nodeCidrMaskSizeIpv6: conf.subnetLengths.ipv6 }
 }
 
 /** A start that fails before there is any node leaves no bridge behind that was not there before. */
@@ -34,7 +42,10 @@ export async function undoNode(options: UpOptions, choosing: Promise<NodeChoice>
 }
 
 /** kubenet leaves the ways between nodes to somebody else, such as the cloud. */
-const backendOf = (podNetwork: string): BackendType => (podNetwork === 'kubenet' ? 'none' : (podNetwork as BackendType))
+const backendOf = ({ podNetwork, ipipMode }: UpOptions): NetConf['backend'] => ({
+  ...defaultBackend(podNetwork === 'kubenet' ? 'none' : (podNetwork as BackendType)),
+  ipipMode: ipipMode as IpipMode,
+})
 
 const isUsual = (clusterCidrs: readonly string[]): boolean => clusterCidrs.join() === upOptions.clusterCidr.default.join()
 

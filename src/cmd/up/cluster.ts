@@ -47,8 +47,8 @@ export async function startClusterStages(
     return store
   })
 
-  const { runtime, network, podNetwork } = (await choosing) ?? {}
-  const options = network === undefined ? given : { ...given, clusterCidr: [...network.clusterCidrs] }
+  const { runtime, network, podNetwork, maskSizes } = (await choosing) ?? {}
+  const options = network === undefined ? given : { ...given, ...maskSizes, clusterCidr: [...network.clusterCidrs] }
   const addresses = clusterAddresses(options, network?.address)
   const keys = await lifecycle.stage('keys', async (stage) => stage.use(await openClusterKeys(options, addresses, seams)))
 

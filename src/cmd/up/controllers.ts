@@ -50,6 +50,8 @@ export async function startControllers(
       signingAuthorities: signedByCluster(keys),
       allocateNodeCidrs: true,
       clusterCidrs: options.clusterCidr,
+      nodeCidrMaskSizeIpv4: options.nodeCidrMaskSizeIpv4,
+      nodeCidrMaskSizeIpv6: options.nodeCidrMaskSizeIpv6,
       serviceCidrs: options.serviceClusterIpRange.split(','),
       isEnabled: (gate) => gates.isEnabled(gate),
     },

@@ -72,10 +72,15 @@ export const upOptions = defineOptions({
 export type UpOptions = OptionValues<typeof upOptions>
 
 /** Who lays a pod's part of the network, and how. */
-export function pluginsOf({ cniPlugins, podNetwork }: Pick<UpOptions, 'cniPlugins' | 'podNetwork'>): {
+export function pluginsOf({ cniPlugins, podNetwork, iface, ifaceRegex }: UpOptions): {
   cniPlugins: string
   isKubenet: boolean
+  uplink: { interfaces: readonly string[]; expressions: readonly string[] }
 } {
-  // Stock plugins know no pods without a bridge.
-  return { cniPlugins: podNetwork === 'bgp' ? 'own' : cniPlugins, isKubenet: podNetwork === 'kubenet' }
+  return {
+    // Stock plugins know no pods without a bridge.
+    cniPlugins: podNetwork === 'bgp' ? 'own' : cniPlugins,
+    isKubenet: podNetwork === 'kubenet',
+    uplink: { interfaces: iface, expressions: ifaceRegex },
+  }
 }

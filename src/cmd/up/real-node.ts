@@ -52,7 +52,7 @@ export async function startRealNode(
   const isPrivate = choice.kind === 'private'
   const isForeign = podNetwork === 'cni'
   const networks = isPrivate && !isForeign ? networksDirectory(options.dataDir) : systemNetworks
-  const { cniPlugins, isKubenet } = pluginsOf(options)
+  const { cniPlugins, isKubenet, uplink } = pluginsOf(options)
   const chosen = isPrivate ? await choosePlugins(options.dataDir, cniPlugins, files) : undefined
   const place = { cniConfigDirectory: networks, cniBinDirectory: isForeign ? systemPlugins : (chosen?.cniBinDirectory ?? systemPlugins) }
   const kind = JSON.stringify({ podNetwork, isKubenet, ...chosen })
@@ -74,6 +74,7 @@ export async function startRealNode(
       ...{ nodeName: name, podNetwork, clusterCidrs: options.clusterCidr, networks, directory: containerdDirectory(options.dataDir) },
       // Where there is no network of nodes there is no other node to be reached.
       ...{ address: network?.address ?? first, bridge: bridgeNameOf(options.dataDir), plugins: chosen?.plugins ?? 'stock', isKubenet },
+      uplink,
     },
     { node: client, reader: clientInProcess(running, 'system:kube-proxy', []) },
     seams,

@@ -24,9 +24,24 @@ test('all speak to all; with reflectors, nodes speak to those alone and those to
 test('BIRD is told of the own blocks and of each peer, in the families that the node has', () => {
   const uplink = { interface: 'eth0', mtu: 1500, address: '192.0.2.1', range: '192.0.2.0/24' }
   const peers = meshPeers(peer('a', '192.0.2.1'), [peer('b', '192.0.2.2'), peer('six', 'fd00::2')], 64512)
-  const text = birdConfig({ asNumber: 64512, uplink, podCidrs: ['192.168.1.0/26'], peers, reflectorClusterId: undefined })
+  const text = birdConfig({
+    asNumber: 64512,
+    uplink,
+    podCidrs: ['192.168.1.0/26'],
+    peers,
+    reflectorClusterId: undefined,
+    ipipMode: 'Never',
+  })
   assert.match(text, /router id 192\.0\.2\.1;/)
   assert.match(text, /route 192\.168\.1\.0\/26 blackhole;/)
   assert.match(text, /local 192\.0\.2\.1 as 64512; neighbor 192\.0\.2\.2 as 64512;/)
   assert.ok(!text.includes('ipv6') && !text.includes('rr client'))
+})
+
+test('routes to other nodes lead into the tunnel: all of them, or those of nodes that are no neighbours', () => {
+  const uplink = { interface: 'eth0', mtu: 1500, address: '192.0.2.1', range: '192.0.2.0/24' }
+  const text = (ipipMode: 'Always' | 'CrossSubnet') =>
+    birdConfig({ asNumber: 64512, uplink, podCidrs: ['192.168.1.0/26'], peers: [], reflectorClusterId: undefined, ipipMode })
+  assert.match(text('Always'), /if source = RTS_BGP then { ip node = bgp_next_hop; ifname = "tunl0"; onlink = true; gw = node; } accept;/)
+  assert.match(text('CrossSubnet'), /if source = RTS_BGP && ! \(bgp_next_hop ~ 192\.0\.2\.0\/24\) then {/)
 })

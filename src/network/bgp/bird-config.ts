@@ -1,5 +1,6 @@
 /** What BIRD is told on a node: the node's blocks, and whom it speaks to. */
 import { blocksOf } from '#network/bgp/blocks.ts'
+import { type IpipMode, ipipDevice } from '#network/pod-network/ipip.ts'
 import { isIpv6, type Peer, type Uplink } from '#network/pod-network/plan.ts'
 
 export type BgpPeer = { name: string; address: string; asNumber: number; isReflectorClient: boolean }
@@ -11,6 +12,7 @@ export type BgpSettings = {
   peers: readonly BgpPeer[]
   /** Of this node, where it hands on what it hears to its clients. */
   reflectorClusterId: string | undefined
+  ipipMode: IpipMode
 }
 
 /** All nodes speak to each other; where there are reflectors, to those alone. */
@@ -22,7 +24,7 @@ export function meshPeers(own: Peer, others: readonly Peer[], asNumber: number):
   )
 }
 
-export function birdConfig({ asNumber, uplink, podCidrs, peers, reflectorClusterId }: BgpSettings): string {
+export function birdConfig({ asNumber, uplink, podCidrs, peers, reflectorClusterId, ipipMode }: BgpSettings): string {
   const families = [
     { channel: 'ipv4', like: '0.0.0.0' },
     { channel: 'ipv6', like: '::' },
@@ -37,8 +39,9 @@ export function birdConfig({ asNumber, uplink, podCidrs, peers, reflectorCluster
     ...families.flatMap(({ channel, like }) => {
       const blocks = podCidrs.filter((cidr) => isIpv6(cidr) === isIpv6(like)).flatMap(blocksOf)
       return [
-        // Routes stay in the kernel while BIRD is started anew.
-        `protocol kernel kernel_${channel} { persist; scan time 10; ${channel} { import none; export where source != RTS_DEVICE; }; graceful restart; }`,
+        // Routes stay in the kernel while BIRD is started anew. By the default route nodes are reached that are no neighbours.
+        `filter to_kernel_${channel} { if source = RTS_DEVICE then reject;${channel === 'ipv4' ? tunnelled(ipipMode, uplink) : ''} accept; }`,
+        `protocol kernel kernel_${channel} { persist; learn; scan time 10; ${channel} { import where net = ${like}/0; export filter to_kernel_${channel}; }; graceful restart; }`,
         // What is for a pod that is not there ends here, and does not go round in circles.
         `protocol static blocks_${channel} { ${channel}; ${blocks.map((block) => `route ${block} blackhole;`).join(' ')} }`,
       ]
@@ -56,4 +59,12 @@ export function birdConfig({ asNumber, uplink, podCidrs, peers, reflectorCluster
       ]
     }),
   ].join('\n')}\n`
+}
+
+/** Routes to other nodes lead into the tunnel, whose other end is the node itself. */
+function tunnelled(ipipMode: IpipMode, { range }: Uplink): string {
+  if (ipipMode === 'Never') return ''
+  const isFar = ipipMode === 'CrossSubnet' ? ` && ! (bgp_next_hop ~ ${range})` : ''
+  // In this order: a new interface makes BIRD forget the next hop.
+  return ` if source = RTS_BGP${isFar} then { ip node = bgp_next_hop; ifname = "${ipipDevice}"; onlink = true; gw = node; }`
 }

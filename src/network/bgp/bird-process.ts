@@ -41,6 +41,10 @@ export class Bird {
     else await this.#run('birdc', ['-s', this.#socket, 'configure'])
   }
 
+  async isRunning(): Promise<boolean> {
+    return (await this.#runningPid()) !== undefined
+  }
+
   /** Takes its routes away too. */
   async stop(): Promise<void> {
     const { processes, clock, files } = this.#options

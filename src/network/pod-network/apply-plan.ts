@@ -18,6 +18,8 @@ export async function applyPlan(plan: Plan, { processes, ownDevices, uplink, nam
   const ip = ipTool(processes, namespace)
   const devices = [...new Set([...plan.links.map(({ name }) => name), ...ownDevices])]
   const ofDevices = async <Row>(show: (device: string) => Promise<Row[]>) => (await Promise.all(devices.map(show))).flat()
+  // The first tunnel comes with the module, in every namespace: making it afterwards would fail.
+  if (plan.links.some(({ type }) => type === 'type ipip')) await processes.run('modprobe', ['ipip']).catch(() => {})
   const [links, routes, routesV6, neighbours, forwarding] = await Promise.all([
     ip.show<Link>('address', 'show'),
     ip.show<Route>('-4', 'route', 'show', 'proto', String(routeProtocol)),
@@ -33,9 +35,18 @@ export async function applyPlan(plan: Plan, { processes, ownDevices, uplink, nam
     .filter(({ dev = '' }) => dev === uplink || devices.includes(dev))
     .map((route) => ({ ...route, protocol: String(routeProtocol) }))
   const changes = difference(plan, { links, routes: own, neighbours, forwarding, ownDevices })
-  await ip.change(changes.ip)
+  await ip.change(changes.ip).catch((error: unknown) => {
+    throw new Error(unknownKind(plan, error) ?? String(error), { cause: error })
+  })
   await changeForwarding(processes, namespace, changes.bridge)
   return changes
+}
+
+/** The kernel's words say nothing to those who chose a network. */
+function unknownKind({ links }: Plan, error: unknown): string | undefined {
+  const [, name] = /link add (\S+) .*Unknown device type/.exec(String(error)) ?? []
+  const kind = links.find((link) => link.name === name)?.type.split(' ')[1]
+  return kind && `this kernel has no devices of type ${kind} (modprobe ${kind}); choose another --pod-network, such as vxlan`
 }
 
 const inNamespace = (namespace: string | undefined): string[] => (namespace === undefined ? [] : ['nsenter', `--net=${namespace}`])

@@ -2,20 +2,30 @@
 import { createHash } from 'node:crypto'
 import type { OwnWords } from '#network/pod-network/flannel-annotations.ts'
 import { hostGatewayPlan } from '#network/pod-network/host-gw.ts'
+import { ipipOverhead, ipipPlan } from '#network/pod-network/ipip.ts'
 import type { NetConf } from '#network/pod-network/net-conf.ts'
 import { emptyPlan, isIpv6, type Peer, type Plan, type Uplink } from '#network/pod-network/plan.ts'
+import { udpOverhead, udpPlan } from '#network/pod-network/udp.ts'
 import { vxlanOverhead, vxlanPlan } from '#network/pod-network/vxlan.ts'
+import { wireguardOverhead, wireguardPlan } from '#network/pod-network/wireguard.ts'
 
 type Backend = NetConf['backend']
 
 export function planOf(backend: Backend, uplink: Uplink, own: Peer, others: readonly Peer[]): Plan {
   if (backend.type === 'host-gw') return hostGatewayPlan(uplink, others)
   if (backend.type === 'vxlan') return vxlanPlan(uplink, own, others, { ...backend, macs: macsOf(own.name) })
+  if (backend.type === 'udp') return udpPlan(uplink, own, others)
+  if (backend.type === 'wireguard') return wireguardPlan(uplink, own, others)
+  if (backend.type === 'bgp' && backend.ipipMode !== 'Never') return ipipPlan(uplink, own)
   return emptyPlan
 }
 
-export function wordsOf(backend: Backend, uplink: Uplink, own: Peer): OwnWords {
+/** `publicKey`: where the backend is WireGuard. */
+export function wordsOf(backend: Backend, uplink: Uplink, own: Peer, publicKey?: string): OwnWords {
   const words: OwnWords = { type: backend.type, address: uplink.address, addressV6: uplink.addressV6 }
+  if (backend.type === 'wireguard' && publicKey !== undefined) {
+    return { ...words, data: { PublicKey: publicKey }, ...(uplink.addressV6 === undefined ? {} : { dataV6: { PublicKey: publicKey } }) }
+  }
   if (backend.type !== 'vxlan') return words
   const { ipv4, ipv6 } = macsOf(own.name)
   const dataV6 = own.podCidrs.some(isIpv6) && uplink.addressV6 !== undefined ? { dataV6: { VNI: backend.vni, VtepMAC: ipv6 } } : {}
@@ -23,15 +33,15 @@ export function wordsOf(backend: Backend, uplink: Uplink, own: Peer): OwnWords {
 }
 
 /** The largest packet that pods may send, so that it fits when it is wrapped. */
-export function podMtu({ type, mtu }: Backend, uplink: Uplink, podCidrs: readonly string[]): number {
-  if (mtu !== undefined) return mtu
-  const isV6 = podCidrs.some(isIpv6)
-  return uplink.mtu - overhead(type, isV6)
+export function podMtu(backend: Backend, uplink: Uplink, podCidrs: readonly string[]): number {
+  return backend.mtu ?? uplink.mtu - overhead(backend, podCidrs.some(isIpv6))
 }
 
-function overhead(type: Backend['type'], hasIpv6: boolean): number {
+function overhead({ type, ipipMode }: Backend, hasIpv6: boolean): number {
   if (type === 'vxlan') return hasIpv6 ? vxlanOverhead.ipv6 : vxlanOverhead.ipv4
-  return 0
+  if (type === 'wireguard') return hasIpv6 ? wireguardOverhead.ipv6 : wireguardOverhead.ipv4
+  if (type === 'udp') return udpOverhead
+  return type === 'bgp' && ipipMode !== 'Never' ? ipipOverhead : 0
 }
 
 /** A node's devices keep their addresses across restarts, so that what others know of them stays true. */

@@ -2,6 +2,7 @@
 import { defined } from '#base/defined.ts'
 import { familyOf, parseRange, rangeText } from '#base/ip-range.ts'
 import type { Link, Neighbour, Route } from '#network/kernel/ip-tool.ts'
+import { ipipDevice } from '#network/pod-network/ipip.ts'
 import { isIpv6, type Plan, routeProtocol, type WantedLink, type WantedRoute } from '#network/pod-network/plan.ts'
 
 export type Forwarding = { mac: string; ifname?: string; dst?: string; state?: string; flags?: string[] }
@@ -36,7 +37,7 @@ export function difference(plan: Plan, state: KernelState): Changes {
   const links = plan.links.flatMap((link) => linkCommands(link, fresh.has(link.name) ? undefined : present.get(link.name)))
   return {
     ip: [
-      ...gone.map((name) => `link delete ${name}`),
+      ...gone.flatMap((name) => goneCommands(name, present.get(name))),
       ...anew.map(({ name }) => `link delete ${name}`),
       ...links,
       ...neighbourCommands(plan, neighbours),
@@ -44,6 +45,12 @@ export function difference(plan: Plan, state: KernelState): Changes {
     ],
     bridge: forwardingCommands(plan, forwarding),
   }
+}
+
+/** The kernel keeps the first tunnel of a kind, whoever wants it gone. */
+function goneCommands(name: string, link: Link | undefined): string[] {
+  if (name !== ipipDevice || link?.linkinfo?.info_kind !== 'ipip') return [`link delete ${name}`]
+  return link.flags.includes('UP') ? [`address flush dev ${name}`, `link set ${name} down`] : []
 }
 
 function isSameDevice({ type }: WantedLink, link: Link): boolean {
@@ -64,7 +71,7 @@ function isSameDevice({ type }: WantedLink, link: Link): boolean {
 function linkCommands({ name, type, mtu, mac, addresses }: WantedLink, link: Link | undefined): string[] {
   const there = (link?.addr_info ?? []).filter(({ scope }) => scope !== 'link').map(({ local, prefixlen }) => `${local}/${prefixlen}`)
   return [
-    ...(link === undefined ? [`link add ${name}${mac === undefined ? '' : ` address ${mac}`} mtu ${mtu} ${type}`] : []),
+    ...(link === undefined ? addCommands({ name, type, mtu, mac }) : []),
     ...(link !== undefined && link.mtu !== mtu ? [`link set ${name} mtu ${mtu}`] : []),
     ...(link !== undefined && mac !== undefined && link.address !== mac ? [`link set ${name} address ${mac}`] : []),
     ...there.filter((address) => !addresses.includes(address)).map((address) => `address delete ${address} dev ${name}`),
@@ -73,6 +80,12 @@ function linkCommands({ name, type, mtu, mac, addresses }: WantedLink, link: Lin
       .map((address) => `address add ${address} dev ${name}${isIpv6(address) ? ' nodad' : ''}`),
     ...(link?.flags.includes('UP') ? [] : [`link set ${name} up`]),
   ]
+}
+
+function addCommands({ name, type, mtu, mac }: { name: string; type: string; mtu: number; mac: string | undefined }): string[] {
+  // Devices that programs read are made in another way than the rest.
+  if (type === 'type tun') return [`tuntap add dev ${name} mode tun`, `link set ${name} mtu ${mtu}`]
+  return [`link add ${name}${mac === undefined ? '' : ` address ${mac}`} mtu ${mtu} ${type}`]
 }
 
 const routeKey = ({ to, via, device, isBlackhole }: WantedRoute): string =>

@@ -1,7 +1,8 @@
 /** Flannel's `net-conf.json`: the range of all pods and how nodes are joined. */
 import { parseRange, prefixLength } from '#base/ip-range.ts'
+import type { IpipMode } from '#network/pod-network/ipip.ts'
 
-export const backendTypes = ['host-gw', 'vxlan', 'bgp', 'none'] as const
+export const backendTypes = ['host-gw', 'vxlan', 'udp', 'wireguard', 'bgp', 'none'] as const
 export type BackendType = (typeof backendTypes)[number]
 
 export type NetConf = {
@@ -9,10 +10,21 @@ export type NetConf = {
   networks: readonly string[]
   /** The size of a node's piece. */
   subnetLengths: { ipv4: number; ipv6: number }
-  backend: { type: BackendType; vni: number; port: number; directRouting: boolean; mtu: number | undefined }
+  backend: {
+    type: BackendType
+    vni: number
+    port: number
+    directRouting: boolean
+    mtu: number | undefined
+    /** Of WireGuard: how often a silent peer is spoken to (0: never), and a key that all nodes share besides their own. */
+    keepaliveSeconds: number
+    presharedKey: string | undefined
+    /** Of bgp: which packets are wrapped. */
+    ipipMode: IpipMode
+  }
 }
 
-const defaultPorts: Partial<Record<BackendType, number>> = { vxlan: 8472 }
+const defaultPorts: Partial<Record<BackendType, number>> = { vxlan: 8472, udp: 8285, wireguard: 51_820 }
 
 /** Throws what is wrong with it. */
 export function parseNetConf(text: string): NetConf {
@@ -31,21 +43,37 @@ export function parseNetConf(text: string): NetConf {
 }
 
 export function defaultBackend(type: BackendType): NetConf['backend'] {
-  return { type, vni: 1, port: defaultPorts[type] ?? 0, directRouting: false, mtu: undefined }
+  return {
+    ...{ type, vni: 1, port: defaultPorts[type] ?? 0, directRouting: false, mtu: undefined },
+    ...{ keepaliveSeconds: 0, presharedKey: undefined, ipipMode: 'Never' },
+  }
 }
 
 function backendIn(value: unknown): NetConf['backend'] {
   // Flannel's own default.
-  const { Type = 'udp', VNI, Port, DirectRouting, MTU } = (value ?? {}) as Record<string, unknown>
+  const {
+    Type = 'udp',
+    VNI,
+    Port,
+    ListenPort,
+    DirectRouting,
+    MTU,
+    PSK,
+    PersistentKeepaliveInterval,
+  } = (value ?? {}) as Record<string, unknown>
   const type = backendTypes.find((known) => known === Type)
   if (type === undefined) throw new Error(`net-conf: there is no backend ${JSON.stringify(Type)}; there are ${backendTypes.join(', ')}`)
   const usual = defaultBackend(type)
+  if (PSK !== undefined && (typeof PSK !== 'string' || !/^[A-Za-z0-9+/]{43}=$/.test(PSK)))
+    throw new Error('net-conf: PSK is no key of WireGuard')
   return {
-    type,
+    ...usual,
     vni: whole('VNI', VNI, usual.vni, 0xff_ffff),
-    port: whole('Port', Port, usual.port, 65_535) || usual.port,
+    port: whole('Port', Port ?? ListenPort, usual.port, 65_535) || usual.port,
     directRouting: DirectRouting === true,
     mtu: MTU === undefined || MTU === 0 ? undefined : whole('MTU', MTU, 0, 65_535),
+    keepaliveSeconds: whole('PersistentKeepaliveInterval', PersistentKeepaliveInterval, 0, 65_535),
+    presharedKey: PSK,
   }
 }
 

@@ -18,6 +18,19 @@ import { chooseUplink, type UplinkWish } from '#network/pod-network/choose-uplin
 import { annotationsOf, areSaid, peerOf } from '#network/pod-network/flannel-annotations.ts'
 import type { NetConf } from '#network/pod-network/net-conf.ts'
 import { emptyPlan, type Peer, type Plan, type Uplink } from '#network/pod-network/plan.ts'
+import { forwarderSettings } from '#network/pod-network/udp.ts'
+import { wireguardDevices } from '#network/pod-network/wireguard.ts'
+import type { ForwarderProcess } from '#network/udp/forwarder-process.ts'
+import type { WireguardTool } from '#network/wireguard/wireguard-tool.ts'
+
+export type BackendHelpers = {
+  /** Speaks to other nodes of routes: for bgp. */
+  bird: Bird
+  /** Carries packets: for udp. */
+  forwarder: ForwarderProcess
+  /** Keys and peers: for wireguard. */
+  wireguard: WireguardTool
+}
 
 export type PodNetworkAgentOptions = {
   /** Absent where this is no node, but wants to reach the pods of those that are. */
@@ -32,8 +45,8 @@ export type PodNetworkAgentOptions = {
   files: Files
   backend: NetConf['backend']
   uplink: UplinkWish
-  /** Speaks to other nodes of routes: for the backend bgp. */
-  bird?: Bird
+  /** Programs that some backends need. */
+  helpers?: BackendHelpers
   /** Where the devices that were made are written down, so that those of another backend are found at the next start. */
   stateFile: string
   /** A network namespace other than the process's own. */
@@ -41,6 +54,7 @@ export type PodNetworkAgentOptions = {
 }
 
 const firstRetryMs = 500
+const helperCheckMs = 5000
 /** Of all nodes, as Calico has it unless told. */
 const asNumber = 64_512
 const longestRetryMs = 30_000
@@ -52,6 +66,7 @@ export class PodNetworkAgent {
   #isAsked = false
   #isOver = false
   #retry: Timer | undefined
+  #check: Timer | undefined
   #failures = 0
   #told = ''
   #follow: Disposable | undefined
@@ -74,7 +89,15 @@ export class PodNetworkAgent {
       if (this.#isOver) return
       this.#follow = nodes.addHandler({ onAdd: look, onUpdate: (next, prev) => isSamePeer(next, prev) || look(), onDelete: look })
       this.look()
+      this.#check = this.#options.clock.every(helperCheckMs, () => void this.#lookAfterHelper())
     })
+  }
+
+  /** A program that has ended is started again by the next look. */
+  async #lookAfterHelper(): Promise<void> {
+    const { backend, helpers } = this.#options
+    const helper = backend.type === 'bgp' ? helpers?.bird : backend.type === 'udp' ? helpers?.forwarder : undefined
+    if (helper !== undefined && this.#made !== undefined && !(await helper.isRunning())) this.look()
   }
 
   /** Looks at what is, now or as soon as the look that goes on has ended. */
@@ -100,6 +123,7 @@ export class PodNetworkAgent {
     this.#isOver = true
     this.#follow?.[Symbol.dispose]()
     this.#retry?.cancel()
+    this.#check?.cancel()
     await this.#running
   }
 
@@ -127,36 +151,40 @@ export class PodNetworkAgent {
     if (nodeName !== undefined && own === undefined) return
     const uplink = await this.#uplink()
     if (self !== undefined && own !== undefined) await this.#say(self, own, uplink)
-    const others = all.filter(({ metadata }) => metadata.name !== nodeName).map(peerOf)
-    const plan = planOf(
-      backend,
-      uplink,
-      own ?? nobody,
-      others.filter((peer) => peer !== undefined),
-    )
+    const others = all
+      .filter(({ metadata }) => metadata.name !== nodeName)
+      .map(peerOf)
+      .filter((peer) => peer !== undefined)
+    const plan = planOf(backend, uplink, own ?? nobody, others)
+    if (backend.type !== 'udp') await this.#options.helpers?.forwarder.stop()
     await this.#apply(plan, uplink.interface)
-    if (own !== undefined)
-      await this.#speak(
-        own,
-        others.filter((peer) => peer !== undefined),
-        uplink,
-      )
+    if (own !== undefined) await this.#tellHelpers(own, others, uplink)
     const problems = plan.problems.join('; ')
     if (problems !== this.#told && problems !== '') logger.info('pod network: some nodes are not reached', { problems: plan.problems })
     this.#told = problems
   }
 
   async #say(self: V1Node, own: Peer, uplink: Uplink): Promise<void> {
-    const annotations = annotationsOf(wordsOf(this.#options.backend, uplink, own))
+    const { backend, helpers } = this.#options
+    const keys = backend.type === 'wireguard' ? await helpers?.wireguard.keys() : undefined
+    const annotations = annotationsOf(wordsOf(backend, uplink, own, keys?.publicKey))
     if (areSaid(annotations, self)) return
     await this.#options.client?.patch(Node, { name: own.name }, { metadata: { annotations } }, { type: 'merge' })
   }
 
-  async #speak(own: Peer, others: readonly Peer[], uplink: Uplink): Promise<void> {
-    const { bird, backend } = this.#options
-    if (backend.type !== 'bgp') return bird?.stop()
+  async #tellHelpers(own: Peer, others: readonly Peer[], uplink: Uplink): Promise<void> {
+    const { helpers, backend } = this.#options
+    if (helpers === undefined) return
+    if (backend.type !== 'bgp') await helpers.bird.stop()
+    if (backend.type === 'udp') await helpers.forwarder.tell(forwarderSettings(uplink, others, backend.port))
+    if (backend.type === 'wireguard') {
+      const { privateKey } = await helpers.wireguard.keys()
+      await helpers.wireguard.tell(wireguardDevices(uplink, own, others, backend, privateKey))
+    }
+    if (backend.type !== 'bgp') return
     const { podCidrs, reflectorClusterId } = own
-    await bird?.tell(birdConfig({ asNumber, uplink, podCidrs, reflectorClusterId, peers: meshPeers(own, others, asNumber) }))
+    const peers = meshPeers(own, others, asNumber)
+    await helpers.bird.tell(birdConfig({ asNumber, uplink, podCidrs, reflectorClusterId, peers, ipipMode: backend.ipipMode }))
   }
 
   async #apply(plan: Plan, uplink: string): Promise<void> {

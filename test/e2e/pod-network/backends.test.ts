@@ -1,11 +1,19 @@
 /** Pods reach pods across nodes on the real kernel, by every backend that it supports. */
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { describe, test } from 'node:test'
 import type { BackendType, NetConf } from '#network/pod-network/net-conf.ts'
 import { type NetworkLab, openNetworkLab, runIn, whyNoLab } from '../../support/network-lab.ts'
 import { LabCluster, unreached } from './lab-cluster.ts'
 
-const backends: { name: string; type: BackendType; settings?: Partial<NetConf['backend']>; overhead: number; devices: string[] }[] = [
+const backends: {
+  name: string
+  type: BackendType
+  settings?: Partial<NetConf['backend']>
+  overhead: number
+  devices: string[]
+  families?: number
+}[] = [
   { name: 'host-gw', type: 'host-gw', overhead: 0, devices: [] },
   { name: 'vxlan', type: 'vxlan', overhead: 70, devices: ['flannel.1', 'flannel-v6.1'] },
   {
@@ -15,7 +23,10 @@ const backends: { name: string; type: BackendType; settings?: Partial<NetConf['b
     overhead: 70,
     devices: ['flannel.1', 'flannel-v6.1'],
   },
+  { name: 'udp', type: 'udp', overhead: 28, devices: ['flannel0'], families: 1 },
 ]
+
+const hasWireguard = spawnSync('unshare', ['--net', 'ip', 'link', 'add', 'wg', 'type', 'wireguard']).status === 0
 
 /** Links, routes, neighbours that are no accident of the moment. */
 const stateOf = (lab: NetworkLab) =>
@@ -33,19 +44,19 @@ const stateOf = (lab: NetworkLab) =>
   ])
 
 describe('the network of pods between nodes', { skip: whyNoLab(), timeout: 120_000 }, () => {
-  for (const { name, type, settings, overhead, devices } of backends) {
-    test(`${name}: pods reach pods on every node, both families, full packets unbroken; restart and leave change nothing else`, async () => {
+  for (const { name, type, settings, overhead, devices, families = 2 } of backends) {
+    test(`${name}: pods reach pods on every node, in ${families === 2 ? 'both families' : 'IPv4'}, full packets unbroken; restart and leave change nothing else`, async () => {
       using lab = openNetworkLab()
-      await using cluster = new LabCluster(lab)
+      await using cluster = new LabCluster(lab, { families })
       const before = stateOf(lab)
-      const across = await unreached(lab)
-      assert.equal(across.length, 12, `only pods of the same node before: ${across.join(', ')}`)
+      const across = await unreached(lab, { families })
+      assert.equal(across.length, 6 * families, `only pods of the same node before: ${across.join(', ')}`)
 
       await cluster.start(type, settings)
-      await reached(lab)
+      await reached(lab, { families })
       const mtu = 1500 - overhead
       for (const { pod } of lab.nodes) runIn(pod.namespace, ['ip', 'link', 'set', 'eth0', 'mtu', String(mtu)])
-      await reached(lab, { sizeBytes: mtu - 48 })
+      await reached(lab, { families, sizeBytes: mtu - 48 })
       for (const { run } of lab.nodes) {
         assert.equal(fragments(run('cat', '/proc/net/snmp')), 0)
         const links = run('ip', '-br', 'link')
@@ -54,7 +65,7 @@ describe('the network of pods between nodes', { skip: whyNoLab(), timeout: 120_0
 
       const during = stateOf(lab)
       await cluster.stop()
-      await reached(lab)
+      await reached(lab, { families })
       await cluster.start(type, settings)
       assert.deepEqual(stateOf(lab), during)
 
@@ -64,13 +75,14 @@ describe('the network of pods between nodes', { skip: whyNoLab(), timeout: 120_0
 
     test(`${name}: a node that was cut off and comes back is reached again, one that left is forgotten`, async () => {
       using lab = openNetworkLab()
-      await using cluster = new LabCluster(lab)
+      await using cluster = new LabCluster(lab, { families })
       await cluster.start(type, settings)
+      await reached(lab, { families })
       const [first, , third] = lab.nodes
       third?.cut()
       assert.deepEqual(await unreached(lab, { families: 1 }), ['n1 to 10.50.3.2', 'n2 to 10.50.3.2', 'n3 to 10.50.1.2', 'n3 to 10.50.2.2'])
       third?.join()
-      await reached(lab)
+      await reached(lab, { families })
       const connected = stateOf(lab)
       await cluster.remove('n3')
       const left = first?.run('ip', 'route') ?? ''
@@ -79,14 +91,26 @@ describe('the network of pods between nodes', { skip: whyNoLab(), timeout: 120_0
     })
   }
 
-  test('another backend after a restart takes the place of the one before', async () => {
+  test('a device that this kernel does not know is named, and what to do', {
+    skip: hasWireguard && 'this kernel has WireGuard',
+  }, async () => {
     using lab = openNetworkLab({ nodes: 2 })
     await using cluster = new LabCluster(lab)
-    for (const type of ['vxlan', 'host-gw', 'vxlan'] as const) {
+    const said = await cluster.startWithProblem('wireguard')
+    assert.match(said, /this kernel has no devices of type wireguard \(modprobe wireguard\); choose another --pod-network, such as vxlan/)
+    const data = cluster.annotationsOf('n1')['flannel.alpha.coreos.com/backend-data'] ?? ''
+    assert.match(data, /^{"PublicKey":"[A-Za-z0-9+/]{43}="}$/)
+  })
+
+  test('another backend after a restart takes the place of the one before', async () => {
+    using lab = openNetworkLab({ nodes: 2 })
+    await using cluster = new LabCluster(lab, { families: 1 })
+    for (const type of ['vxlan', 'udp', 'host-gw'] as const) {
       await cluster.start(type)
-      await reached(lab)
+      await reached(lab, { families: 1 })
       const links = lab.nodes[0]?.run('ip', '-br', 'link') ?? ''
-      assert.equal(links.includes('flannel'), type === 'vxlan')
+      assert.equal(links.includes('flannel.1'), type === 'vxlan')
+      assert.equal(links.includes('flannel0'), type === 'udp')
       assert.equal(cluster.annotationsOf('n1')['flannel.alpha.coreos.com/backend-type'], type)
       await cluster.stop()
     }

@@ -3,7 +3,12 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { describe, test } from 'node:test'
 import { systemClock } from '#base/clock.ts'
-import { type NetworkLab, openNetworkLab, whyNoLab } from '../../support/network-lab.ts'
+import { nodeFiles } from '#base/files.ts'
+import { nodeProcesses } from '#base/processes.ts'
+import { birdConfig } from '#network/bgp/bird-config.ts'
+import { Bird } from '#network/bgp/bird-process.ts'
+import type { IpipMode } from '#network/pod-network/ipip.ts'
+import { type LabNode, type NetworkLab, openNetworkLab, whyNoLab } from '../../support/network-lab.ts'
 import { LabCluster, unreached } from './lab-cluster.ts'
 
 const whyNot = whyNoLab() || (spawnSync('bird', ['--version']).status === 0 ? false : 'not installed: bird2')
@@ -62,4 +67,38 @@ describe('routes between nodes by BGP', { skip: whyNot, timeout: 120_000 }, () =
     const sessions = first?.run('birdc', '-s', `${lab.directory}/n1/bird.ctl`, 'show', 'protocols') ?? ''
     assert.equal(sessions.match(/BGP .*Established/g)?.length, 2, sessions)
   })
+
+  test('with IPIP routes lead into the tunnel by way of the node, always or only beyond the own subnet', async () => {
+    using lab = openNetworkLab({ nodes: 2 })
+    // Any device does to see where routes lead: not every kernel has tunnels of this kind.
+    for (const { run } of lab.nodes) run('sh', '-ec', 'ip link add tunl0 type bridge; ip link set tunl0 up')
+    const [first, second] = lab.nodes
+    const tell = async (ipipMode: IpipMode, range: string) => {
+      for (const node of lab.nodes) {
+        const peer = node === first ? second : first
+        const uplink = { interface: 'eth0', mtu: 1500, address: node.address, range }
+        const peers = [{ name: 'other', address: peer?.address ?? '', asNumber: 64512, isReflectorClient: false }]
+        const podCidrs = node.podCidrs.slice(0, 1)
+        const text = birdConfig({ asNumber: 64512, uplink, podCidrs, peers, reflectorClusterId: undefined, ipipMode })
+        await birdOf(lab, node).tell(text)
+      }
+    }
+    const routes = () => first?.run('ip', 'route') ?? ''
+    try {
+      await tell('Always', '172.31.0.0/24')
+      await until(() => /10\.50\.2\.0\/26 via 172\.31\.0\.12 dev tunl0 proto bird.* onlink/.test(routes()))
+      assert.match(routes(), /blackhole 10\.50\.1\.0\/26 proto bird/)
+      await tell('CrossSubnet', '172.31.0.0/24')
+      await until(() => /10\.50\.2\.0\/26 via 172\.31\.0\.12 dev eth0 proto bird/.test(routes()))
+      await tell('CrossSubnet', '172.31.9.0/24')
+      await until(() => /10\.50\.2\.0\/26 via 172\.31\.0\.12 dev tunl0 proto bird.* onlink/.test(routes()))
+    } finally {
+      for (const node of lab.nodes) await birdOf(lab, node).stop()
+    }
+  })
 })
+
+function birdOf(lab: NetworkLab, { name, namespace }: LabNode): Bird {
+  const seams = { files: nodeFiles, processes: nodeProcesses, clock: systemClock }
+  return new Bird({ ...seams, directory: `${lab.directory}/${name}`, namespace: `/run/netns/${namespace}` })
+}

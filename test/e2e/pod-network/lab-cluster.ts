@@ -3,14 +3,17 @@ import { join } from 'node:path'
 import type { V1Node } from '#api/core/v1/types.gen.ts'
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
-import { silentLogger } from '#base/log.ts'
+import { type Logger, silentLogger } from '#base/log.ts'
 
 import { nodeProcesses } from '#base/processes.ts'
 import type { Client } from '#client/client.ts'
 import type { InformerHandler } from '#client/informer/informer.ts'
+import { forwarderProgram } from '#cmd/forward/forwarder-program.ts'
 import { Bird } from '#network/bgp/bird-process.ts'
 import { type BackendType, defaultBackend, type NetConf } from '#network/pod-network/net-conf.ts'
-import { leavePodNetwork, PodNetworkAgent } from '#network/pod-network/pod-network-agent.ts'
+import { type BackendHelpers, leavePodNetwork, PodNetworkAgent } from '#network/pod-network/pod-network-agent.ts'
+import { ForwarderProcess } from '#network/udp/forwarder-process.ts'
+import { WireguardTool } from '#network/wireguard/wireguard-tool.ts'
 import type { LabNode, NetworkLab } from '../../support/network-lab.ts'
 
 export class LabCluster implements AsyncDisposable {
@@ -30,6 +33,7 @@ export class LabCluster implements AsyncDisposable {
     type: BackendType,
     settings: Partial<NetConf['backend']> = {},
     names = this.#lab.nodes.map(({ name }) => name),
+    logger: Logger = silentLogger,
   ): Promise<void> {
     for (const node of this.#lab.nodes.filter(({ name }) => names.includes(name))) {
       const agent = new PodNetworkAgent({
@@ -43,16 +47,24 @@ export class LabCluster implements AsyncDisposable {
           },
         },
         client: { patch: (_: unknown, { name }: { name: string }, patch: V1Node) => this.#annotate(name, patch) } as unknown as Client,
-        ...{ clock: systemClock, logger: silentLogger, processes: nodeProcesses, files: nodeFiles },
+        ...{ clock: systemClock, logger, processes: nodeProcesses, files: nodeFiles },
         backend: { ...defaultBackend(type), ...settings },
         uplink: {},
         ...this.#place(node),
-        bird: this.#bird(node),
+        helpers: this.#helpers(node),
       })
       agent.start()
       this.#agents.set(node.name, agent)
     }
     await this.settled()
+  }
+
+  /** Resolves with what the first agent complains of. */
+  async startWithProblem(type: BackendType): Promise<string> {
+    const complaint = Promise.withResolvers<string>()
+    const logger = { ...silentLogger, warn: (_: string, { error }: Record<string, unknown> = {}) => complaint.resolve(String(error)) }
+    void this.start(type, {}, ['n1'], logger)
+    return complaint.promise
   }
 
   /** Twice: what one says in its first look, the others see in their second. */
@@ -68,7 +80,7 @@ export class LabCluster implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop()
-    for (const node of this.#lab.nodes) await this.#bird(node).stop()
+    for (const node of this.#lab.nodes) await this.#stopHelpers(node)
   }
 
   /** A node leaves the cluster. */
@@ -93,20 +105,28 @@ export class LabCluster implements AsyncDisposable {
     await this.stop()
     for (const node of this.#lab.nodes) {
       const { stateFile, namespace } = this.#place(node)
+      await this.#stopHelpers(node)
       await leavePodNetwork(stateFile, { files: nodeFiles, processes: nodeProcesses, namespace })
-      await this.#bird(node).stop()
     }
   }
 
-  #bird(node: LabNode): Bird {
+  #helpers(node: LabNode): BackendHelpers {
     const { namespace } = this.#place(node)
-    return new Bird({
-      directory: join(this.#lab.directory, node.name),
-      files: nodeFiles,
-      processes: nodeProcesses,
-      clock: systemClock,
-      namespace,
-    })
+    const place = {
+      ...{ directory: join(this.#lab.directory, node.name), namespace },
+      ...{ files: nodeFiles, processes: nodeProcesses, clock: systemClock },
+    }
+    return {
+      bird: new Bird(place),
+      forwarder: new ForwarderProcess({ ...place, program: forwarderProgram() }),
+      wireguard: new WireguardTool(place),
+    }
+  }
+
+  async #stopHelpers(node: LabNode): Promise<void> {
+    const { bird, forwarder } = this.#helpers(node)
+    await bird.stop()
+    await forwarder.stop()
   }
 
   #place({ name, namespace }: LabNode): { stateFile: string; namespace: string } {

@@ -1,6 +1,7 @@
-import { defineOptions, list, text } from '#base/options.ts'
+import { defineOptions, list, text, wholeNumber } from '#base/options.ts'
+import { ipipModes } from '#network/pod-network/ipip.ts'
 
-const podNetworks = ['host-gw', 'vxlan', 'bgp', 'none', 'kubenet', 'cni'] as const
+const podNetworks = ['host-gw', 'vxlan', 'udp', 'wireguard', 'bgp', 'none', 'kubenet', 'cni'] as const
 
 /** How pods on several nodes are joined. */
 export const networkOptions = defineOptions({
@@ -22,6 +23,19 @@ export const networkOptions = defineOptions({
       choices: ['auto', 'own', 'stock'],
     },
   ),
+  iface: list('reach other nodes by this interface: a name or an address; several are tried in turn', {
+    placeholder: 'NAME',
+    default: [],
+    defaultText: "the one with the node's address, else that of the default route",
+  }),
+  ifaceRegex: list('the same by an expression that the name or the address matches', { placeholder: 'REGEX', default: [] }),
+  ipipMode: text('with --pod-network bgp, wrap packets between nodes: never, always, or those to nodes that are no neighbours', {
+    placeholder: 'MODE',
+    default: 'Never',
+    choices: ipipModes,
+  }),
+  nodeCidrMaskSizeIpv4: wholeNumber('how large the IPv4 range of a node is', { placeholder: 'N', default: 24 }),
+  nodeCidrMaskSizeIpv6: wholeNumber('how large the IPv6 range of a node is', { placeholder: 'N', default: 64 }),
   netConf: text("Flannel's net-conf.json: the range of pods and the backend, in place of --cluster-cidr and --pod-network", {
     placeholder: 'FILE',
     default: '',
