@@ -51,6 +51,8 @@ export type Files = {
 export type FileStat = {
   kind: 'file' | 'directory' | 'symlink' | 'socket' | 'characterDevice' | 'blockDevice' | 'other'
   sizeBytes: number
+  /** What it takes up on the disk. */
+  allocatedBytes: number
   modifiedMs: number
   mode: number
   uid: number
@@ -164,6 +166,7 @@ function fileStat(stat: Stats | undefined): FileStat | undefined {
   return {
     kind: kindOf(stat),
     sizeBytes: stat.size,
+    allocatedBytes: stat.blocks * 512,
     modifiedMs: stat.mtimeMs,
     mode: stat.mode & 0o7777,
     uid: stat.uid,

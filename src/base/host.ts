@@ -19,10 +19,19 @@ export type HostFacts = {
   hugePages: Map<number, number>
 }
 
+export type FileSystemFacts = {
+  capacityBytes: number
+  availableBytes: number
+  usedBytes: number
+  inodes: number
+  inodesFree: number
+  inodesUsed: number
+}
+
 export type Host = {
   facts(): Promise<HostFacts>
-  /** Of the file system that holds the path. */
-  storageBytes(path: string): Promise<{ total: number; available: number }>
+  /** The one that holds the path. */
+  fileSystem(path: string): Promise<FileSystemFacts>
 }
 
 export const thisHost: Host = {
@@ -49,9 +58,12 @@ export const thisHost: Host = {
       hugePages,
     }
   },
-  async storageBytes(path) {
-    const { bsize, blocks, bavail } = await statfs(path)
-    return { total: blocks * bsize, available: bavail * bsize }
+  async fileSystem(path) {
+    const { bsize, blocks, bavail, bfree, files, ffree } = await statfs(path)
+    return {
+      ...{ capacityBytes: blocks * bsize, availableBytes: bavail * bsize, usedBytes: (blocks - bfree) * bsize },
+      ...{ inodes: files, inodesFree: ffree, inodesUsed: files - ffree },
+    }
   },
 }
 

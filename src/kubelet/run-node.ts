@@ -12,6 +12,7 @@ import { type Files, hasCode } from '#base/files.ts'
 import { thisHost } from '#base/host.ts'
 import type { HttpClient } from '#base/http-client.ts'
 import type { TlsMaterial } from '#base/http-server.ts'
+import { kernelFiles } from '#base/kernel-files.ts'
 import type { Logger } from '#base/log.ts'
 import { thisMachine } from '#base/machine.ts'
 import type { Metrics } from '#base/metrics.ts'
@@ -48,6 +49,10 @@ import { listenForNode, type NodeListeners, type NodePorts } from '#kubelet/serv
 import { PodDirectory } from '#kubelet/sources/pod-directory.ts'
 import type { StaticPodSource } from '#kubelet/sources/pod-source.ts'
 import { PodUrl } from '#kubelet/sources/pod-url.ts'
+import { criDisks } from '#kubelet/stats/cri-disks.ts'
+import { MachineUsageSource } from '#kubelet/stats/machine-usage-source.ts'
+import { statsPaths } from '#kubelet/stats/stats-paths.ts'
+import { emptyDirVolume } from '#kubelet/volumes/empty-dir.ts'
 import { EmptyDirLimits } from '#kubelet/volumes/empty-dir-limits.ts'
 
 export type NodeOptions = {
@@ -174,6 +179,20 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
       deniedLastsMs: parseDurationMs(configuration.authorization.webhook.cacheUnauthorizedTTL),
     },
     nodeLogDirectory: '/var/log',
+    ...(found === undefined || cgroups === undefined
+      ? {}
+      : {
+          morePaths: statsPaths({
+            ...{ nodeName: name, clock, machine: async () => ({ ...(await thisHost.facts()), version }) },
+            source: new MachineUsageSource({
+              ...{ cgroups: found, podCgroups: cgroups, kernel: kernelFiles, files, host: thisHost, clock, rootDirectory },
+              pods: () => agent?.pods ?? [],
+              logDirectoryOf: (pod) => runtimeHelper.directories.logs(pod),
+              volumeDirectory: ({ metadata }, volume) => runtimeHelper.directories.volume(metadata.uid ?? '', emptyDirVolume.name, volume),
+              ...criDisks(cri),
+            }),
+          }),
+        }),
   })
   const listeners = await listen(server, options, seams)
   begun.defer(() => listeners.close())

@@ -60,6 +60,22 @@ export class PodCgroups {
     return this.#driver === 'systemd' ? sliceOf(group) : group
   }
 
+  /** Below the kernel's mount points: slices lie in the slices that their names begin with. */
+  directoryOf(pod: V1Pod): string {
+    return this.#directory(groupOf(this.#root, podQosClass(pod), pod.metadata.uid ?? ''))
+  }
+
+  /** The group of all pods. */
+  directoryOfAll(): string {
+    return this.#directory(`/${this.#root}`)
+  }
+
+  #directory(group: string): string {
+    if (this.#driver !== 'systemd') return group.slice(1)
+    const parts = group.split('/').filter(Boolean)
+    return parts.map((_, index) => sliceOf(parts.slice(0, index + 1).join('/'))).join('/')
+  }
+
   /** Makes the pod's group, or brings its limits up to date. */
   async ensure(pod: V1Pod): Promise<void> {
     if (this.#driver === 'systemd') return

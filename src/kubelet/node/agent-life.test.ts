@@ -196,7 +196,10 @@ test('a machine is described with what it keeps for itself', async () => {
       },
       ...{ memoryBytes: 8 * 2 ** 30, machineId: 'm', systemUuid: 's', bootId: 'b', hugePages: new Map([[2048, 512]]) },
     }),
-    storageBytes: async () => ({ total: 100 * 2 ** 30, available: 50 * 2 ** 30 }),
+    fileSystem: async () => ({
+      ...{ capacityBytes: 100 * 2 ** 30, availableBytes: 50 * 2 ** 30, usedBytes: 50 * 2 ** 30 },
+      ...{ inodes: 1000, inodesFree: 500, inodesUsed: 500 },
+    }),
   }
   const reserved = [{ cpu: '500m', memory: '1Gi' }, { 'ephemeral-storage': '1Gi' }]
   const options = { name: 'n1', addresses: [], rootDirectory: '/', runtimeVersion: 'r', version: 'v', maxPods: 110 }

@@ -33,7 +33,7 @@ const keptFree = { memoryBytes: 100 << 20, storageShare: 0.1 }
 export async function describeMachine(options: MachineOptions): Promise<NodeDescription> {
   const { host, rootDirectory, runtimeVersion, version, maxPods, reserved = [], ...node } = options
   const facts = await host.facts()
-  const { total } = await host.storageBytes(rootDirectory)
+  const { capacityBytes: total } = await host.fileSystem(rootDirectory)
   const { kernelVersion, osImage, operatingSystem, architecture, machineId, systemUuid, bootId, swapBytes } = facts
   const hugeBytes = [...facts.hugePages].reduce((sum, [kibibytes, count]) => sum + kibibytes * 1024 * count, 0)
   const kept = (name: string) => reserved.reduce((sum, list) => sum + wholeValueOf(list[name]), 0)

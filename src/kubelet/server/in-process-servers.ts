@@ -1,11 +1,19 @@
 import type { HttpExchange } from '#base/http-server.ts'
-import type { Runtime } from '#kubelet/runtimes/runtime.ts'
+import type { SimulatedRuntime } from '#kubelet/runtimes/simulated/simulated-runtime.ts'
 import { KubeletServer, type ServerParts } from '#kubelet/server/kubelet-server.ts'
+import type { MachineFacts } from '#kubelet/stats/cadvisor-metrics.ts'
+import { simulatedUsageSource } from '#kubelet/stats/simulated-usage-source.ts'
+import { statsPaths } from '#kubelet/stats/stats-paths.ts'
 
 export type InProcessServersOptions = Omit<ServerParts, 'runtime' | 'allPods'> & {
   /** Undefined for nodes that are not in this process. */
-  runtimeOf(nodeName: string): Runtime | undefined
+  runtimeOf(nodeName: string): SimulatedRuntime | undefined
   podsOn(nodeName: string): ReturnType<ServerParts['allPods']>
+}
+
+const simulatedMachine: MachineFacts = {
+  ...{ cores: 0, memoryBytes: 0, machineId: '', bootId: '', systemUuid: '', version: '' },
+  ...{ kernelVersion: 'simulated', osImage: 'Simulated' },
 }
 
 /** The HTTP interfaces of nodes in this process, for the API server in the same: no sockets, and nothing is kept for nodes nobody asks. */
@@ -15,7 +23,9 @@ export function inProcessServers(options: InProcessServersOptions): (nodeName: s
   return (nodeName) => {
     const runtime = runtimeOf(nodeName)
     if (runtime === undefined) return undefined
+    const source = simulatedUsageSource(runtime, () => podsOn(nodeName), parts.clock)
     const server = new KubeletServer({
+      morePaths: statsPaths({ nodeName, source, clock: parts.clock, machine: async () => simulatedMachine }),
       ...{ ...parts, runtime, nodeName, client: { create: refuse } },
       allPods: () => podsOn(nodeName),
       access: { clientAuthorities: () => [], reviewsTokens: false, allowsAnonymous: false, allowsEverything: false },

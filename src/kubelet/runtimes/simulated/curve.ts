@@ -24,6 +24,19 @@ export function valueAt(curve: Curve, ageMs: number): number {
   return before.value + ((after.value - before.value) * (ageMs - before.atMs)) / (after.atMs - before.atMs)
 }
 
+/** The area below the curve from the beginning on: an amount of cores gives seconds of processor time, times 1000. */
+export function areaUntil(curve: Curve, ageMs: number): number {
+  let area = 0
+  let fromMs = 0
+  for (const { atMs } of [...curve, { atMs: ageMs }]) {
+    const toMs = Math.min(atMs, ageMs)
+    if (toMs <= fromMs) continue
+    area += ((valueAt(curve, fromMs) + valueAt(curve, toMs)) / 2) * (toMs - fromMs)
+    fromMs = toMs
+  }
+  return area
+}
+
 /** When the curve first rises above a limit; undefined when it never does. */
 export function firstAbove(curve: Curve, limit: number): number | undefined {
   for (const [index, { atMs, value }] of curve.entries()) {

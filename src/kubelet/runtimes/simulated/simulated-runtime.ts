@@ -16,7 +16,7 @@ import type {
   RuntimeEvent,
 } from '#kubelet/runtimes/runtime.ts'
 import type { AddressRange } from '#kubelet/runtimes/simulated/address-range.ts'
-import { firstAbove, valueAt } from '#kubelet/runtimes/simulated/curve.ts'
+import { areaUntil, firstAbove, valueAt } from '#kubelet/runtimes/simulated/curve.ts'
 import { type ContainerScript, scriptOf } from '#kubelet/runtimes/simulated/script.ts'
 
 export type SimulatedRuntimeOptions = { clock: Clock; random: Random; addresses: AddressRange }
@@ -153,8 +153,8 @@ export class SimulatedRuntime implements Runtime, PodProbes {
     })
   }
 
-  /** What the container uses now: cores and bytes, as its script says; what it has asked for otherwise. */
-  usage(containerId: string): { cpu: number; memoryBytes: number } | undefined {
+  /** What the container uses now, and has used: cores and bytes, as its script says; what it has asked for otherwise. */
+  usage(containerId: string): { cpu: number; cpuSeconds: number; memoryBytes: number } | undefined {
     const container = this.#containers.get(containerId)
     if (container?.state !== 'running') return undefined
     const { script, resources } = container
@@ -162,6 +162,7 @@ export class SimulatedRuntime implements Runtime, PodProbes {
     const asked = (name: string) => parseQuantity(resources?.requests?.[name] ?? '0').toNumber()
     return {
       cpu: script.cpu === undefined ? asked('cpu') : valueAt(script.cpu, ageMs),
+      cpuSeconds: (script.cpu === undefined ? asked('cpu') * ageMs : areaUntil(script.cpu, ageMs)) / 1000,
       memoryBytes: Math.round(script.memory === undefined ? asked('memory') : valueAt(script.memory, ageMs)),
     }
   }

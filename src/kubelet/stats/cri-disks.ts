@@ -1,0 +1,21 @@
+import type { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
+import type { MachineUsageOptions } from '#kubelet/stats/machine-usage-source.ts'
+
+/** What a CRI runtime says of disks: where its images are, and what containers have written. */
+export function criDisks(client: Pick<CriClient, 'call'>): Pick<MachineUsageOptions, 'imageDirectory' | 'writableLayers'> {
+  return {
+    async imageDirectory() {
+      const { imageFilesystems } = await client.call('imageFsInfo', {}, { timeoutMs: 5000 })
+      return imageFilesystems[0]?.fsId?.mountpoint
+    },
+    async writableLayers() {
+      const { stats } = await client.call('listContainerStats', {}, { timeoutMs: 10_000 })
+      return new Map(
+        stats.map(({ attributes, writableLayer }) => [
+          attributes?.id ?? '',
+          { usedBytes: Number(writableLayer?.usedBytes?.value ?? 0), inodesUsed: Number(writableLayer?.inodesUsed?.value ?? 0) },
+        ]),
+      )
+    },
+  }
+}
