@@ -69,6 +69,8 @@ export type RunApiServerOptions = {
   frontProxy?: FrontProxySettings
   /** `--enable-aggregator-routing`: services are reached by their endpoints, never by another name. */
   enableAggregatorRouting?: boolean
+  /** Extension API servers in this process, by the names of their APIServices. */
+  extensionsInProcess?: ReadonlyMap<string, (exchange: HttpExchange) => void> | undefined
   /** Serves without TLS and credentials on this port of the loopback address; 0 does not. */
   insecurePort: number
   /** Absent: nothing is put on record, and nobody waits. */
@@ -128,7 +130,15 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
   )
   const webhooks = opened.use(new WebhookCalls({ clock, makeClient: options.outside.http, hostOf: (service) => routes.hostOf(service) }))
   const aggregator = opened.use(
-    new Aggregator({ makeClient: nodeUpgradeClient, identity: frontProxy.identity, routes, clock, logger, metrics }),
+    new Aggregator({
+      makeClient: nodeUpgradeClient,
+      identity: frontProxy.identity,
+      routes,
+      clock,
+      logger,
+      metrics,
+      inProcess: options.extensionsInProcess,
+    }),
   )
   const server: ApiServer = new ApiServer({
     aggregator,

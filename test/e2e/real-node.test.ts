@@ -109,6 +109,23 @@ describe('a cluster with a real node', { skip: whyNot, timeout: 220_000 }, () =>
     assert.equal(ok(['get', '--raw', `/api/v1/nodes/${node}/proxy/healthz`]), 'ok')
   })
 
+  test('its figures: kubectl top, the summary, and the metrics that Prometheus reads', () => {
+    assert.match(ok(['top', 'nodes', '--no-headers']), /^\S+ +\d+m +\d+% +\d+Mi +\d+% *$/m)
+    assert.match(ok(['top', 'pod', 'everything', '--containers', '--no-headers']), /^everything +main +\d+m +\d+Mi *$/m)
+    const [node] = podsNow().map(({ spec }) => spec.nodeName)
+    const read = (path: string) => ok(['get', '--raw', `/api/v1/nodes/${node}/proxy/${path}`])
+    const summary = JSON.parse(read('stats/summary'))
+    const pod = summary.pods.find(({ podRef }: { podRef: { name: string } }) => podRef.name === 'everything')
+    const main = pod.containers.find(({ name }: { name: string }) => name === 'main')
+    assert.ok(main.memory.workingSetBytes > 0 && main.cpu.usageCoreNanoSeconds > 0 && main.cpu.usageNanoCores >= 0)
+    assert.ok(main.logs.usedBytes > 0 && pod.network.rxBytes >= 0 && summary.node.fs.capacityBytes > 0)
+    assert.match(
+      read('metrics/resource'),
+      /^container_memory_working_set_bytes\{container="main",namespace="default",pod="everything"\} [1-9]/m,
+    )
+    assert.match(read('metrics/cadvisor'), /^container_network_receive_bytes_total\{[^}]*pod="everything"[^}]*interface="eth0"\} \d/m)
+  })
+
   test('what a config map says now is soon in the file', () => {
     ok(['patch', 'configmap', 'settings', '-p', '{"data":{"file.txt":"changed"}}'])
     const waiting = 'for i in $(seq 100); do grep -q changed /settings/file.txt && exit 0; sleep 0.1; done; exit 1'

@@ -1,4 +1,5 @@
 /** API aggregation: group versions that APIServices give to other servers are found, described and passed on to them. */
+import { Service } from '#api/core/v1/kinds.gen.ts'
 import { askingRemotes } from '#apiserver/aggregation/ask-remote.ts'
 import { Availability } from '#apiserver/aggregation/availability.ts'
 import { AvailabilityMetrics } from '#apiserver/aggregation/availability-metrics.ts'
@@ -12,12 +13,15 @@ import { validateRemoteApi } from '#apiserver/aggregation/validate-remote-api.ts
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import type { Endpoint } from '#apiserver/http/handler.ts'
 import type { RequestInfo } from '#apiserver/http/request-info.ts'
-import type { ServiceRoutes } from '#apiserver/webhooks/service-routes.ts'
+import type { ServiceReference, ServiceRoutes } from '#apiserver/webhooks/service-routes.ts'
 import type { Clock } from '#base/clock.ts'
+import type { HttpExchange } from '#base/http-server.ts'
 import type { Logger } from '#base/log.ts'
 import type { Metrics } from '#base/metrics.ts'
 
-export type AggregatorOptions = Omit<RemoteConnectionsOptions, 'hostOf'> & {
+export type AggregatorOptions = Omit<RemoteConnectionsOptions, 'hostOf' | 'inProcess'> & {
+  /** Servers in this process by the names of their APIServices: `v1beta1.metrics.k8s.io`. */
+  inProcess?: ReadonlyMap<string, (exchange: HttpExchange) => void> | undefined
   routes: ServiceRoutes
   clock: Clock
   logger: Logger
@@ -31,11 +35,17 @@ export class Aggregator implements Disposable {
   readonly #apis = new RemoteApis()
   readonly #connections: RemoteConnections
   readonly #running = new DisposableStack()
+  #hasService: (service: ServiceReference) => boolean = () => false
 
   constructor(options: AggregatorOptions) {
     const { makeClient, identity, routes, clock, logger } = options
     this.#options = options
-    this.#connections = this.#running.use(new RemoteConnections({ makeClient, identity, hostOf: (service) => routes.hostOf(service) }))
+    this.#connections = this.#running.use(
+      new RemoteConnections({
+        ...{ makeClient, identity, hostOf: (service) => routes.hostOf(service) },
+        inProcess: ({ name, service }) => (this.#hasService(service) ? undefined : options.inProcess?.get(name)),
+      }),
+    )
     this.#apis.onChange(() => this.#connections.retain(this.#apis.all()))
     const ask = askingRemotes(this.#connections, clock)
     this.discovery = new RemoteDiscovery(this.#apis, ask, logger)
@@ -45,6 +55,7 @@ export class Aggregator implements Disposable {
   /** Looks after the APIServices of the cluster from now on. */
   follow(cluster: ClusterView): void {
     const { clock, logger, metrics, routes } = this.#options
+    this.#hasService = ({ namespace, name }) => cluster.get(Service, namespace, name) !== undefined
     const connections = this.#connections
     this.#running.use(
       new Availability({

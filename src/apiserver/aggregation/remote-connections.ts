@@ -1,9 +1,10 @@
 /** Connections to the servers behind APIServices: with this server's own certificate, and on behalf of the user who asks. */
 import type { RemoteApi } from '#apiserver/aggregation/remote-api.ts'
 import type { UserInfo } from '#apiserver/authn/authenticator.ts'
-import { type Backend, socketBackend } from '#apiserver/node-connections/backend.ts'
+import { type Backend, inProcessBackend, socketBackend } from '#apiserver/node-connections/backend.ts'
 import type { ServiceReference } from '#apiserver/webhooks/service-routes.ts'
 import type { HttpClientOptions } from '#base/http-client.ts'
+import type { HttpExchange } from '#base/http-server.ts'
 import type { UpgradeClient } from '#base/upgrade-client.ts'
 
 export type RemoteConnectionsOptions = {
@@ -12,6 +13,8 @@ export type RemoteConnectionsOptions = {
   identity(): { certificatePem: string; privateKeyPem: string } | undefined
   /** `host:port` of a pod of the service. */
   hostOf(service: ServiceReference): Promise<string>
+  /** The server of an APIService that answers in this process, for as long as the service that it names does not exist. */
+  inProcess?(api: RemoteApi): ((exchange: HttpExchange) => void) | undefined
 }
 
 export class RemoteConnections implements Disposable {
@@ -23,9 +26,16 @@ export class RemoteConnections implements Disposable {
   }
 
   /** Throws where the service has nobody who could answer. */
-  async backendOf({ service, connection }: RemoteApi): Promise<Backend> {
+  async backendOf(api: RemoteApi): Promise<Backend> {
+    const { service, connection } = api
+    const handle = this.#options.inProcess?.(api)
+    if (handle !== undefined) return inProcessBackend(handle, `${service.name}.${service.namespace}.svc`)
     const host = await this.#options.hostOf(service)
     return socketBackend(this.#clientFor(connection), 'https', host)
+  }
+
+  isInProcess(api: RemoteApi): boolean {
+    return this.#options.inProcess?.(api) !== undefined
   }
 
   /** Requests that run go on; later ones show the current certificate, to whom is current. */

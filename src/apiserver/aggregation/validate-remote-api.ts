@@ -24,6 +24,7 @@ const attempts = 5
 
 export async function validateRemoteApi(api: RemoteApi, services: AvailabilityServices): Promise<Evaluation> {
   const { namespace, name, port } = api.service
+  if (services.connections.isInProcess(api)) return { status: 'True', reason: 'Passed', message: 'all checks passed' }
   const no = (reason: string, message: string): Evaluation => ({ status: 'False', reason, message })
   const service = services.cluster.get(Service, namespace, name)
   if (service === undefined) return no('ServiceNotFound', `service/${name} in ${quoted(namespace)} is not present`)

@@ -5,6 +5,7 @@ import { type RunningApiServer, runApiServer } from '#apiserver/run-api-server.t
 import { defined } from '#base/defined.ts'
 import { grpcChannel } from '#base/grpc.ts'
 import { nodeHttpClient } from '#base/http-client.ts'
+import type { HttpExchange } from '#base/http-server.ts'
 import type { Stage } from '#base/lifecycle.ts'
 import { thisMachine } from '#base/machine.ts'
 import { listenForPods } from '#cmd/up/api-for-pods.ts'
@@ -24,6 +25,8 @@ export type ApiServerParts = {
   nodes: LocalNodes
   /** Of the real nodes on this machine; where present, the API is served there too. */
   network: NodeNetwork | undefined
+  /** Extension API servers in this process, by the names of their APIServices. */
+  extensions: ReadonlyMap<string, (exchange: HttpExchange) => void>
   /** No controller fills in the aggregated cluster roles, so the API server does. */
   aggregatesClusterRoles: boolean
 }
@@ -33,7 +36,7 @@ const drainMs = 2000
 
 export async function startApiServer(
   stage: Stage,
-  { store, keys, options, addresses, nodes, network, aggregatesClusterRoles }: ApiServerParts,
+  { store, keys, options, addresses, nodes, network, extensions, aggregatesClusterRoles }: ApiServerParts,
   { clock, random, files, logger }: ClusterSeams,
 ): Promise<RunningApiServer> {
   const { kubeletCertificateAuthority: authorityFile } = options
@@ -57,6 +60,7 @@ export async function startApiServer(
     access: options,
     frontProxy: options,
     enableAggregatorRouting: options.enableAggregatorRouting,
+    extensionsInProcess: extensions,
     outside: { files, http: nodeHttpClient, connect: grpcChannel },
     insecurePort: options.insecurePort,
     requests: options,

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { RunningApiServer } from '#apiserver/run-api-server.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Files } from '#base/files.ts'
+import type { HttpExchange } from '#base/http-server.ts'
 import type { Lifecycle } from '#base/lifecycle.ts'
 import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
@@ -63,10 +64,13 @@ export async function startClusterStages(
   // Nodes start after the API server and are reached by it: each one is added here when it has started.
   const nodes = new LocalNodes()
 
+  // Started after the API server as well, and found by it.
+  const extensions = new Map<string, (exchange: HttpExchange) => void>()
+
   const apiServer = await lifecycle.stage('apiserver', (stage) =>
     startApiServer(
       stage,
-      { store, keys, options, addresses, nodes, network, aggregatesClusterRoles: !runs('clusterrole-aggregation') },
+      { store, keys, options, addresses, nodes, network, extensions, aggregatesClusterRoles: !runs('clusterrole-aggregation') },
       seams,
     ),
   )
@@ -113,6 +117,12 @@ export async function startClusterStages(
   }
 
   const simulated = options.simNodes + (options.runtime === 'sim' ? options.nodes : 0)
+  if (options.metricsServer && (hasRealNodes || simulated > 0)) {
+    await lifecycle.stage('metrics server', async (stage) => {
+      const { startMetricsServer } = await import('#cmd/up/metrics-server.ts')
+      await startMetricsServer(stage, apiServer, extensions, seams)
+    })
+  }
   if (simulated > 0) {
     await lifecycle.stage('simulated nodes', async (stage) => {
       const { startSimulatedNodes } = await import('#cmd/up/nodes.ts')

@@ -47,6 +47,7 @@ export const upOptions = defineOptions({
     default: false,
   }),
   scheduler: onOff('run the scheduler', { default: true }),
+  metricsServer: onOff('serve metrics.k8s.io for kubectl top and autoscalers, where the cluster has nodes', { default: true }),
   legacyApis: onOff('serve API versions that Kubernetes has removed', { default: true }),
   serviceClusterIpRange: text('where services get their addresses from', { placeholder: 'CIDR', default: '10.96.0.0/16' }),
   proxyMode: text('how services are made to work on real nodes: none leaves it to somebody else', {

@@ -1,0 +1,133 @@
+import { Node } from '#api/core/v1/kinds.gen.ts'
+import type { Clock, Timer } from '#base/clock.ts'
+import type { Logger } from '#base/log.ts'
+import type { Client } from '#client/client.ts'
+import { type ContainerSample, type NodeSamples, parseSamples, type Sample } from '#metrics-server/resource-samples.ts'
+
+export type UsageCollectorOptions = { client: Pick<Client, 'list' | 'raw'>; clock: Clock; logger: Logger }
+
+/** What was used on average over `windowMs`, until `timeMs`. */
+export type Usage = { timeMs: number; windowMs: number; cpuNanoCores: number; memoryBytes: number }
+
+type Looks = { latest: NodeSamples; before?: NodeSamples }
+
+const everyMs = 15_000
+/** Nobody asks any more. */
+const interestMs = 150_000
+/** Before this, two looks say too little of what is used a second. */
+const shortestMs = 1000
+const askedTogether = 16
+
+/** Asks nodes what they, their pods and their containers use, for as long as somebody wants to know. */
+export class UsageCollector implements Disposable {
+  readonly #options: UsageCollectorOptions
+  #nodes = new Map<string, Looks>()
+  #askedMs = 0
+  #timer: Timer | undefined
+  #looking: Promise<void> | undefined
+  #preparing: Promise<void> | undefined
+
+  constructor(options: UsageCollectorOptions) {
+    this.#options = options
+  }
+
+  [Symbol.dispose](): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+  }
+
+  /** Resolves when the figures of before and now are there. */
+  async prepare(): Promise<void> {
+    this.#askedMs = this.#options.clock.now()
+    if (this.#timer !== undefined) return
+    this.#preparing ??= this.#begin().finally(() => {
+      this.#preparing = undefined
+    })
+    await this.#preparing
+  }
+
+  /** Of a node; undefined where it is not known. */
+  node(name: string): Usage | undefined {
+    const { latest, before } = this.#nodes.get(name) ?? {}
+    return latest?.node && usageOf(latest.node, before?.node)
+  }
+
+  /** By container; undefined where that of one of them is not known. */
+  pod(nodeName: string, namespace: string, name: string): Map<string, Usage> | undefined {
+    const { latest, before } = this.#nodes.get(nodeName) ?? {}
+    const containers = latest?.pods.get(`${namespace}/${name}`)
+    if (containers === undefined || containers.size === 0) return undefined
+    const usages = new Map<string, Usage>()
+    for (const [container, sample] of containers) {
+      const usage = usageOf(sample, sinceStart(sample, before?.pods.get(`${namespace}/${name}`)?.get(container)))
+      if (usage === undefined) return undefined
+      usages.set(container, usage)
+    }
+    return usages
+  }
+
+  async #begin(): Promise<void> {
+    const { clock } = this.#options
+    this.#nodes.clear()
+    await this.#look()
+    await clock.sleep(shortestMs)
+    await this.#look()
+    this.#timer ??= clock.every(everyMs, () => {
+      if (clock.now() - this.#askedMs > interestMs) this[Symbol.dispose]()
+      else void this.#look()
+    })
+  }
+
+  #look(): Promise<void> {
+    this.#looking ??= this.#askAll()
+      .catch((error: unknown) => this.#options.logger.warn('failed to collect usage of nodes', { error: String(error) }))
+      .finally(() => {
+        this.#looking = undefined
+      })
+    return this.#looking
+  }
+
+  async #askAll(): Promise<void> {
+    const { items } = await this.#options.client.list(Node)
+    const names = items.map(({ metadata }) => metadata.name ?? '')
+    const left = [...names]
+    const found = new Map<string, NodeSamples>()
+    const ask = async () => {
+      for (let name = left.pop(); name !== undefined; name = left.pop()) {
+        const samples = await this.#ask(name)
+        if (samples !== undefined) found.set(name, samples)
+      }
+    }
+    await Promise.all(Array.from({ length: askedTogether }, ask))
+    const next = new Map<string, Looks>()
+    for (const [name, latest] of found) {
+      const known = this.#nodes.get(name)
+      next.set(name, { latest, ...(known === undefined ? {} : { before: known.latest }) })
+    }
+    this.#nodes = next
+  }
+
+  async #ask(name: string): Promise<NodeSamples | undefined> {
+    const { client, clock, logger } = this.#options
+    try {
+      return parseSamples(await client.raw(`/api/v1/nodes/${name}/proxy/metrics/resource`, 'text/plain'), clock.now())
+    } catch (error) {
+      logger.debug('failed to collect usage of node', { node: name, error: String(error) })
+      return undefined
+    }
+  }
+}
+
+/** A container that was not there before, or was started anew, began with nothing when it was started. */
+function sinceStart(latest: ContainerSample, before: ContainerSample | undefined): Sample | undefined {
+  const isSame = before !== undefined && before.startedMs === latest.startedMs && before.cpuSeconds <= latest.cpuSeconds
+  if (isSame) return before
+  return latest.startedMs === 0 ? undefined : { timeMs: latest.startedMs, cpuSeconds: 0, memoryBytes: 0 }
+}
+
+function usageOf(latest: Sample, before: Sample | undefined): Usage | undefined {
+  const windowMs = before === undefined ? 0 : latest.timeMs - before.timeMs
+  if (before === undefined || windowMs <= 0 || latest.cpuSeconds < before.cpuSeconds) return undefined
+  const cpuNanoCores = Math.round(((latest.cpuSeconds - before.cpuSeconds) * 1e12) / windowMs)
+  return { timeMs: latest.timeMs, windowMs, cpuNanoCores, memoryBytes: latest.memoryBytes }
+}
