@@ -17,6 +17,7 @@ const mayImport: Record<string, readonly string[] | 'all'> = {
   dns: ['base', 'wire', 'api', 'client'],
   network: ['base', 'wire', 'api', 'client'],
   'metrics-server': ['base', 'wire', 'api', 'client'],
+  ingress: ['base', 'wire', 'api', 'client'],
   cli: ['base', 'wire', 'api', 'client'],
   console: ['base', 'wire', 'api', 'client'],
   sim: 'all',

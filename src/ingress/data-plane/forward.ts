@@ -1,0 +1,264 @@
+import type { ByteStream } from '#base/byte-streams.ts'
+import type { Clock, Timer } from '#base/clock.ts'
+import type { Random } from '#base/random.ts'
+import type { BackendTable } from '#ingress/data-plane/backend-table.ts'
+import type { EndpointPool } from '#ingress/data-plane/endpoint-pool.ts'
+import type { AnswerHead, BackendCall, CallEffect, CallHandler, ClientExchange, OutgoingRequest } from '#ingress/data-plane/exchange.ts'
+import { joinStreams } from '#ingress/data-plane/join-streams.ts'
+import { startMirror } from '#ingress/data-plane/mirror.ts'
+import { outgoingRequest } from '#ingress/data-plane/outgoing-request.ts'
+import { headerOf, redirect, refuse } from '#ingress/data-plane/refuse.ts'
+import { redirectLocation, withHeaderChanges } from '#ingress/routing/apply-changes.ts'
+import { chooseWeighted } from '#ingress/routing/choose-weighted.ts'
+import { resolvedPath, splitTarget } from '#ingress/routing/request-path.ts'
+import type { HeaderChanges, Route, WeightedBackend } from '#ingress/routing/route.ts'
+import type { RoutingTable } from '#ingress/routing/routing-table.ts'
+
+export type ForwardingParts = {
+  routes: RoutingTable
+  backends: BackendTable
+  clock: Clock
+  random: Random
+  /** Those under way, whose patience is looked at every now and then. */
+  active: Set<Forwarding>
+}
+
+const mostTries = 3
+/** Of the body, so that it can be sent again to another endpoint. */
+const mostReplayBytes = 64 << 10
+/** Until a backend begins to answer, and between two pieces of an answer. */
+const headMs = 60_000
+const pieceMs = 600_000
+const repeatable: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'])
+
+/** Leads a request to whom its route names, or answers it. */
+export function forward(exchange: ClientExchange, parts: ForwardingParts): void {
+  const { request, entrance } = exchange
+  const { path: given, query } = splitTarget(request.target)
+  const path = isPlain(request.method, given) ? resolvedPath(given) : undefined
+  if (path === undefined) {
+    refuse(exchange, 400, 'the path of the request is malformed')
+    return
+  }
+  const header = (name: string) => (name === 'host' ? request.host : headerOf(request.headers, name))
+  const route = parts.routes.find(entrance.listener, request.host, { method: request.method, path, query, header })
+  if (route === undefined) {
+    refuse(exchange, 404, 'default backend - 404')
+    return
+  }
+  const target = path === given ? request.target : path + query
+  if (route.redirect !== undefined) {
+    const from = { scheme: entrance.scheme, host: request.host, target, port: entrance.port }
+    redirect(exchange, route.redirect.status, redirectLocation(route.redirect, from, route))
+    return
+  }
+  const backend = chooseWeighted(route.backends, route.backends.length > 1 ? parts.random.float() : 0)
+  if (backend === undefined || backend.backend === '') refuse(exchange, 500, 'the route has no valid backend')
+  else new Forwarding(exchange, route, backend, target, parts).start()
+}
+
+const isPlain = (method: string, path: string): boolean =>
+  method !== 'CONNECT' && (path.startsWith('/') || path === '*') && !/[\0-\x20\x7f]/.test(path)
+
+/** One request on its way to a backend and its answer on the way back. */
+export class Forwarding implements CallHandler {
+  readonly #exchange: ClientExchange
+  readonly #route: Route
+  readonly #backend: WeightedBackend
+  readonly #parts: ForwardingParts
+  readonly #outgoing: OutgoingRequest
+  readonly #tried: EndpointPool[] = []
+  #connecting: Disposable | undefined
+  #call: BackendCall | undefined
+  #isReadingBody = false
+  #isBodyOver = false
+  #trailer: readonly string[] = []
+  /** What was sent of the body; undefined once it cannot be sent again. */
+  #replay: Buffer[] | undefined = []
+  #replayBytes = 0
+  #hasBegun = false
+  #isOver = false
+  #deadlineMs = 0
+  readonly #timers: Timer[] = []
+  readonly #mirrors: BackendCall[] = []
+
+  constructor(exchange: ClientExchange, route: Route, backend: WeightedBackend, target: string, parts: ForwardingParts) {
+    this.#exchange = exchange
+    this.#route = route
+    this.#backend = backend
+    this.#parts = parts
+    this.#outgoing = outgoingRequest(exchange, target, route, backend, exchange.entrance.scheme === 'https')
+  }
+
+  start(): void {
+    const { timeouts, mirrors } = this.#route
+    this.#exchange.onGone = () => this.#giveUp()
+    this.#exchange.onDrain = () => this.#call?.hold(false)
+    this.#parts.active.add(this)
+    this.#waitFor(headMs)
+    if (timeouts?.requestMs !== undefined) this.#after(timeouts.requestMs)
+    if (timeouts?.backendRequestMs !== undefined) this.#after(timeouts.backendRequestMs)
+    for (const mirror of mirrors ?? []) {
+      if (mirror.perMillion < 1_000_000 && this.#parts.random.float() * 1_000_000 >= mirror.perMillion) continue
+      const call = startMirror(mirror.backend, this.#outgoing, this.#parts.backends)
+      if (call !== undefined) this.#mirrors.push(call)
+    }
+    this.#try()
+  }
+
+  checkDeadline(nowMs: number): void {
+    if (nowMs >= this.#deadlineMs) this.#timeOut()
+  }
+
+  #waitFor(ms: number): void {
+    this.#deadlineMs = this.#parts.clock.monotonic() + ms
+  }
+
+  #after(ms: number): void {
+    if (ms > 0) this.#timers.push(this.#parts.clock.after(ms, () => this.#timeOut()))
+  }
+
+  #timeOut(): void {
+    this.#fail(504, 'the backend did not answer in time')
+  }
+
+  #try(): void {
+    const pool = this.#tried.length < mostTries ? this.#parts.backends.choose(this.#backend.backend, this.#tried) : undefined
+    if (pool === undefined) {
+      if (this.#tried.length === 0) this.#fail(503, 'no endpoints are available')
+      else this.#fail(502, 'no endpoint could be reached')
+      return
+    }
+    this.#tried.push(pool)
+    const start = { request: this.#outgoing, mayRepeat: this.#mayRepeat, serverName: this.#outgoing.host.replace(/:\d*$/, '') }
+    const connecting = pool.call(start, this, this.#onCall, () => {
+      this.#connecting = undefined
+      this.#try()
+    })
+    if (this.#call === undefined && !this.#isOver) this.#connecting = connecting
+  }
+
+  get #mayRepeat(): boolean {
+    return repeatable.has(this.#outgoing.method)
+  }
+
+  readonly #onCall = (call: BackendCall): void => {
+    this.#connecting = undefined
+    this.#call = call
+    for (const chunk of this.#replay ?? []) call.write(chunk)
+    if (this.#isBodyOver) call.end(this.#trailer)
+    else if (this.#isReadingBody) this.#exchange.holdBody(false)
+    else this.#readBody()
+  }
+
+  #readBody(): void {
+    this.#isReadingBody = true
+    this.#exchange.readBody({
+      onChunk: (chunk) => this.#onBodyChunk(chunk),
+      onEnd: (trailer) => {
+        this.#isBodyOver = true
+        this.#trailer = trailer
+        this.#call?.end(trailer)
+        for (const mirror of this.#mirrors) mirror.end(trailer)
+      },
+    })
+    this.#call?.flush()
+  }
+
+  #onBodyChunk(chunk: Buffer): void {
+    if (this.#isOver) return
+    this.#waitFor(headMs)
+    if (this.#replay !== undefined) {
+      this.#replayBytes += chunk.length
+      if (this.#replayBytes > mostReplayBytes || this.#hasBegun) this.#replay = undefined
+      else this.#replay.push(chunk)
+    }
+    for (const mirror of this.#mirrors) mirror.write(chunk)
+    if (this.#call === undefined || !this.#call.write(chunk)) this.#exchange.holdBody(true)
+  }
+
+  onDrain(): void {
+    this.#exchange.holdBody(false)
+  }
+
+  onInterim(status: number, headers: readonly string[]): void {
+    if (!this.#isOver) this.#exchange.inform(status, headers)
+  }
+
+  onHead(head: AnswerHead): void {
+    this.#hasBegun = true
+    this.#replay = undefined
+    this.#waitFor(pieceMs)
+    const changes: readonly HeaderChanges[] = [...(this.#route.responseHeaders ?? []), ...(this.#backend.responseHeaders ?? [])]
+    this.#exchange.begin(changes.length === 0 ? head : { ...head, headers: withHeaderChanges(head.headers, changes) })
+  }
+
+  onChunk(chunk: Buffer): void {
+    if (this.#isOver) return
+    if (!this.#exchange.write(chunk)) this.#call?.hold(true)
+  }
+
+  onTurnOver(): void {
+    if (this.#isOver) return
+    this.#deadlineMs = Math.max(this.#deadlineMs, this.#parts.clock.monotonic() + (this.#hasBegun ? pieceMs : headMs))
+    if (this.#hasBegun) this.#exchange.flush()
+  }
+
+  onEnd(trailer: readonly string[]): void {
+    if (this.#isOver) return
+    this.#finish()
+    this.#exchange.end(trailer)
+  }
+
+  onError(_error: Error, effect: CallEffect): void {
+    this.#call = undefined
+    if (this.#isOver) return
+    const mayRepeat = effect === 'none' || (effect === 'unknown' && this.#mayRepeat)
+    if (!this.#hasBegun && mayRepeat && this.#replay !== undefined) {
+      this.#exchange.holdBody(true)
+      // An endpoint that has closed a connection may well take another.
+      if (this.#tried.length < mostTries && this.#tried.length === 1) this.#tried.length = 0
+      this.#again()
+    } else this.#fail(502, 'the backend closed the connection')
+  }
+
+  #repeats = 0
+
+  #again(): void {
+    if (++this.#repeats >= mostTries) this.#fail(502, 'the backend closed the connection')
+    else this.#try()
+  }
+
+  onUpgrade(head: AnswerHead, stream: ByteStream, rest: Buffer): void {
+    const taken = this.#isOver ? undefined : this.#exchange.takeOver()
+    this.#finish()
+    if (taken === undefined) stream.destroy()
+    else joinStreams(taken.stream, stream, { head, fromBackend: rest, fromClient: taken.head })
+  }
+
+  #fail(status: number, message: string): void {
+    if (this.#isOver) return
+    const call = this.#call
+    this.#finish()
+    call?.abort()
+    if (this.#hasBegun) this.#exchange.abort()
+    else refuse(this.#exchange, status, message)
+  }
+
+  #giveUp(): void {
+    const call = this.#call
+    this.#finish()
+    call?.abort()
+    for (const mirror of this.#mirrors) mirror.abort()
+  }
+
+  #finish(): void {
+    this.#isOver = true
+    this.#parts.active.delete(this)
+    this.#exchange.onGone = undefined
+    this.#exchange.onDrain = undefined
+    this.#connecting?.[Symbol.dispose]()
+    this.#replay = undefined
+    for (const timer of this.#timers) timer.cancel()
+  }
+}

@@ -1,0 +1,185 @@
+import {
+  type AcceptedStream,
+  type ByteStream,
+  type Certificate,
+  connectStream,
+  listenStreams,
+  openCertificate,
+  type StreamListener,
+} from '#base/byte-streams.ts'
+import type { Clock, Timer } from '#base/clock.ts'
+import { errorMessage } from '#base/error-message.ts'
+import { type Http2ServerSession, serveHttp2 } from '#base/http2-sessions.ts'
+import type { Random } from '#base/random.ts'
+import type { Backend } from '#ingress/data-plane/backend.ts'
+import { BackendTable } from '#ingress/data-plane/backend-table.ts'
+import type { Entrance } from '#ingress/data-plane/exchange.ts'
+import { type Forwarding, forward } from '#ingress/data-plane/forward.ts'
+import { Http1Client } from '#ingress/data-plane/http1-client.ts'
+import { Http2Answer } from '#ingress/data-plane/http2-client.ts'
+import { HostIndex } from '#ingress/routing/host-index.ts'
+import type { Site } from '#ingress/routing/route.ts'
+import { RoutingTable } from '#ingress/routing/routing-table.ts'
+
+/** What is shown to clients that ask for the host at the listener. */
+export type SiteCertificate = {
+  readonly listener: string /** Empty: any. */
+  readonly host: string
+  readonly cert: string
+  readonly key: string
+}
+
+/** What has changed. Plain data. */
+export type ProxyUpdate = {
+  readonly sites: readonly Site[]
+  readonly removedSites: readonly string[]
+  readonly backends: readonly (readonly [key: string, backend: Backend])[]
+  readonly removedBackends: readonly string[]
+  readonly certificates: readonly SiteCertificate[]
+  readonly removedCertificates: readonly Pick<SiteCertificate, 'listener' | 'host'>[]
+}
+
+export type ProxyListener = {
+  /** The name of a listener in the routing table. */
+  readonly listener: string
+  readonly host: string
+  readonly port: number
+  /** What clients think the port is. */
+  readonly shownPort: number
+  readonly isSecure: boolean
+  readonly sharesPort: boolean
+  /** Shown to clients that ask for no host that has a certificate. */
+  readonly fallback?: { readonly cert: string; readonly key: string } | undefined
+}
+
+const sweepMs = 1000
+const mostStreams = 250
+
+/** The data plane: connections of clients in, connections to endpoints out. */
+export class IngressProxy {
+  readonly #clock: Clock
+  readonly #routes = new RoutingTable()
+  readonly #backends: BackendTable
+  readonly #certificates = new Map<string, HostIndex<Certificate>>()
+  readonly #listeners = new Map<string, StreamListener>()
+  readonly #clients = new Set<Http1Client>()
+  readonly #sessions = new Set<Http2ServerSession>()
+  readonly #streams = new Set<ByteStream>()
+  readonly #active = new Set<Forwarding>()
+  readonly #parts: Parameters<typeof forward>[1]
+  readonly #onError: (message: string) => void
+  #sweeper: Timer | undefined
+
+  constructor({ clock, random, onError }: { clock: Clock; random: Random; onError(message: string): void }) {
+    this.#clock = clock
+    this.#onError = onError
+    this.#backends = new BackendTable({ clock, connect: connectStream }, random)
+    this.#parts = { routes: this.#routes, backends: this.#backends, clock, random, active: this.#active }
+  }
+
+  apply(update: ProxyUpdate): void {
+    // Whom a route leads to is known before the route is.
+    for (const [key, backend] of update.backends) this.#backends.set(key, backend)
+    for (const certificate of update.certificates) this.#setCertificate(certificate)
+    for (const site of update.sites) this.#routes.set(site)
+    for (const key of update.removedSites) this.#routes.delete(key)
+    for (const { listener, host } of update.removedCertificates) this.#certificates.get(listener)?.delete(host, 'label')
+    for (const key of update.removedBackends) this.#backends.delete(key)
+  }
+
+  /** Rejects where the address cannot be had. Resolves with the port. */
+  async listen(at: ProxyListener): Promise<number> {
+    const { host, port, listener, isSecure, sharesPort, fallback } = at
+    const opened = await listenStreams({
+      ...{ host, port, sharesPort },
+      onStream: (accepted) => this.#accept(accepted, at),
+      ...(isSecure && fallback !== undefined
+        ? {
+            tls: {
+              ...{ fallback, alpn: ['h2', 'http/1.1'] },
+              certificateFor: (name: string) => this.#certificates.get(listener)?.find(name.toLowerCase()),
+            },
+          }
+        : {}),
+    })
+    this.#listeners.set(placeOf({ host, port: opened.port }), opened)
+    return opened.port
+  }
+
+  unlisten(at: Pick<ProxyListener, 'host' | 'port'>): void {
+    this.#listeners.get(placeOf(at))?.close()
+    this.#listeners.delete(placeOf(at))
+  }
+
+  /** Takes no more; resolves when everything under way is over. */
+  async drain(deadline: Promise<unknown>): Promise<void> {
+    for (const listener of this.#listeners.values()) listener.close()
+    this.#listeners.clear()
+    for (const client of this.#clients) client.leave()
+    for (const session of this.#sessions) session.close()
+    let isOver = false
+    void deadline.then(() => {
+      isOver = true
+    })
+    while (!isOver && this.#active.size > 0) await Promise.race([deadline, this.#clock.sleep(20)])
+  }
+
+  close(): void {
+    for (const listener of this.#listeners.values()) listener.close()
+    for (const stream of this.#streams) stream.destroy()
+    this.#backends.close()
+    this.#sweeper?.cancel()
+  }
+
+  #setCertificate({ listener, host, cert, key }: SiteCertificate): void {
+    const index = this.#certificates.get(listener) ?? new HostIndex<Certificate>()
+    this.#certificates.set(listener, index)
+    try {
+      index.set(host, 'label', openCertificate(cert, key))
+    } catch (error) {
+      this.#onError(`the certificate for ${host || 'any host'} cannot be used: ${errorMessage(error)}`)
+    }
+  }
+
+  #accept({ stream, remoteAddress, alpn, serverName }: AcceptedStream, { listener, isSecure, shownPort }: ProxyListener): void {
+    const scheme = isSecure ? ('https' as const) : ('http' as const)
+    const entrance: Entrance = { listener, scheme, remoteAddress, port: shownPort, serverName }
+    this.#streams.add(stream)
+    stream.on('close', () => this.#streams.delete(stream))
+    this.#sweeper ??= this.#clock.every(sweepMs, () => this.#sweep())
+    if (alpn === 'h2') {
+      this.#serveHttp2(stream, entrance)
+      return
+    }
+    const client = new Http1Client(stream, {
+      entrance,
+      onExchange: (exchange) => forward(exchange, this.#parts),
+      onHttp2: (taken) => this.#serveHttp2(taken, entrance),
+      now: () => this.#clock.monotonic(),
+    })
+    this.#clients.add(client)
+    stream.on('close', () => this.#clients.delete(client))
+  }
+
+  #serveHttp2(stream: ByteStream, entrance: Entrance): void {
+    const session = serveHttp2(stream, {
+      maxStreams: mostStreams,
+      onStream: (opened, headers, rawHeaders, hasEnded) =>
+        forward(new Http2Answer(opened, headers, rawHeaders, hasEnded, entrance), this.#parts),
+    })
+    this.#sessions.add(session)
+    session.on('close', () => this.#sessions.delete(session))
+  }
+
+  #sweep(): void {
+    const nowMs = this.#clock.monotonic()
+    for (const client of this.#clients) client.checkDeadline(nowMs)
+    for (const forwarding of this.#active) forwarding.checkDeadline(nowMs)
+    this.#backends.sweep(nowMs)
+    if (this.#streams.size > 0) return
+    this.#sweeper?.cancel()
+    this.#sweeper = undefined
+  }
+}
+
+const placeOf = ({ host, port }: Pick<ProxyListener, 'host' | 'port'>): string => `${host} ${port}`
