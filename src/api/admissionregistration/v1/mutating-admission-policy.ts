@@ -1,37 +1,24 @@
+import { admissionKindRules } from '#api/admissionregistration/v1/admission-kind-rules.ts'
 import { validateExpression } from '#api/admissionregistration/v1/compile-expression.ts'
 import { MutatingAdmissionPolicy } from '#api/admissionregistration/v1/kinds.gen.ts'
-import { defaultMatchResources, validateMutatingOperations } from '#api/admissionregistration/v1/match-resources.ts'
-import { paramKindCell } from '#api/admissionregistration/v1/parameters.ts'
-import { validateHead, validatePolicyMatchConditions, validateVariables } from '#api/admissionregistration/v1/policy.ts'
-import { staticSuffixWarnings, validateStaticSuffix } from '#api/admissionregistration/v1/static-suffix.ts'
-import type { V1MutatingAdmissionPolicySpec, V1Mutation } from '#api/admissionregistration/v1/types.gen.ts'
+import { validateMutatingOperations } from '#api/admissionregistration/v1/match-resources.ts'
+import {
+  defaultPolicy,
+  paramKindColumn,
+  validateHead,
+  validatePolicyMatchConditions,
+  validateVariables,
+} from '#api/admissionregistration/v1/policy.ts'
+import type { V1MutatingAdmissionPolicy, V1MutatingAdmissionPolicySpec, V1Mutation } from '#api/admissionregistration/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
-import { nameIsDns1123Subdomain } from '#api/meta/names.ts'
-import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { defineResource } from '#api/resource.ts'
 
 /** Expressions that change every matching request. */
 export const mutatingAdmissionPolicyResource = defineResource(MutatingAdmissionPolicy, {
-  finalizers: 'any',
   generation: 'spec',
-  revalidatesMetadata: false,
-
-  defaults(policy) {
-    policy.spec ??= {}
-    policy.spec.failurePolicy ??= 'Fail'
-    defaultMatchResources(policy.spec.matchConstraints)
-  },
-  validate(_policy, check, context) {
-    validateSpec(check.at('spec'), undefined)
-    validateStaticSuffix(check, context)
-  },
-  validateUpdate(_next, prev, check) {
-    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain, finalizers: 'any' })
-    validateSpec(check.at('spec'), prev.spec)
-  },
-  warningsOnCreate: staticSuffixWarnings,
-  warningsOnUpdate: staticSuffixWarnings,
+  defaults: defaultPolicy,
+  ...admissionKindRules<V1MutatingAdmissionPolicy>((check, prev) => validateSpec(check.at('spec'), prev?.spec)),
 
   columns: [
     nameColumn,
@@ -41,12 +28,7 @@ export const mutatingAdmissionPolicyResource = defineResource(MutatingAdmissionP
       description: 'Mutation indicates the number of mutations rules defined in this configuration',
       cell: ({ spec }) => spec?.mutations?.length ?? 0,
     },
-    {
-      name: 'ParamKind',
-      type: 'string',
-      description: 'ParamKind specifies the kind of resources used to parameterize this policy',
-      cell: ({ spec }) => paramKindCell(spec?.paramKind),
-    },
+    paramKindColumn,
     ageColumn,
   ],
 })

@@ -3,11 +3,12 @@
 import { validateExpression } from '#api/admissionregistration/v1/compile-expression.ts'
 import { ValidatingAdmissionPolicy } from '#api/admissionregistration/v1/kinds.gen.ts'
 import { validateMatchConditions } from '#api/admissionregistration/v1/match-conditions.ts'
-import { validateMatchConstraints } from '#api/admissionregistration/v1/match-resources.ts'
-import { validateParamKind } from '#api/admissionregistration/v1/parameters.ts'
+import { defaultMatchResources, validateMatchConstraints } from '#api/admissionregistration/v1/match-resources.ts'
+import { paramKindCell, validateParamKind } from '#api/admissionregistration/v1/parameters.ts'
 import type { V1MutatingAdmissionPolicySpec, V1ValidatingAdmissionPolicySpec, V1Variable } from '#api/admissionregistration/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { equalityOf } from '#api/meta/equality.ts'
+import type { Column } from '#api/resource.ts'
 
 /** Mutating policies have the same. */
 const sameSpec = equalityOf(ValidatingAdmissionPolicy).at('spec')
@@ -15,6 +16,19 @@ const sameSpec = equalityOf(ValidatingAdmissionPolicy).at('spec')
 const failurePolicies = ['Fail', 'Ignore']
 
 type PolicySpec = V1ValidatingAdmissionPolicySpec | V1MutatingAdmissionPolicySpec
+
+export function defaultPolicy(policy: { spec?: PolicySpec }): void {
+  policy.spec ??= {}
+  policy.spec.failurePolicy ??= 'Fail'
+  defaultMatchResources(policy.spec.matchConstraints)
+}
+
+export const paramKindColumn: Column<{ spec?: PolicySpec }> = {
+  name: 'ParamKind',
+  type: 'string',
+  description: 'ParamKind specifies the kind of resources used to parameterize this policy',
+  cell: ({ spec }) => paramKindCell(spec?.paramKind),
+}
 
 /** Everything up to the match constraints. */
 export function validateHead(check: Check<PolicySpec>): void {

@@ -1,9 +1,13 @@
+import { admissionKindRules } from '#api/admissionregistration/v1/admission-kind-rules.ts'
 import { type ExpressionUse, validateExpression } from '#api/admissionregistration/v1/compile-expression.ts'
 import { ValidatingAdmissionPolicy } from '#api/admissionregistration/v1/kinds.gen.ts'
-import { defaultMatchResources } from '#api/admissionregistration/v1/match-resources.ts'
-import { paramKindCell } from '#api/admissionregistration/v1/parameters.ts'
-import { validateHead, validatePolicyMatchConditions, validateVariables } from '#api/admissionregistration/v1/policy.ts'
-import { staticSuffixWarnings, validateStaticSuffix } from '#api/admissionregistration/v1/static-suffix.ts'
+import {
+  defaultPolicy,
+  paramKindColumn,
+  validateHead,
+  validatePolicyMatchConditions,
+  validateVariables,
+} from '#api/admissionregistration/v1/policy.ts'
 import type {
   V1AuditAnnotation,
   V1ExpressionWarning,
@@ -14,32 +18,15 @@ import type {
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { validateConditions } from '#api/meta/conditions.ts'
-import { byteLength, mustBe, nameIsDns1123Subdomain, qualifiedName } from '#api/meta/names.ts'
-import { validateObjectMeta } from '#api/meta/object-meta.ts'
+import { byteLength, mustBe, qualifiedName } from '#api/meta/names.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { defineResource } from '#api/resource.ts'
 
 /** Expressions that every matching request must satisfy. */
 export const validatingAdmissionPolicyResource = defineResource(ValidatingAdmissionPolicy, {
-  finalizers: 'any',
   generation: 'spec',
-  revalidatesMetadata: false,
-
-  defaults(policy) {
-    policy.spec ??= {}
-    policy.spec.failurePolicy ??= 'Fail'
-    defaultMatchResources(policy.spec.matchConstraints)
-  },
-  validate(policy, check, context) {
-    validateSpec(policy, check.at('spec').with(undefined))
-    validateStaticSuffix(check, context)
-  },
-  validateUpdate(next, prev, check) {
-    validateObjectMeta(check.at('metadata'), { scope: 'Cluster', nameRule: nameIsDns1123Subdomain, finalizers: 'any' })
-    validateSpec(next, check.at('spec').with(prev.spec))
-  },
-  warningsOnCreate: staticSuffixWarnings,
-  warningsOnUpdate: staticSuffixWarnings,
+  defaults: defaultPolicy,
+  ...admissionKindRules<V1ValidatingAdmissionPolicy>((check, prev) => validateSpec(check.value, check.at('spec').with(prev?.spec))),
 
   subresources: {
     status: {
@@ -60,12 +47,7 @@ export const validatingAdmissionPolicyResource = defineResource(ValidatingAdmiss
       description: 'Validations indicates the number of validation rules defined in this configuration',
       cell: ({ spec }) => spec?.validations?.length ?? 0,
     },
-    {
-      name: 'ParamKind',
-      type: 'string',
-      description: 'ParamKind specifies the kind of resources used to parameterize this policy',
-      cell: ({ spec }) => paramKindCell(spec?.paramKind),
-    },
+    paramKindColumn,
     ageColumn,
   ],
 })

@@ -9,7 +9,7 @@ import type {
 } from '#api/apps/v1/types.gen.ts'
 import { containersColumn, imagesColumn, selectorColumn } from '#api/apps/v1/workload-columns.ts'
 import { mustNotBeDecremented, mustNotExceedReplicas } from '#api/apps/v1/workload-status.ts'
-import { selectorText, validateReplicatedTemplate, warningsForPodNames } from '#api/apps/v1/workload-template.ts'
+import { scaleOfReplicas, validateReplicatedTemplate, warningsForPodNames } from '#api/apps/v1/workload-template.ts'
 import { defaultPodTemplate } from '#api/core/v1/pod-spec/defaults.ts'
 import { dropDisabledFields } from '#api/core/v1/pod-spec/drop-disabled.ts'
 import { type PodValidationOptions, podValidationOptions } from '#api/core/v1/pod-spec/validate-pod-template.ts'
@@ -84,14 +84,7 @@ export const deploymentResource = defineResource(Deployment, {
       },
       validateUpdate: (_next, prev, check) => validateStatus(check.at('status').or({}), prev.status),
     },
-    scale: {
-      replicas: ({ spec }) => spec.replicas ?? 0,
-      setReplicas({ spec }, replicas) {
-        spec.replicas = replicas
-      },
-      statusReplicas: ({ status }) => status?.replicas ?? 0,
-      selector: ({ spec }) => selectorText(spec.selector),
-    },
+    scale: scaleOfReplicas,
   },
 
   columns: [

@@ -2,7 +2,7 @@ import { ReplicaSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1ReplicaSet, V1ReplicaSetSpec, V1ReplicaSetStatus } from '#api/apps/v1/types.gen.ts'
 import { containersColumn, imagesColumn, selectorColumn } from '#api/apps/v1/workload-columns.ts'
 import { mustNotExceedReplicas } from '#api/apps/v1/workload-status.ts'
-import { selectorText, validateReplicatedTemplate, warningsForPodNames } from '#api/apps/v1/workload-template.ts'
+import { scaleOfReplicas, validateReplicatedTemplate, warningsForPodNames } from '#api/apps/v1/workload-template.ts'
 import { defaultPodTemplate } from '#api/core/v1/pod-spec/defaults.ts'
 import { dropDisabledFields } from '#api/core/v1/pod-spec/drop-disabled.ts'
 import { type PodValidationOptions, podValidationOptions } from '#api/core/v1/pod-spec/validate-pod-template.ts'
@@ -62,14 +62,7 @@ export const replicaSetResource = defineResource(ReplicaSet, {
       },
       validateUpdate: (_next, _prev, check) => validateStatus(check.at('status').or({ replicas: 0 })),
     },
-    scale: {
-      replicas: ({ spec }) => spec.replicas ?? 0,
-      setReplicas({ spec }, replicas) {
-        spec.replicas = replicas
-      },
-      statusReplicas: ({ status }) => status?.replicas ?? 0,
-      selector: ({ spec }) => selectorText(spec.selector),
-    },
+    scale: scaleOfReplicas,
   },
 
   columns: [

@@ -10,7 +10,7 @@ import type {
 } from '#api/apps/v1/types.gen.ts'
 import { containersColumn, imagesColumn } from '#api/apps/v1/workload-columns.ts'
 import { mustNotBeDecremented, mustNotExceedReplicas } from '#api/apps/v1/workload-status.ts'
-import { mustRunForever, mustSelectTemplate, selectorText, validateRequiredSelector } from '#api/apps/v1/workload-template.ts'
+import { mustRunForever, mustSelectTemplate, scaleOfReplicas, validateRequiredSelector } from '#api/apps/v1/workload-template.ts'
 import { optionsForNewClaim, validateClaimSpec } from '#api/core/v1/persistent-volume-claim/claim-spec.ts'
 import { claimSpecWarnings } from '#api/core/v1/persistent-volume-claim/claim-warnings.ts'
 import { defaultClaimSpec } from '#api/core/v1/pod-spec/default-volume.ts'
@@ -107,14 +107,7 @@ export const statefulSetResource = defineResource(StatefulSet, {
         mustNotBeDecremented(check.at('status').at('collisionCount'), prev.status?.collisionCount)
       },
     },
-    scale: {
-      replicas: ({ spec }) => spec.replicas ?? 0,
-      setReplicas({ spec }, replicas) {
-        spec.replicas = replicas
-      },
-      statusReplicas: ({ status }) => status?.replicas ?? 0,
-      selector: ({ spec }) => selectorText(spec.selector),
-    },
+    scale: scaleOfReplicas,
   },
 
   columns: [

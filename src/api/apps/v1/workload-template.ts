@@ -1,4 +1,5 @@
 /** Rules that bind a workload's selector and its pod template together. */
+
 import { type PodValidationOptions, validatePodTemplate } from '#api/core/v1/pod-spec/validate-pod-template.ts'
 import type { V1PodTemplateSpec } from '#api/core/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
@@ -7,6 +8,22 @@ import { dns1123Label } from '#api/meta/names.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { type LabelSelector, labelSelectorFrom } from '#api/meta/selector.ts'
 import type { V1LabelSelector, V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
+import type { ScaleRules } from '#api/resource.ts'
+
+type Replicated = {
+  spec: { replicas?: number; selector?: V1LabelSelector }
+  status?: { replicas?: number }
+}
+
+/** How deployments, replica sets and stateful sets are scaled. */
+export const scaleOfReplicas: ScaleRules<Replicated> = {
+  replicas: ({ spec }) => spec.replicas ?? 0,
+  setReplicas({ spec }, replicas) {
+    spec.replicas = replicas
+  },
+  statusReplicas: ({ status }) => status?.replicas ?? 0,
+  selector: ({ spec }) => selectorText(spec.selector),
+}
 
 /** Replica sets, and deployments, which make them; upstream speaks of deployments in both. `check` stands at the spec. */
 export function validateReplicatedTemplate(
@@ -50,7 +67,7 @@ export function selectorOf(selector: V1LabelSelector | undefined): LabelSelector
 }
 
 /** For the scale subresource. */
-export function selectorText(selector: V1LabelSelector | undefined): string {
+function selectorText(selector: V1LabelSelector | undefined): string {
   return labelSelectorFrom(selector).toString()
 }
 

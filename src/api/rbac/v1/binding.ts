@@ -2,15 +2,17 @@
 import type { Check } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { dns1123Subdomain, mustBe, pathSegmentName } from '#api/meta/names.ts'
+import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
+import { rbacName } from '#api/rbac/v1/role.ts'
 import type { V1ClusterRoleBinding, V1RoleBinding, V1RoleRef, V1Subject } from '#api/rbac/v1/types.gen.ts'
-import type { Column } from '#api/resource.ts'
+import type { Column, ResourceRules } from '#api/resource.ts'
 
 const rbacGroup = 'rbac.authorization.k8s.io'
 
 type Binding = V1RoleBinding | V1ClusterRoleBinding
 
-export function defaultBinding(binding: Binding): void {
+function defaultBinding(binding: Binding): void {
   binding.roleRef ??= { apiGroup: '', kind: '', name: '' }
   binding.roleRef.apiGroup ||= rbacGroup
   for (const subject of binding.subjects ?? []) {
@@ -18,7 +20,7 @@ export function defaultBinding(binding: Binding): void {
   }
 }
 
-export function validateBinding(check: Check<Binding>, scope: 'Namespaced' | 'Cluster'): void {
+function validateBinding(check: Check<Binding>, scope: 'Namespaced' | 'Cluster'): void {
   const { roleRef } = check.value
   const { apiGroup = '', kind = '', name = '' } = roleRef ?? {}
   const kinds = scope === 'Namespaced' ? ['Role', 'ClusterRole'] : ['ClusterRole']
@@ -47,8 +49,27 @@ function validateSubject(check: Check<V1Subject>, scope: string): void {
   }
 }
 
+/** Everything but the columns of the two kinds of bindings. */
+export function bindingRules<T extends Binding>(scope: 'Namespaced' | 'Cluster') {
+  return {
+    nameRule: rbacName,
+    generation: false,
+    revalidatesMetadata: false,
+    allowCreateOnUpdate: true,
+    allowUnconditionalUpdate: true,
+    defaults: defaultBinding,
+    validate: (_binding, check) => validateBinding(check, scope),
+    validateUpdate(next, prev, check) {
+      validateObjectMeta(check.at('metadata'), { scope, nameRule: rbacName })
+      validateBinding(check, scope)
+      validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
+      validateRoleRefUpdate(next.roleRef, prev.roleRef, check)
+    },
+  } satisfies ResourceRules<T>
+}
+
 /** A binding keeps its role for life, so that who may bind a role need be validated only once. */
-export function validateRoleRefUpdate(next: V1RoleRef, prev: V1RoleRef, check: Check<Binding>): void {
+function validateRoleRefUpdate(next: V1RoleRef, prev: V1RoleRef, check: Check<Binding>): void {
   if (next?.apiGroup !== prev.apiGroup || next.kind !== prev.kind || next.name !== prev.name) {
     check.at('roleRef').invalid('cannot change roleRef', asInternal('rbac.RoleRef', next))
   }

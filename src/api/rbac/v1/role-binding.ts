@@ -1,24 +1,10 @@
-import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
-import { bindingColumns, defaultBinding, validateBinding, validateRoleRefUpdate } from '#api/rbac/v1/binding.ts'
+import { bindingColumns, bindingRules } from '#api/rbac/v1/binding.ts'
 import { RoleBinding } from '#api/rbac/v1/kinds.gen.ts'
-import { rbacName } from '#api/rbac/v1/role.ts'
+import type { V1RoleBinding } from '#api/rbac/v1/types.gen.ts'
 import { defineResource } from '#api/resource.ts'
 
 /** Grants a role, or a cluster role, within one namespace. */
 export const roleBindingResource = defineResource(RoleBinding, {
-  nameRule: rbacName,
-  generation: false,
-  revalidatesMetadata: false,
-  allowCreateOnUpdate: true,
-  allowUnconditionalUpdate: true,
+  ...bindingRules<V1RoleBinding>('Namespaced'),
   columns: bindingColumns('RoleBinding'),
-
-  defaults: defaultBinding,
-  validate: (_binding, check) => validateBinding(check, 'Namespaced'),
-  validateUpdate(next, prev, check) {
-    validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: rbacName })
-    validateBinding(check, 'Namespaced')
-    validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
-    validateRoleRefUpdate(next.roleRef, prev.roleRef, check)
-  },
 })
