@@ -5,12 +5,14 @@ import type { Clock, Timer } from '#base/clock.ts'
 const checkMs = 20_000
 /** Less is not worth the work. */
 const worthwhileBytes = 5 << 20
+/** To go through so much takes some ten milliseconds, during which nobody is answered. */
+const largestHeapBytes = 80 << 20
 /** Of a core: above it somebody is served who should not wait. */
 const idleShare = 0.1
 
 /**
  * Gives memory back to the machine once a burst of work is over: by itself, V8 keeps for the next one what it has grown to.
- * Only for small heaps (some ten megabytes in use), where going through all of it is a matter of milliseconds.
+ * Only while the heap is small.
  */
 export function giveBackIdleMemory(clock: Clock): Timer {
   setFlagsFromString('--expose-gc')
@@ -21,6 +23,7 @@ export function giveBackIdleMemory(clock: Clock): Timer {
     const { user, system } = process.cpuUsage(cpu)
     cpu = process.cpuUsage()
     const { heapTotal, heapUsed } = process.memoryUsage()
-    if ((user + system) / 1000 / checkMs < idleShare && heapTotal - heapUsed > worthwhileBytes) collect()
+    const isIdle = (user + system) / 1000 / checkMs < idleShare
+    if (isIdle && heapUsed < largestHeapBytes && heapTotal - heapUsed > worthwhileBytes) collect()
   })
 }

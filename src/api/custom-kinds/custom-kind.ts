@@ -37,12 +37,14 @@ type CustomObject = KubernetesObject & { status?: unknown }
 export function customKinds(definition: V1CustomResourceDefinition, options: CustomKindOptions): ResourceDefinition[] {
   const kinds = new Map<string, ResourceDefinition>()
   const { group, versions } = definition.spec
+  // Taken out: whatever a function names, it keeps, and these live as long as the kind does.
+  const { name } = definition.metadata
   const storage = `${group}/${versions.find((version) => version.storage)?.name}`
   const family: Family = {
     find: (apiVersion) => kinds.get(apiVersion),
     storage() {
       const kind = kinds.get(storage)
-      if (kind === undefined) throw new Error(`${definition.metadata.name} has no version that is stored`)
+      if (kind === undefined) throw new Error(`${name} has no version that is stored`)
       return kind
     },
   }

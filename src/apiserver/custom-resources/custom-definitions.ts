@@ -27,7 +27,13 @@ export type CustomDefinitionsOptions = {
   converter?(definition: V1CustomResourceDefinition): ConvertObjects | undefined
 }
 
-type Served = { readonly signature: string; readonly kinds: readonly ResourceDefinition[]; readonly live: LiveState }
+type Served = {
+  readonly signature: string
+  kinds: readonly ResourceDefinition[]
+  readonly live: LiveState
+  /** What it was when it was deleted, for requests that still run. While it lies in the cache, no copy is kept. */
+  last?: V1CustomResourceDefinition
+}
 
 const retryMs = 1000
 
@@ -90,7 +96,10 @@ export class CustomDefinitions implements Disposable {
     this.#cleanup.forget(name)
     const served = this.#served.get(name)
     this.#served.delete(name)
-    if (served !== undefined) this.#options.scheme.update({ remove: served.kinds })
+    if (served !== undefined) {
+      served.last = definition
+      this.#options.scheme.update({ remove: served.kinds })
+    }
     const names = this.#groups.get(group)
     names?.delete(name)
     if (names?.isEmpty) this.#groups.delete(group)
@@ -106,12 +115,23 @@ export class CustomDefinitions implements Disposable {
     if (before?.signature === signature) return
     const live = { isTerminating: isConditionTrue(definition.status?.conditions, 'Terminating') }
     const convert = this.#options.converter?.(definition)
-    const kinds = customKinds(definition, { read: () => this.#find(name) ?? definition, live, convert })
-    const served = new Set(definition.spec.versions.filter((version) => version.served).map((version) => version.name))
-    const add = kinds.filter((kind) => served.has(kind.version) && !this.#isTaken(kind))
-    const remove = (before?.kinds ?? []).filter(({ version }) => !served.has(version))
-    this.#served.set(name, { signature, kinds: add, live })
+    const versions = new Set(definition.spec.versions.filter((version) => version.served).map((version) => version.name))
+    const served: Served = { signature, live, kinds: [] }
+    const kinds = customKinds(definition, { read: this.#reader(name, served), live, convert })
+    served.kinds = kinds.filter((kind) => versions.has(kind.version) && !this.#isTaken(kind))
+    const add = served.kinds
+    const remove = (before?.kinds ?? []).filter(({ version }) => !versions.has(version))
+    this.#served.set(name, served)
     this.#options.scheme.update({ add, remove })
+  }
+
+  /** In a function of its own, so that it does not keep the definition at hand when it is made. */
+  #reader(name: string, served: Served): () => V1CustomResourceDefinition {
+    return () => {
+      const definition = this.#find(name) ?? served.last
+      if (definition === undefined) throw new Error(`the CustomResourceDefinition ${name} is gone`)
+      return definition
+    }
   }
 
   /** Kinds that the server brings along are not given away. */

@@ -11,11 +11,11 @@ import { contentTypeOf, encodeValue } from '#apiserver/http/answers.ts'
 import { RequestContext } from '#apiserver/http/context.ts'
 import { InProcessExchange } from '#apiserver/http/in-process-exchange.ts'
 import { type Form, negotiate } from '#apiserver/http/negotiation.ts'
-import { OwnTurns } from '#apiserver/http/own-turns.ts'
 import { denied, serverCouldNotFind } from '#apiserver/http/refusals.ts'
 import { defaultRequestTimeoutMs, giveUpAfter, requestTimeoutMs } from '#apiserver/http/request-deadline.ts'
 import { type RequestInfo, requestInfo } from '#apiserver/http/request-info.ts'
 import { type RecordServices, RequestRecord } from '#apiserver/http/request-record.ts'
+import { RequestTurns } from '#apiserver/http/request-turns.ts'
 import { selectorAttributes } from '#apiserver/http/selector-attributes.ts'
 import { TrackedExchange } from '#apiserver/http/tracked-exchange.ts'
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
@@ -45,16 +45,18 @@ export type HandlerOptions = {
 
 export class ApiHandler {
   readonly #options: HandlerOptions
-  readonly #ownTurns: OwnTurns
+  readonly #ownTurns: RequestTurns
+  readonly #turns: RequestTurns
 
   constructor(options: HandlerOptions) {
     this.#options = options
-    this.#ownTurns = new OwnTurns(options.clock)
+    this.#ownTurns = new RequestTurns(options.clock)
+    this.#turns = new RequestTurns(options.clock)
   }
 
   handle = (raw: HttpExchange): void => {
     if (raw instanceof InProcessExchange) raw.begin(this.#ownTurns, () => this.#begin(raw))
-    else this.#begin(raw)
+    else this.#turns.take(() => this.#begin(raw))
   }
 
   #begin(raw: HttpExchange): void {

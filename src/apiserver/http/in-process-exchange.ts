@@ -1,5 +1,5 @@
 /** A request that never leaves the process: the same road through the server, without sockets. */
-import type { OwnTurns } from '#apiserver/http/own-turns.ts'
+import type { RequestTurns } from '#apiserver/http/request-turns.ts'
 import type { HttpConnection, HttpExchange, HttpHeaders, HttpResponseStream } from '#base/http-server.ts'
 
 export type InProcessRequest = {
@@ -53,7 +53,7 @@ export class InProcessExchange implements HttpExchange {
   readonly #reject: (error: unknown) => void
   readonly #closers: (() => void)[] = []
   #isClosed = false
-  #turns: OwnTurns | undefined
+  #turns: RequestTurns | undefined
 
   constructor(
     { method, target, headers = {}, body }: InProcessRequest,
@@ -71,7 +71,7 @@ export class InProcessExchange implements HttpExchange {
   }
 
   /** Begins in its turn, unless it is given up before; what is answered waits for one as well. */
-  begin(turns: OwnTurns, serve: () => void): void {
+  begin(turns: RequestTurns, serve: () => void): void {
     this.#turns = turns
     turns.take(() => {
       if (this.#isClosed) return

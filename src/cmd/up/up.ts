@@ -1,5 +1,6 @@
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
+import { giveBackIdleMemory } from '#base/idle-memory.ts'
 import { Lifecycle, processSignals, runUntilSignal } from '#base/lifecycle.ts'
 import type { LogLevel } from '#base/log.ts'
 import { thisProcess } from '#base/machine.ts'
@@ -27,6 +28,7 @@ export async function up(options: UpOptions): Promise<void> {
     // A parent that waits for us (up -d) learns it from this file, and so do down and status.
     const running: RunningCluster = { pid: thisProcess.pid, url, kubeconfig, startedMs: systemClock.now() }
     await nodeFiles.write(readyPath(options.dataDir), JSON.stringify(running))
+    giveBackIdleMemory(systemClock)
   })
   await nodeFiles.remove(readyPath(options.dataDir))
   // Everything that must be kept is on disk by now; what still holds the process may not keep its user waiting.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { OwnTurns } from '#apiserver/http/own-turns.ts'
+import { RequestTurns } from '#apiserver/http/request-turns.ts'
 import { systemClock } from '#base/clock.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
 
@@ -13,13 +13,14 @@ function handTurned() {
     soon: (callback: () => void) => void immediates.push(callback),
   })
   return {
-    turns: new OwnTurns(clock),
+    turns: new RequestTurns(clock),
     work: (ms: number) => {
       heldMs += ms
     },
     /** Sockets have their turn; then what asked to come after them. */
-    async turn() {
+    async turn(others?: () => void) {
       heldMs = 0
+      others?.()
       const due = immediates
       immediates = []
       for (const callback of due) callback()
@@ -45,6 +46,21 @@ test('requests begin at once until the event loop has been held for too long, an
   assert.deepEqual(done, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
 })
 
+test('a turn that others have used up still has one of those who wait', async () => {
+  const { turns, work, turn } = handTurned()
+  const done: number[] = []
+  work(20)
+  for (let number = 0; number < 3; number++) turns.take(() => void done.push(number))
+  const others = () => work(20)
+  assert.deepEqual(done, [])
+  await turn(others)
+  assert.deepEqual(done, [0])
+  await turn(others)
+  assert.deepEqual(done, [0, 1])
+  await turn()
+  assert.deepEqual(done, [0, 1, 2])
+})
+
 test('what follows from a request counts as well, and goes behind those who wait', async () => {
   const { turns, work, turn } = handTurned()
   const done: string[] = []
@@ -65,7 +81,7 @@ test('what follows from a request counts as well, and goes behind those who wait
 })
 
 test('sockets and timers get their turn while promises alone could go on for ever', async () => {
-  const turns = new OwnTurns(systemClock)
+  const turns = new RequestTurns(systemClock)
   let isOver = false
   setImmediate(() => {
     isOver = true
