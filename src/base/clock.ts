@@ -24,6 +24,9 @@ export type Clock = {
 /** Cancelling twice, or after the timer fired, does nothing. */
 export type Timer = Disposable & { cancel(): void }
 
+/** So that nobody takes the first moment of a turn for virtual time. */
+const leastHeldMs = 0.001
+
 /** The machine's time. */
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -32,7 +35,7 @@ export const systemClock: Clock = {
   heldMs() {
     const nowMs = performance.now()
     if (heldSinceMs === undefined) {
-      heldSinceMs = nowMs
+      heldSinceMs = nowMs - leastHeldMs
       setImmediate(endTurn)
     }
     return nowMs - heldSinceMs

@@ -1,6 +1,8 @@
 /** Makes of a definition what a built-in kind declares in its file: one value for each version. */
 import type {
   V1CustomResourceDefinition,
+  V1CustomResourceDefinitionNames,
+  V1CustomResourceDefinitionSpec,
   V1CustomResourceDefinitionVersion,
   V1CustomResourceSubresourceScale,
 } from '#api/apiextensions/v1/types.gen.ts'
@@ -33,35 +35,49 @@ export type LiveState = { isTerminating: boolean }
 
 type CustomObject = KubernetesObject & { status?: unknown }
 
-/** All versions, served or not. */
-export function customKinds(definition: V1CustomResourceDefinition, options: CustomKindOptions): ResourceDefinition[] {
+/** All versions, served or not, in their order; each is made when it is asked for, since there may be thousands. */
+export function* customKinds(definition: V1CustomResourceDefinition, options: CustomKindOptions): Generator<ResourceDefinition> {
   const kinds = new Map<string, ResourceDefinition>()
-  const { group, versions } = definition.spec
-  // Taken out: whatever a function names, it keeps, and these live as long as the kind does.
-  const { name } = definition.metadata
+  const { metadata, spec, status } = definition
+  const { group, versions } = spec
+  // Without the schemas, and emptied on the way: whatever a function names, it keeps, and these live as long as the kind does.
+  const { name, uid, generation } = metadata
+  const shared: Shared = { signature: `${uid} ${generation}`, spec: { ...spec, versions: [] }, names: status?.acceptedNames ?? spec.names }
+  const missing = new Map(versions.map((version) => [`${group}/${version.name}`, version]))
   const storage = `${group}/${versions.find((version) => version.storage)?.name}`
   const family: Family = {
-    find: (apiVersion) => kinds.get(apiVersion),
+    find(apiVersion) {
+      const version = missing.get(apiVersion)
+      if (version !== undefined) {
+        missing.delete(apiVersion)
+        kinds.set(apiVersion, customKind(shared, version, family, options))
+      }
+      return kinds.get(apiVersion)
+    },
     storage() {
-      const kind = kinds.get(storage)
+      const kind = family.find(storage)
       if (kind === undefined) throw new Error(`${name} has no version that is stored`)
       return kind
     },
   }
-  for (const version of versions) kinds.set(`${group}/${version.name}`, customKind(definition, version, family, options))
-  return [...kinds.values()]
+  for (const apiVersion of [...missing.keys()]) {
+    const kind = family.find(apiVersion)
+    if (kind !== undefined) yield kind
+  }
 }
 
+/** What all versions have. */
+type Shared = { signature: string; spec: V1CustomResourceDefinitionSpec; names: V1CustomResourceDefinitionNames }
 type Family = { find(apiVersion: string): ResourceDefinition | undefined; storage(): ResourceDefinition }
 
 function customKind(
-  { metadata, spec, status }: V1CustomResourceDefinition,
+  { signature, spec, names }: Shared,
   version: V1CustomResourceDefinitionVersion,
   { find, storage }: Family,
   { read, live, convert }: CustomKindOptions,
 ): ResourceDefinition {
   const { group, scope, preserveUnknownFields = false } = spec
-  const { plural, singular, kind, listKind, shortNames, categories } = status?.acceptedNames ?? spec.names
+  const { plural, singular, kind, listKind, shortNames, categories } = names
   const { name, subresources, additionalPrinterColumns } = version
   const scale = subresources?.scale ?? undefined
   const load = () => read().spec.versions.find((each) => each.name === name)?.schema?.openAPIV3Schema
@@ -89,7 +105,7 @@ function customKind(
     fieldSelectors: selectableFields(version.selectableFields),
     generation: (next, prev) => !equalJson({ ...next, metadata: {} }, { ...prev, metadata: {} }),
     untyped: untypedKind({
-      signature: `${metadata.uid} ${metadata.generation}`,
+      signature,
       schema,
       apiVersion: `${group}/${name}`,
       isStorage: version.storage,

@@ -13,6 +13,7 @@ import { besideOthers, type Company, createIfMissing } from '#apiserver/bootstra
 import { serverContext } from '#apiserver/registry/registries.ts'
 import type { ApiServer } from '#apiserver/server.ts'
 import type { Logger } from '#base/log.ts'
+import { oneEachTurn } from '#base/one-each-turn.ts'
 
 const managedLabel = 'kube-aggregator.kubernetes.io/automanaged'
 type Management = 'onstart' | 'true'
@@ -56,11 +57,14 @@ function settler(
 ): (name: string) => void {
   const pending = new Map<string, Promise<void>>()
   const waiting = new Set<string>()
+  // One definition may have thousands of versions.
+  const turn = oneEachTurn(clock)
   const settle = (name: string): void => {
     if (own.has(name) || waiting.has(name)) return
     waiting.add(name)
     const before = pending.get(name) ?? Promise.resolve()
     const work = before
+      .then(turn)
       .then(() => {
         waiting.delete(name)
         return settled(server, name, clock.now())

@@ -14,6 +14,7 @@ import { InstanceCleanup } from '#apiserver/custom-resources/instance-cleanup.ts
 import { type ChangeStatus, statusWriter } from '#apiserver/custom-resources/status-writer.ts'
 import type { FieldOwnership } from '#apiserver/registry/field-ownership.ts'
 import type { Registries } from '#apiserver/registry/registries.ts'
+import { append } from '#base/append.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 
@@ -29,13 +30,17 @@ export type CustomDefinitionsOptions = {
 
 type Served = {
   readonly signature: string
-  kinds: readonly ResourceDefinition[]
+  readonly kinds: ResourceDefinition[]
   readonly live: LiveState
   /** What it was when it was deleted, for requests that still run. While it lies in the cache, no copy is kept. */
   last?: V1CustomResourceDefinition
+  /** Where it has so many versions that they are taken up bit by bit. */
+  isComplete?: Promise<void>
 }
 
 const retryMs = 1000
+/** The event loop gets to its sockets again after about so long. */
+const turnMs = 8
 
 export class CustomDefinitions implements Disposable {
   readonly #options: CustomDefinitionsOptions
@@ -83,7 +88,7 @@ export class CustomDefinitions implements Disposable {
     )
     if (hasFreed) for (const other of names.unsettled) this.#look(other)
     // In the same turn: whoever reads that the kind is established can use it.
-    if (isConditionTrue(definition.status?.conditions, 'Established')) this.#serve(definition)
+    if (isConditionTrue(definition.status?.conditions, 'Established')) void this.#serve(definition)
     const served = this.#served.get(name)
     if (served !== undefined) served.live.isTerminating = isConditionTrue(definition.status?.conditions, 'Terminating')
     this.#look(name)
@@ -107,22 +112,57 @@ export class CustomDefinitions implements Disposable {
     for (const other of names?.unsettled ?? []) this.#look(other)
   }
 
-  #serve(definition: V1CustomResourceDefinition): void {
+  /** In this turn, but for versions by the thousand: these resolve later, and others get their turns meanwhile. */
+  #serve(definition: V1CustomResourceDefinition): Promise<void> | undefined {
     const { metadata, status } = definition
     const name = metadata.name ?? ''
     const signature = JSON.stringify([metadata.uid, metadata.generation, status?.acceptedNames])
     const before = this.#served.get(name)
-    if (before?.signature === signature) return
+    if (before?.signature === signature) return before.isComplete
     const live = { isTerminating: isConditionTrue(definition.status?.conditions, 'Terminating') }
     const convert = this.#options.converter?.(definition)
     const versions = new Set(definition.spec.versions.filter((version) => version.served).map((version) => version.name))
     const served: Served = { signature, live, kinds: [] }
     const kinds = customKinds(definition, { read: this.#reader(name, served), live, convert })
-    served.kinds = kinds.filter((kind) => versions.has(kind.version) && !this.#isTaken(kind))
-    const add = served.kinds
-    const remove = (before?.kinds ?? []).filter(({ version }) => !versions.has(version))
     this.#served.set(name, served)
-    this.#options.scheme.update({ add, remove })
+    const remove = (before?.kinds ?? []).filter(({ version }) => !versions.has(version))
+    const isOver = this.#addSome(served, kinds, versions, remove)
+    if (!isOver) served.isComplete = this.#addRest(name, served, kinds, versions)
+    return served.isComplete
+  }
+
+  /** Until the event loop has been held for long enough. Returns whether that was all. */
+  #addSome(
+    served: Served,
+    kinds: Iterator<ResourceDefinition>,
+    versions: ReadonlySet<string>,
+    remove: readonly ResourceDefinition[],
+  ): boolean {
+    const { clock, scheme } = this.#options
+    const add: ResourceDefinition[] = []
+    let next = kinds.next()
+    for (; !next.done; next = kinds.next()) {
+      const kind = next.value
+      if (versions.has(kind.version) && !this.#isTaken(kind)) add.push(kind)
+      if (clock.heldMs() >= turnMs) break
+    }
+    append(served.kinds, add)
+    scheme.update({ add, remove })
+    return next.done === true
+  }
+
+  async #addRest(name: string, served: Served, kinds: Iterator<ResourceDefinition>, versions: ReadonlySet<string>): Promise<void> {
+    for (let isOver = false; !isOver; ) {
+      await this.#nextTurn()
+      // Others are served in their place, or none.
+      if (this.#served.get(name) !== served || this.#isOver) return
+      isOver = this.#addSome(served, kinds, versions, [])
+    }
+    delete served.isComplete
+  }
+
+  #nextTurn(): Promise<void> {
+    return new Promise((resolve) => this.#options.clock.soon(resolve))
   }
 
   /** In a function of its own, so that it does not keep the definition at hand when it is made. */
@@ -165,7 +205,7 @@ export class CustomDefinitions implements Disposable {
         clock.after(retryMs, () => this.#look(name))
       }
       // Many that come at once do not keep others waiting.
-      await new Promise<void>((resolve) => clock.soon(resolve))
+      await this.#nextTurn()
     }
     this.#isRunning = false
   }
@@ -179,7 +219,7 @@ export class CustomDefinitions implements Disposable {
     if (status === definition.status) return
     const settled = { ...definition, status }
     // Before anybody can read that it is established.
-    if (isConditionTrue(settled.status?.conditions, 'Established')) this.#serve(settled)
+    if (isConditionTrue(settled.status?.conditions, 'Established')) await this.#serve(settled)
     try {
       await this.#changeStatus(definition, (next) => ({ ...next, status }))
     } catch (error) {

@@ -33,7 +33,7 @@ const widgets: V1CustomResourceDefinition = {
 
 for (const dialect of [openApiV2, openApiV3])
   test(`the metadata of custom resources is described for \`kubectl explain\` (OpenAPI ${dialect.version})`, () => {
-    const kinds = customKinds(widgets, { read: () => widgets, live: { isTerminating: false } })
+    const kinds = [...customKinds(widgets, { read: () => widgets, live: { isTerminating: false } })]
     const definition = customTypesOf(kinds).get('com.example.v1.Widget')?.(dialect)
     const properties = definition?.schema['properties'] as Record<string, SchemaObject>
     const embedded = properties['template']?.['properties'] as Record<string, SchemaObject>

@@ -53,7 +53,7 @@ export function defineServedKind(declaration: ServedKindDeclaration): ServedKind
   const stored = Object.entries(versions).filter(([, { isStored }]) => isStored)
   if (stored.length !== 1) throw new Error(`${plural}.${group}: exactly one version must be the stored one, not ${stored.length}`)
   const crd = definitionOf(declaration)
-  const made = customKinds(crd, { read: () => crd, live: { isTerminating: false }, convert: converter(declaration) })
+  const made = [...customKinds(crd, { read: () => crd, live: { isTerminating: false }, convert: converter(declaration) })]
   return {
     group,
     kind,
