@@ -26,4 +26,6 @@ export type UntypedKind = {
    * copy. The object says this version, whatever it was stored in.
    */
   restore(object: KubernetesObject): KubernetesObject
+  /** As `restore`, in place, of an object that says this version. What comes of it stays as it is when it is restored. */
+  settle(object: KubernetesObject): void
 }

@@ -3,7 +3,7 @@ import type { ConvertObjects, UntypedKind } from '#api/custom-kinds/untyped-kind
 import type { VersionSchema } from '#api/custom-kinds/version-schema.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { equalJson } from '#api/meta/patch/json-value.ts'
-import type { ResourceDefinition } from '#api/resource.ts'
+import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 import { coerceObject } from '#api/structural/coerce.ts'
 import { fillDefaults } from '#api/structural/defaults.ts'
 import type { Fields } from '#api/structural/shape.ts'
@@ -20,6 +20,11 @@ type Options = {
 
 export function untypedKind({ schema, signature, apiVersion, isStorage, findVersion, storage, convert }: Options): UntypedKind {
   const prunes = !schema.keepsUnknown
+  const settle = (object: KubernetesObject) => {
+    coerceObject(object as Fields, schema.shape, { dropsMalformed: true, prunes })
+    fillDefaults(object, schema.shape)
+    if (object.metadata !== undefined && !object.metadata.generation) object.metadata.generation = 1
+  }
   return {
     schema,
     signature,
@@ -35,10 +40,9 @@ export function untypedKind({ schema, signature, apiVersion, isStorage, findVers
     restore(object) {
       const restored = deepCopy(object)
       restored.apiVersion = apiVersion
-      coerceObject(restored as Fields, schema.shape, { dropsMalformed: true, prunes })
-      fillDefaults(restored, schema.shape)
-      if (restored.metadata !== undefined && !restored.metadata.generation) restored.metadata.generation = 1
+      settle(restored)
       return equalJson(restored, object) ? object : restored
     },
+    settle,
   }
 }

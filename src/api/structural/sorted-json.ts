@@ -1,5 +1,7 @@
 /** The text of a value with the keys of its objects in order: the same for what is the same. */
+
 import { jsonText } from '#api/codec/json-text.ts'
+import { setOwn } from '#api/codec/own-key.ts'
 
 export const sortedJson = (value: unknown): string => jsonText(sorted(value))
 
@@ -37,6 +39,7 @@ function sortedFields(fields: Record<string, unknown>): Record<string, unknown> 
   }
   const result = changed ?? fields
   if (isInOrder) return result
-  const names = Object.keys(result).sort()
-  return Object.fromEntries(names.map((name) => [name, result[name]]))
+  const inOrder: Record<string, unknown> = {}
+  for (const name of Object.keys(result).sort()) setOwn(inOrder, name, result[name])
+  return inOrder
 }

@@ -14,15 +14,22 @@ export function untypedStorage(definition: CustomKind): Pick<RegistryOptions, 'e
   const { untyped } = definition
   const convert: ConvertObjects | undefined = untyped.convert
   const storage = untyped.storage()
+  const settled = new WeakSet<Uint8Array>()
   const encode = (object: KubernetesObject) => {
-    if (untyped.isStorage) return encodeUntyped(object)
+    if (untyped.isStorage) {
+      // Webhooks may have put into it what the schema does not know.
+      untyped.settle(object)
+      const encoded = encodeUntyped(object)
+      settled.add(encoded.value)
+      return encoded
+    }
     if (convert === undefined) return encodeUntyped(inVersion(object, storage))
     return convert([object], storage).then(([converted]) => {
       if (converted === undefined) throw internalError(`no object came back from the conversion to ${apiVersionOf(storage)}`)
       return encodeUntyped(inVersion(converted, storage))
     })
   }
-  return { encode, view: new VersionView({ definition, convert }) }
+  return { encode, view: new VersionView({ definition, convert, settled }) }
 }
 
 /** What the version that is stored does not know is not stored. */

@@ -9,26 +9,30 @@ export type VersionViewOptions = {
   definition: ResourceDefinition & { untyped: UntypedKind }
   /** Absent where another version differs in its name alone. */
   convert?: ConvertObjects | undefined
+  /** Stored bytes that show what clients get, as those who wrote them know. */
+  settled: { has(value: Uint8Array): boolean }
 }
 
 export class VersionView implements ObjectView {
   readonly #definition: VersionViewOptions['definition']
   readonly #apiVersion: string
   readonly #convert: ConvertObjects | undefined
+  readonly #settled: VersionViewOptions['settled']
   /** What clients get is what is stored. */
   readonly #unchanged = new WeakSet<CachedObject>()
   readonly #shown = new WeakMap<CachedObject, CachedObject>()
   /** What was asked for elsewhere. */
   readonly #converted = new WeakMap<CachedObject, KubernetesObject>()
 
-  constructor({ definition, convert }: VersionViewOptions) {
+  constructor({ definition, convert, settled }: VersionViewOptions) {
     this.#definition = definition
     this.#apiVersion = `${definition.group}/${definition.version}`
     this.#convert = convert
+    this.#settled = settled
   }
 
   shown(stored: CachedObject): CachedObject {
-    if (this.#unchanged.has(stored)) return stored
+    if (this.#isUnchanged(stored)) return stored
     let shown = this.#shown.get(stored)
     if (shown === undefined) {
       const { key, namespace, name, revision } = stored
@@ -58,8 +62,12 @@ export class VersionView implements ObjectView {
   }
 
   isUnprepared({ stored }: CachedObject): boolean {
-    if (this.#convert === undefined || this.#unchanged.has(stored) || this.#converted.has(stored)) return false
+    if (this.#convert === undefined || this.#isUnchanged(stored) || this.#converted.has(stored)) return false
     return stored.peek().apiVersion !== this.#apiVersion
+  }
+
+  #isUnchanged(stored: CachedObject): boolean {
+    return this.#unchanged.has(stored) || this.#settled.has(stored.value)
   }
 
   #bytesOf(stored: CachedObject): Uint8Array {

@@ -1,7 +1,7 @@
 /** Whether an applied configuration has the shape its schema asks for: ownership cannot be told of what has another. */
 import { goPrint, goTypeOf } from '#api/meta/patch/go-print.ts'
 import type { JsonObject, JsonValue } from '#api/meta/patch/json-value.ts'
-import { itemElement, type ListForm, type MapForm, type MergeType, type Scalar, typeOfKey } from './merge-type.ts'
+import { itemElement, type ListForm, type MapForm, type MergeType, type Scalar } from './merge-type.ts'
 import { fieldElement, type PathElement, printedPath } from './path-element.ts'
 
 /** What is wrong, in upstream's words; undefined if nothing is. Unless `duplicates` are let in, items must differ in their keys. */
@@ -51,8 +51,9 @@ class TypeCheck {
     for (const key in map) {
       const value = map[key]
       if (value === undefined) continue
-      const type = typeOfKey(form, key)
-      this.#path.push(fieldElement(key))
+      const field = form.fields.get(key)
+      const type = field === undefined ? form.element : field.type
+      this.#path.push(field === undefined ? fieldElement(key) : field.element)
       if (type === undefined) this.#report('field not declared in schema')
       else this.value(value, type)
       this.#path.pop()
