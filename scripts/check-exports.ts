@@ -11,8 +11,6 @@ import { dirname, posix } from 'node:path'
 const awaited: Readonly<Record<string, string>> = {
   'src/network/pod-network/net-conf.ts: backendTypes': 'the option that chooses a pod network',
   'src/network/pod-network/vxlan.ts: vxlanDevice': 'nodes on several machines',
-  'src/controllers/volume-driver/volume-driver.ts: VolumeDriver': 'the loops that provision, attach and resize volumes',
-  'src/controllers/volume-driver/driver-error.ts: DriverError': 'the same loops',
   'src/scheduler/framework/status.ts: wait': 'the answer of a permit plugin that waits; none of the default ones does',
 }
 
@@ -23,7 +21,6 @@ const awaitedParts: Readonly<Record<string, string>> = {
   'src/base/byte-streams.ts': 'the ingress controller',
   'src/base/http2-sessions.ts': 'the ingress controller',
   'src/base/sockets.ts': 'the service proxy',
-  'src/controllers/volume-driver/': 'the loops that provision, attach and resize volumes',
   'src/base/sync-loop.ts': 'the service proxy',
   'src/base/tracing.ts': 'spans of requests',
   'src/ingress/': 'the ingress controller',

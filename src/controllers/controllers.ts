@@ -1,3 +1,4 @@
+import { attachDetachController } from '#controllers/attach-detach/attach-detach-controller.ts'
 import { bootstrapSigner } from '#controllers/bootstrap-signer/bootstrap-signer.ts'
 import { csrApprovingController } from '#controllers/certificates/csr-approving-controller.ts'
 import { csrCleaner } from '#controllers/certificates/csr-cleaner.ts'
@@ -75,6 +76,7 @@ export const controllers: readonly Controller[] = [
   nodeIpamController,
   nodeLifecycleController,
   persistentVolumeBinder,
+  attachDetachController,
   persistentVolumeExpander,
   claimProtectionController,
   volumeProtectionController,

@@ -25,12 +25,16 @@ import { controllers } from '#controllers/controllers.ts'
 import { ControllerManager } from '#controllers/runtime/controller-manager.ts'
 import { selectControllers } from '#controllers/runtime/select-controllers.ts'
 import { type ControllerSettings, defaultSettings } from '#controllers/runtime/settings.ts'
+import type { VolumeDriver } from '#controllers/volume-driver/volume-driver.ts'
+import { volumeDriverControllers } from '#controllers/volume-driver/volume-driver-controllers.ts'
 import { MemoryStore } from '#store/memory/memory-store.ts'
 import { FakeNodes, type FakeNodesOptions } from '#testing/fake-nodes.ts'
 
 export type FakeClusterOptions = FakeNodesOptions & {
   /** By name or alias; none unless said. */
   controllers?: readonly string[]
+  /** Drivers of volumes, whose loops run beside the controllers. */
+  drivers?(clock: VirtualClock): readonly VolumeDriver[]
   seed?: number
   settings?: Partial<ControllerSettings>
   featureGates?: readonly string[]
@@ -82,10 +86,17 @@ export class FakeCluster implements AsyncDisposable {
   async startControllers(): Promise<void> {
     if (this.#options.controllers === undefined) return
     const { clock, random } = this
+    const drivers = this.#options.drivers?.(clock) ?? []
     const through = (transport: Transport) => this.#options.through?.(transport, { clock, random }) ?? transport
     const manager = new ControllerManager({
-      controllers: selectControllers(controllers, this.#options.controllers),
-      client: new Client({ transport: through(this.transportAs('system:kube-controller-manager')), userAgent: 'kube-controller-manager' }),
+      controllers: [...selectControllers(controllers, this.#options.controllers), ...drivers.map(volumeDriverControllers)],
+      client: new Client({
+        // Drivers speak for themselves.
+        transport: through(
+          drivers.length > 0 ? this.transportAs('admin', ['system:masters']) : this.transportAs('system:kube-controller-manager'),
+        ),
+        userAgent: 'kube-controller-manager',
+      }),
       clientFor: async (account) =>
         new Client({
           transport: through(

@@ -74,6 +74,7 @@ export const controllerManagerOptions = defineOptions({
   largeClusterSizeThreshold: wholeNumber('more nodes than this are a large zone', { default: defaultSettings.largeClusterSizeThreshold }),
 
   terminatedPodGcThreshold: wholeNumber('how many finished pods are kept', { default: defaultSettings.terminatedPodGcThreshold }),
+  disableForceDetachOnTimeout: onOff('leave volumes on nodes that do not answer until they are out of service', { default: false }),
   enableGarbageCollector: onOff('remove what has lost its owners', { default: true }),
   maxEndpointsPerSlice: wholeNumber('how many endpoints a slice holds', { default: defaultSettings.maxEndpointsPerSlice }),
   mirroringMaxEndpointsPerSubset: wholeNumber('how many endpoints of a subset are mirrored', {
@@ -115,6 +116,7 @@ export const controllerManagerOptions = defineOptions({
     concurrentResourceQuotaSyncs: ['quotas', 5],
     concurrentServiceaccountTokenSyncs: ['tokens in secrets', 5],
     concurrentHorizontalPodAutoscalerSyncs: ['autoscalers', 5],
+    concurrentEphemeralvolumeSyncs: ['pods with ephemeral volumes', 5],
     concurrentGcSyncs: ['objects without owners', 20],
   }),
 
@@ -163,10 +165,10 @@ export const flagsWithoutEffect: OptionDeclarations = Object.fromEntries(
     'authorization-always-allow-paths authorization-kubeconfig authorization-webhook-cache-authorized-ttl',
     'authorization-webhook-cache-unauthorized-ttl cert-dir cidr-allocator-type client-ca-file cloud-config cloud-provider',
     'concurrent-device-taint-eviction-syncs',
-    'concurrent-ephemeralvolume-syncs concurrent-resourceclaim-syncs',
+    'concurrent-resourceclaim-syncs',
     'concurrent-service-syncs concurrent-validating-admission-policy-status-syncs configure-cloud-routes contention-profiling',
     'controller-shutdown-timeout controller-start-interval disable-attach-detach-reconcile-sync',
-    'disable-force-detach-on-timeout disable-http2-serving disabled-metrics emulated-version enable-dynamic-provisioning',
+    'disable-http2-serving disabled-metrics emulated-version enable-dynamic-provisioning',
     'enable-hostpath-provisioner enable-leader-migration external-cloud-volume-plugin flex-volume-plugin-dir',
     'http2-max-streams-per-connection kube-api-burst kube-api-content-type kube-api-qps',
     'leader-elect-resource-lock leader-migration-config log-flush-frequency log-json-info-buffer-size log-json-split-stream',

@@ -28,6 +28,7 @@ export async function settingsOf(flags: ControllerManagerFlags, files: Files): P
     unhealthyZoneThreshold: flags.unhealthyZoneThreshold,
     largeClusterSizeThreshold: flags.largeClusterSizeThreshold,
     terminatedPodGcThreshold: flags.terminatedPodGcThreshold,
+    disableForceDetachOnTimeout: flags.disableForceDetachOnTimeout,
     maxEndpointsPerSlice: flags.maxEndpointsPerSlice,
     mirroringMaxEndpointsPerSubset: flags.mirroringMaxEndpointsPerSubset,
     batchMs: {
@@ -49,6 +50,7 @@ export async function settingsOf(flags: ControllerManagerFlags, files: Files): P
     },
     legacyTokenCleanUpPeriodMs: flags.legacyServiceAccountTokenCleanUpPeriod,
     ...(signer === undefined ? {} : { signToken: (claims) => signJwt(claims, signer) }),
+    removeDirectory: (path) => files.remove(path),
     isEnabled: (gate) => gates.isEnabled(gate),
   }
 }
@@ -83,6 +85,7 @@ function concurrencyOf(flags: ControllerManagerFlags): Record<string, number> {
     'resourcequota-controller': flags.concurrentResourceQuotaSyncs,
     'serviceaccount-token-controller': flags.concurrentServiceaccountTokenSyncs,
     'horizontal-pod-autoscaler-controller': flags.concurrentHorizontalPodAutoscalerSyncs,
+    'ephemeral-volume-controller': flags.concurrentEphemeralvolumeSyncs,
     'garbage-collector-controller': flags.concurrentGcSyncs,
   }
 }

@@ -130,6 +130,13 @@ export async function startClusterStages(
     })
   }
 
+  if (simulated > 0 && selected.length > 0) {
+    await lifecycle.stage('simulated volumes', async (stage) => {
+      const { startSimulatedVolumes } = await import('#cmd/up/simulated-volumes.ts')
+      startSimulatedVolumes(stage, apiServer, { isDefault: runtime === undefined || runtime.kind === 'none' }, seams)
+    })
+  }
+
   if (runtime?.kind === 'none') {
     seams.logger.info(`no container runtime: the cluster has no real node; --sim-nodes adds simulated ones: ${runtime.why}`)
   } else if (runtime !== undefined && podNetwork !== undefined) {

@@ -6,6 +6,7 @@ import { inProcess } from '#apiserver/http/in-process-exchange.ts'
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
 import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import type { RunningApiServer } from '#apiserver/run-api-server.ts'
+import { nodeFiles } from '#base/files.ts'
 import type { Stage } from '#base/lifecycle.ts'
 import { Client } from '#client/client.ts'
 import { inProcessTransport } from '#client/in-process-transport.ts'
@@ -53,6 +54,7 @@ export async function startControllers(
       nodeCidrMaskSizeIpv4: options.nodeCidrMaskSizeIpv4,
       nodeCidrMaskSizeIpv6: options.nodeCidrMaskSizeIpv6,
       serviceCidrs: options.serviceClusterIpRange.split(','),
+      removeDirectory: (path) => nodeFiles.remove(path),
       isEnabled: (gate) => gates.isEnabled(gate),
     },
   })

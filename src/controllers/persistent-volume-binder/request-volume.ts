@@ -7,6 +7,7 @@ import { classNameOf } from '#api/core/v1/volume/matching-volume.ts'
 import { migratedDriver } from '#api/core/v1/volume/migrated-volume.ts'
 import { betaStorageProvisioner, migratedTo, storageProvisioner } from '#api/core/v1/volume/volume-annotations.ts'
 import { newestDefault } from '#api/meta/newest-default.ts'
+import { isConflict } from '#api/meta/server-response.ts'
 import { defaultStorageClassAnnotations } from '#api/storage/v1/default-storage-class.ts'
 import { StorageClass } from '#api/storage/v1/kinds.gen.ts'
 import { errorMessage } from '#base/error-message.ts'
@@ -48,7 +49,8 @@ export async function requestVolume(claim: V1PersistentVolumeClaim, context: Bin
     try {
       await client.update(PersistentVolumeClaim, { ...claim, metadata: { ...claim.metadata, annotations } })
     } catch (error) {
-      failed(`Error saving claim: ${errorMessage(error)}`)
+      // Somebody else's write in between is nobody's news.
+      if (!isConflict(error)) failed(`Error saving claim: ${errorMessage(error)}`)
       metrics.failed(key)
       throw error
     }

@@ -36,7 +36,12 @@ export const persistentVolumeExpander = defineController({
     events.normal(PersistentVolumeClaim, claim, 'ExternalExpanding', message)
     if (claim.metadata.annotations?.[resizerAnnotation] === driver) return
     try {
-      await client.patch(PersistentVolumeClaim, claim.metadata, { metadata: { annotations: { [resizerAnnotation]: driver } } })
+      await client.patch(
+        PersistentVolumeClaim,
+        claim.metadata,
+        { metadata: { annotations: { [resizerAnnotation]: driver } } },
+        { subresource: 'status' },
+      )
     } catch (error) {
       const why = `error setting resizer annotation to pvc ${key}, with error ${errorMessage(error)}`
       events.warning(PersistentVolumeClaim, claim, 'ExternalExpanding', why)

@@ -41,6 +41,8 @@ export type ControllerSettings = {
   }
   /** Signs the token of a service account that lies in a secret; absent where there is no key. */
   signToken?(claims: Readonly<Record<string, string>>): string
+  /** Volumes of nodes that do not answer stay attached until somebody says that the node is out of service. */
+  disableForceDetachOnTimeout: boolean
   /** Removes a directory of the machine the controllers run on; absent where that is no node. */
   removeDirectory?(path: string): Promise<void>
   isEnabled(featureGate: string): boolean
@@ -69,6 +71,7 @@ export const defaultSettings: ControllerSettings = {
   namespaceSyncPeriodMs: 300_000,
   resourceQuotaSyncPeriodMs: 300_000,
   legacyTokenCleanUpPeriodMs: 8760 * 3_600_000,
+  disableForceDetachOnTimeout: false,
   signingAuthorities: {},
   signingDurationMs: 8760 * 3_600_000,
   horizontalPodAutoscaler: {

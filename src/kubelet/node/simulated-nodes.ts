@@ -8,6 +8,7 @@ import { agentFeatures, type NodeDescription } from '#kubelet/node/node-object.t
 import { PodFeed } from '#kubelet/node/pod-feed.ts'
 import { AddressRange } from '#kubelet/runtimes/simulated/address-range.ts'
 import { SimulatedRuntime } from '#kubelet/runtimes/simulated/simulated-runtime.ts'
+import { SimulatedMounts } from '#kubelet/volumes/simulated-mounts.ts'
 
 export type SimulatedNodesOptions = {
   count: number
@@ -33,11 +34,13 @@ export class SimulatedNodes {
   readonly #agents: NodeAgent[] = []
   #isStopped = false
   readonly runtimes = new Map<string, SimulatedRuntime>()
+  readonly #mounts: SimulatedMounts
 
   constructor(options: SimulatedNodesOptions) {
     this.#options = options
     const { client, clock, random, logger } = options
     this.#pods = new PodFeed({ client, clock, random, logger })
+    this.#mounts = new SimulatedMounts({ client, clock, random, logger })
   }
 
   get names(): string[] {
@@ -72,6 +75,7 @@ export class SimulatedNodes {
     for (const agent of this.#agents) agent.stop()
     for (const runtime of this.runtimes.values()) runtime.stop()
     this.#pods.stop()
+    this.#mounts.stop()
   }
 
   async #startNode(name: string, index: number): Promise<void> {
@@ -79,8 +83,11 @@ export class SimulatedNodes {
     const { clientOf, clock, random, logger, version } = this.#options
     const runtime = new SimulatedRuntime({ clock, random, addresses: new AddressRange(podPrefix(index)) })
     for (const pod of this.#pods.podsOn(name)) runtime.restore(pod)
-    const node = describe(name, index, version, runtime.version)
-    const agent = new NodeAgent({ client: clientOf(name), clock, random, logger, node, runtime, probes: runtime, pods: this.#pods })
+    const node = describe(name, index, version, runtime.version, this.#mounts)
+    const runtimeHelper = this.#mounts.helperOf(name, () => agent.checkNode())
+    const agent: NodeAgent = new NodeAgent({
+      ...{ client: clientOf(name), clock, random, logger, node, runtime, runtimeHelper, probes: runtime, pods: this.#pods },
+    })
     this.runtimes.set(name, runtime)
     this.#agents.push(agent)
     await agent.start()
@@ -99,7 +106,13 @@ const podPrefix = (index: number): string => `100.${64 + (index >> 8)}.${index &
 /** The nodes themselves are in 198.18.0.0/15, which is for tests of networks. */
 const nodeAddress = (index: number): string => `198.${18 + (index >> 16)}.${(index >> 8) & 255}.${index & 255}`
 
-function describe(name: string, index: number, kubeletVersion: string, containerRuntimeVersion: string): NodeDescription {
+function describe(
+  name: string,
+  index: number,
+  kubeletVersion: string,
+  containerRuntimeVersion: string,
+  mounts: SimulatedMounts,
+): NodeDescription {
   return {
     name,
     addresses: [nodeAddress(index + 1)],
@@ -112,5 +125,9 @@ function describe(name: string, index: number, kubeletVersion: string, container
     labels: { 'typernetes.dev/simulated': 'true' },
     features: { supplementalGroupsPolicy: true },
     declaredFeatures: agentFeatures,
+    // Asked for at each report: nothing else of the node changes.
+    get volumesInUse() {
+      return mounts.volumesInUse(name)
+    },
   }
 }

@@ -71,7 +71,7 @@ export function matchingVolume(
   return smallest
 }
 
-const referenceToClaim = ({ metadata }: V1PersistentVolumeClaim): V1ObjectReference => ({
+export const referenceToClaim = ({ metadata }: V1PersistentVolumeClaim): V1ObjectReference => ({
   kind: 'PersistentVolumeClaim',
   apiVersion: 'v1',
   ...defined({
