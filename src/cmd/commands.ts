@@ -10,6 +10,11 @@ export const commands: readonly CommandEntry[] = [
   { name: 'up', summary: 'start a cluster', load: async () => (await import('#cmd/up/command.ts')).upCommand },
   { name: 'down', summary: 'stop a cluster', load: async () => (await import('#cmd/running/command.ts')).downCommand },
   {
+    name: 'delete',
+    summary: 'stop a cluster, end its pods and remove all of it',
+    load: async () => (await import('#cmd/running/command.ts')).deleteCommand,
+  },
+  {
     name: 'status',
     summary: 'show whether a cluster is running, and its URL',
     load: async () => (await import('#cmd/running/command.ts')).statusCommand,

@@ -54,7 +54,7 @@ export function freeBlock(dataDirectory: string, taken: readonly string[]): stri
     const block = `${addressAt(base, ((start + step) % blockCount) << blockBits)}/${32 - blockBits}`
     if (!ranges.some((range) => overlaps(range, parseRange(block)))) return block
   }
-  throw new Error(`every block of ${parent} is in use on this machine; remove clusters that are no longer needed (typernetes down)`)
+  throw new Error(`every block of ${parent} is in use on this machine; remove clusters that are no longer needed (typernetes delete)`)
 }
 
 /** The wanted ranges, moved by as many blocks of their size as it takes until nothing on the machine leads there. */

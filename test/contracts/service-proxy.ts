@@ -113,7 +113,7 @@ export function serviceProxyContract(
       }
     })
 
-    test('a load balancer lets in only those in its ranges', { skip: !abilities.hasSourceRanges }, async () => {
+    test('a load balancer lets in only those in its ranges', { skip: !abilities.hasSourceRanges && 'this mode has no source ranges' }, async () => {
       const status = { loadBalancer: { ingress: [{ ip: '198.51.100.8' }] } }
       const spec = {
         type: 'LoadBalancer',
@@ -212,7 +212,7 @@ export function serviceProxyContract(
       }
     })
 
-    test('both families at once', { skip: !abilities.hasIpv6 }, async () => {
+    test('both families at once', { skip: !abilities.hasIpv6 && 'this mode has IPv4 only' }, async () => {
       const number = ++used
       const clusterIPs = [`10.96.0.${number}`, `fd96::${number}`]
       const service: V1Service = {
@@ -251,7 +251,7 @@ export function serviceProxyContract(
       }
     })
 
-    test('no connection fails and none is cut while the proxy restarts', { skip: !abilities.outlivesRestart }, async () => {
+    test('no connection fails and none is cut while the proxy restarts', { skip: !abilities.outlivesRestart && 'connections go through the process in this mode, and end with it' }, async () => {
       const { ip } = await serve({}, [at('b'), at('c')])
       assert.match(await world.tell('c', { op: 'hold', host: ip, port: 80, timeoutMs: allowedMs }), /^[bc] /)
       await world.tell('a', { op: 'load', host: ip, port: 80, timeoutMs: allowedMs })

@@ -1,13 +1,13 @@
 /** Pods in real containers, as the real kubectl sees them. */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { whyNoContainers } from '../support/containerd.ts'
 import { installedKubectls, type Kubectl } from '../support/kubectl.ts'
-import { type RealCluster, startRealCluster } from '../support/real-cluster.ts'
+import { leftOf, processesOf, type RealCluster, startRealCluster } from '../support/real-cluster.ts'
 import { freePort } from '../support/running-cluster.ts'
 
 const installed = installedKubectls()
@@ -239,5 +239,26 @@ describe('a cluster with a real node', { skip: whyNot, timeout: 220_000 }, () =>
       uids.filter((uid) => mounts.includes(uid)),
       [],
     )
+  })
+
+  test('down says how many pods run on, the next start finds them; delete leaves nothing of the cluster behind, and may come twice', async () => {
+    for (const name of ['one', 'two']) ok(['run', name, '--image=typernetes.test/busybox:1', '--', 'sleep', '3600'])
+    ok(['wait', '--for=condition=Ready', 'pod/one', 'pod/two', '--timeout=60s'])
+    const before = podsNow().map(identityOf)
+    const count = before.length
+    const stopped = cluster.run('down')
+    assert.equal(stopped.status, 0, stopped.stderr)
+    assert.match(stopped.stdout, new RegExp(`is stopped\n${count} pods run on; `))
+    assert.match(cluster.run('status').stdout, new RegExp(`^No cluster runs in .*\n${count} pods run on; `))
+    await cluster.start()
+    ok(['wait', '--for=condition=Ready', 'node', '--all', '--timeout=60s'])
+    assert.deepEqual(podsNow().map(identityOf), before)
+    const gone = cluster.run('delete')
+    assert.equal(gone.status, 0, gone.stderr)
+    assert.ok(!existsSync(cluster.dataDir))
+    assert.deepEqual(leftOf(cluster.dataDir), [])
+    assert.deepEqual(processesOf(cluster.directory), [])
+    assert.ok(!readFileSync('/proc/mounts', 'utf8').includes(cluster.directory))
+    assert.equal(cluster.run('delete').status, 0)
   })
 })

@@ -1,7 +1,7 @@
 /** Several nodes on one machine, each with a network namespace of its own: real containers, real packets. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
@@ -10,28 +10,10 @@ import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
 import { hashOf } from '#network/bridge-network.ts'
 import { whyNoContainers } from '../support/containerd.ts'
 import { installedKubectls, type Kubectl } from '../support/kubectl.ts'
-import { type RealCluster, startRealCluster } from '../support/real-cluster.ts'
+import { leftOf, processesOf, type RealCluster, startRealCluster } from '../support/real-cluster.ts'
 
 const newest = installedKubectls().at(-1)
 const whyNot = whyNoContainers() || (newest === undefined ? 'kubectl is not installed' : false)
-
-/** What of a cluster could be left over on the machine: links, namespaces, rules, routes. */
-const leftOf = (dataDir: string) => {
-  const lines = (command: string) => spawnSync('sh', ['-c', command], { encoding: 'utf8' }).stdout.split('\n').sort()
-  return ['ip -o link', 'ip netns list', 'ip route', 'iptables-save', 'nft list ruleset']
-    .flatMap(lines)
-    .filter((line) => line.includes(hashOf(dataDir)))
-}
-const processesOf = (directory: string) =>
-  readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .filter((name) => {
-      try {
-        return readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(directory)
-      } catch {
-        return false
-      }
-    })
 
 const podOn = (name: string, node: string) => ({
   apiVersion: 'v1',

@@ -1,8 +1,9 @@
 /** A cluster with a real node on a containerd of its own, gone with everything that ran in it when the test ends. */
 import { spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { hashOf } from '#network/bridge-network.ts'
 import { unmountBelow } from './containerd.ts'
 import { type Kubectl, kubectl } from './kubectl.ts'
 import { freePort, type RunningCluster, startCluster } from './running-cluster.ts'
@@ -42,7 +43,7 @@ export async function startRealCluster({ podCidr = ownPodCidr, flags = [] as rea
   // For tests that are ended from outside, by those who have lost patience. The cluster's process is only gone for good once this one is,
   // which therefore cannot wait for it.
   const endLater = () => {
-    const script = 'exec >/dev/null 2>&1; "$0" "$1" down --data-dir "$2/data"; rm -rf --one-file-system "$2"'
+    const script = 'exec >/dev/null 2>&1; "$0" "$1" down --pods --data-dir "$2/data"; rm -rf --one-file-system "$2"'
     const args = ['-c', script, process.execPath, join(repository, 'src/cmd/main.ts'), directory]
     spawn('sh', args, { detached: true, stdio: 'ignore' }).unref()
   }
@@ -52,7 +53,7 @@ export async function startRealCluster({ podCidr = ownPodCidr, flags = [] as rea
   process.on('SIGTERM', end)
   const dispose = async () => {
     await running?.stop('SIGKILL')
-    const { status, stderr } = run('down')
+    const { status, stderr } = run('down', '--pods')
     unmountBelow(directory)
     rmSync(directory, { recursive: true, force: true })
     process.off('exit', endLater)
@@ -86,3 +87,22 @@ export async function startRealCluster({ podCidr = ownPodCidr, flags = [] as rea
     [Symbol.asyncDispose]: dispose,
   }
 }
+
+/** What of a cluster could be left over on the machine: links, namespaces, rules, routes. */
+export const leftOf = (dataDir: string) => {
+  const lines = (command: string) => spawnSync('sh', ['-c', command], { encoding: 'utf8' }).stdout.split('\n').sort()
+  return ['ip -o link', 'ip netns list', 'ip route', 'iptables-save', 'nft list ruleset']
+    .flatMap(lines)
+    .filter((line) => line.includes(hashOf(dataDir)))
+}
+/** Numbers of processes that have the directory in their command line. */
+export const processesOf = (directory: string) =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .filter((name) => {
+      try {
+        return readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(directory)
+      } catch {
+        return false
+      }
+    })

@@ -59,7 +59,7 @@ export async function takeDownNode(dataDir: string, { name, number }: NodeRecord
   await stopContainerd(paths.containerd, { files, clock, processes: nodeProcesses })
   const volumes = await files.realPath(join(paths.directory, 'kubelet'))
   for (const mounted of volumes === undefined ? [] : await nodeMounts.below(volumes)) await nodeMounts.unmount(mounted)
-  await stopBackendHelpers(paths.directory, { files, clock })
+  await stopBackendHelpers(paths.directory, { files, clock, processes: processesIn(place.path, nodeProcesses) })
   await removeNodeNamespace(place, nodeProcesses)
   // Addresses were given out by a bridge that is gone with the namespace.
   await files.remove(join(paths.directory, 'addresses'))

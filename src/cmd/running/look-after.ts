@@ -14,21 +14,42 @@ export async function printStatus({ dataDir }: Place): Promise<void> {
   const cluster = await runningCluster(dataDir)
   if (cluster === undefined) {
     thisProcess.print(`No cluster runs in ${dataDir}`)
+    const { podsRunOn, runningPods } = await import('#cmd/running/running-pods.ts')
+    const left = podsRunOn(await runningPods(dataDir))
+    if (left !== undefined) thisProcess.print(left)
     return thisProcess.exit(1)
   }
   const minutes = Math.floor((systemClock.now() - cluster.startedMs) / 60_000)
   const since = minutes < 1 ? 'less than a minute' : minutes < 120 ? `${minutes} minutes` : `${Math.floor(minutes / 60)} hours`
   thisProcess.print(`The cluster in ${dataDir} has been running for ${since}`)
   thisProcess.print(`API: ${cluster.url}\nProcess: ${cluster.pid}\nKubeconfig: ${cluster.kubeconfig}`)
+  const { runningPods } = await import('#cmd/running/running-pods.ts')
+  const pods = await runningPods(dataDir)
+  if (pods > 0) thisProcess.print(`Pods in containers: ${pods}`)
 }
 
 export async function stopCluster({ dataDir, pods }: Place & { pods: boolean }): Promise<void> {
   const cluster = await runningCluster(dataDir)
   if (cluster === undefined) thisProcess.print(`No cluster runs in ${dataDir}`)
   else await stopProcess(cluster, dataDir)
-  if (!pods) return
-  const { takeDownPods } = await import('#cmd/running/take-down-pods.ts')
-  if (await takeDownPods(dataDir)) thisProcess.print('The pods of its nodes are gone')
+  const { takeDownPods, takeDownNodes } = await import('#cmd/running/take-down-pods.ts')
+  const { podsOnMachine, podsRunOn } = await import('#cmd/running/running-pods.ts')
+  const left = podsRunOn(pods ? 0 : await podsOnMachine(dataDir))
+  if (left === undefined) {
+    if (await takeDownPods(dataDir)) thisProcess.print('The pods of its nodes are gone')
+    return
+  }
+  // Pods of nodes that have a network namespace of their own go with it.
+  await takeDownNodes(dataDir)
+  thisProcess.print(left)
+}
+
+/** Again where some of it is gone already. */
+export async function deleteCluster({ dataDir }: Place): Promise<void> {
+  await stopCluster({ dataDir, pods: true })
+  const { removeRemains } = await import('#cmd/running/remove-remains.ts')
+  await removeRemains(dataDir)
+  thisProcess.print(`${dataDir} is removed`)
 }
 
 async function stopProcess(cluster: RunningCluster, dataDir: string): Promise<void> {

@@ -23,14 +23,13 @@ import { leavePodNetwork } from '#network/pod-network/pod-network-agent.ts'
 export async function takeDownPods(dataDir: string): Promise<boolean> {
   const directory = containerdDirectory(dataDir)
   const seams = { files: nodeFiles, processes: nodeProcesses, clock: systemClock, logger: silentLogger }
-  const records = await readNodeRecords(dataDir, nodeFiles)
-  await Promise.all(records.map((record) => takeDownNode(dataDir, record, seams)))
+  const hadNodes = await takeDownNodes(dataDir)
   await leavePodNetwork(join(dataDir, 'pod-network.json'), seams)
   await stopBackendHelpers(directory, seams)
   await leavePodNetwork(join(directory, 'pod-network.json'), seams)
   await removeMachineTraffic(dataDir, { ...seams, random: systemRandom })
   await removeNodeNetwork(dataDir, seams)
-  if ((await nodeFiles.stat(join(directory, 'config.toml'))) === undefined) return records.length > 0
+  if ((await nodeFiles.stat(join(directory, 'config.toml'))) === undefined) return hadNodes
   const cniConfigDirectory = networksDirectory(dataDir)
   // One that was killed has left its containers behind: only it can take them down.
   await startContainerd({ directory, sandboxImage: sandboxImageName, cniConfigDirectory, keepsConfiguration: true }, seams)
@@ -47,4 +46,12 @@ export async function takeDownPods(dataDir: string): Promise<boolean> {
   const cgroups = await findCgroups(nodeFiles)
   if (cgroups !== undefined) await new PodCgroups({ cgroups, logger: silentLogger, root: podCgroupOf(dataDir) }).removeAll()
   return true
+}
+
+/** Ends the nodes that have a network namespace of their own, and their pods. Resolves false where there are none. */
+export async function takeDownNodes(dataDir: string): Promise<boolean> {
+  const records = await readNodeRecords(dataDir, nodeFiles)
+  const seams = { files: nodeFiles, clock: systemClock }
+  await Promise.all(records.map((record) => takeDownNode(dataDir, record, seams)))
+  return records.length > 0
 }

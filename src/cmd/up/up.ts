@@ -31,6 +31,11 @@ export async function up(options: UpOptions): Promise<void> {
     giveBackIdleMemory(systemClock)
   })
   await nodeFiles.remove(readyPath(options.dataDir))
+  if (!['sim', 'none'].includes(options.runtime)) {
+    const { podsRunOn, runningPods } = await import('#cmd/running/running-pods.ts')
+    const left = podsRunOn(await runningPods(options.dataDir))
+    if (left !== undefined) thisProcess.print(left)
+  }
   // Everything that must be kept is on disk by now; what still holds the process may not keep its user waiting.
   thisProcess.exit(0)
 }

@@ -1,0 +1,35 @@
+import { nodeFiles } from '#base/files.ts'
+import { nodeMounts } from '#base/mounts.ts'
+import { nodeProcesses } from '#base/processes.ts'
+import { bridgeNameOf, hashOf } from '#network/bridge-network.ts'
+import { nodeBridgeName } from '#network/clusters-on-machine.ts'
+import { ipTool, type Link } from '#network/kernel/ip-tool.ts'
+import { removeMasquerade } from '#network/masquerade.ts'
+import { nftProgram } from '#wire/nftables/nft-program.ts'
+
+/** The data directory, and what the kernel still holds by names that stand for it: for those who have deleted some of the directory by hand. */
+export async function removeRemains(dataDir: string): Promise<void> {
+  const path = await nodeFiles.realPath(dataDir)
+  for (const place of path === undefined ? [] : await nodeMounts.below(path)) await nodeMounts.unmount(place)
+  await removeFromKernel(dataDir).catch(() => {
+    // Who may not change the network has not changed it before, either.
+  })
+  await nodeFiles.remove(dataDir)
+}
+
+async function removeFromKernel(dataDir: string): Promise<void> {
+  const hash = hashOf(dataDir)
+  const ip = ipTool(nodeProcesses)
+  const links = await ip.show<Link>('link', 'show')
+  const spaces = await ip.show<{ name: string }>('netns', 'list')
+  const ours = (name: string) => name.split('-').includes(hash)
+  await ip.try([
+    ...links.filter(({ ifname }) => ours(ifname)).map(({ ifname }) => `link delete ${ifname}`),
+    ...spaces.filter(({ name }) => ours(name)).map(({ name }) => `netns delete ${name}`),
+  ])
+  await removeMasquerade(`pods of ${bridgeNameOf(dataDir)}`, nodeProcesses)
+  await removeMasquerade(`nodes of ${nodeBridgeName(dataDir)}`, nodeProcesses)
+  const nft = nftProgram(nodeProcesses)
+  for (const family of ['ip', 'ip6'] as const) await nft.deleteTable(family, `kube-proxy-${hash}`)
+  await nft.deleteTable('inet', `kube-network-policy-${hash}`)
+}

@@ -1,0 +1,38 @@
+import { join } from 'node:path'
+import { nodeFiles } from '#base/files.ts'
+import { nodePaths, readNodeRecords } from '#cmd/node/node-directory.ts'
+import { containerdDirectory } from '#cmd/up/container-runtime.ts'
+import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
+import { privateContainerdSocket } from '#kubelet/runtimes/cri/private-containerd.ts'
+import { sandboxStates } from '#wire/cri/cri-types.ts'
+
+const patienceMs = 2000
+
+/** How many pods run in the cluster's own container runtimes, whether the cluster itself runs or not. */
+export async function runningPods(dataDir: string): Promise<number> {
+  const records = await readNodeRecords(dataDir, nodeFiles)
+  const ofNodes = await Promise.all(records.map(({ name }) => podsIn(nodePaths(dataDir, name).containerd)))
+  return ofNodes.reduce((sum, count) => sum + count, await podsOnMachine(dataDir))
+}
+
+/** Those of the node that the machine itself is. */
+export const podsOnMachine = (dataDir: string): Promise<number> => podsIn(containerdDirectory(dataDir))
+
+/** `3 pods run on; …`; undefined where none does. */
+export function podsRunOn(count: number): string | undefined {
+  if (count === 0) return undefined
+  return count === 1 ? '1 pod runs on; `typernetes down --pods` ends it' : `${count} pods run on; \`typernetes down --pods\` ends them`
+}
+
+async function podsIn(directory: string): Promise<number> {
+  const socket = privateContainerdSocket(directory)
+  if ((await nodeFiles.stat(join(directory, 'config.toml'))) === undefined || (await nodeFiles.stat(socket)) === undefined) return 0
+  try {
+    using client = await CriClient.connect(socket)
+    const { items } = await client.call('listPodSandbox', {}, { timeoutMs: patienceMs })
+    return items.filter(({ state }) => state === sandboxStates.ready).length
+  } catch {
+    // It does not run, or is not ours to ask.
+    return 0
+  }
+}
