@@ -16,7 +16,7 @@ function iptablesInMemory() {
     const has = rules.has(key)
     if (action === '-A') rules.add(key)
     if (action === '-D') rules.delete(key)
-    const own = [...rules].filter((one) => one.startsWith(`${program} `)).map((one) => `-A ${one.slice(program.length + 1)}`)
+    const own = [...rules].filter((one) => one.startsWith(`${program} ${chain} `)).map((one) => `-A ${one.slice(program.length + 1)}`)
     return { exitCode: action !== '-D' || has ? 0 : 1, signal: null, stdout: action === '-S' ? own.join('\n') : '', stderr: '' }
   }
   return { rules, processes: { ...nodeProcesses, run } }
@@ -47,7 +47,8 @@ test('a network is laid down where none is configured, changed when its range do
     assert.equal(await layBridgeNetwork({ ...network, podCidrs: ['10.2.0.0/24'] }, configs, seams), true)
     assert.match(readFileSync(path, 'utf8'), /"10\.2\.0\.0\/24"/)
     assert.ok(rules.has('iptables POSTROUTING -s 10.2.0.0/24 ! -d 10.2.0.0/24 -m comment --comment "pods of tn-1" -j MASQUERADE'))
-    assert.equal(rules.size, 1, 'rules of the range before are gone')
+    assert.ok(rules.has('iptables FORWARD -d 10.2.0.0/24 -m comment --comment "pods of tn-1" -j ACCEPT'))
+    assert.equal(rules.size, 3, 'rules of the range before are gone')
     const wider = { ...network, clusterCidrs: ['10.0.0.0/8', 'fd00::/16'], mtu: 1450 }
     assert.equal(await layBridgeNetwork(wider, configs, seams), true)
     assert.ok(rules.has('ip6tables POSTROUTING -s fd00::/64 ! -d fd00::/16 -m comment --comment "pods of tn-1" -j MASQUERADE'))

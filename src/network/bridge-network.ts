@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { defined } from '#base/defined.ts'
 import type { Files } from '#base/files.ts'
 import type { Processes } from '#base/processes.ts'
+import { ensureForwarding, removeForwarding } from '#network/forwarding.ts'
+import { ipTool, type Link } from '#network/kernel/ip-tool.ts'
 import { ensureMasquerade, removeMasquerade } from '#network/masquerade.ts'
 
 export type BridgeNetwork = {
@@ -20,7 +22,7 @@ export type BridgeNetwork = {
   plugins?: 'own' | 'stock'
   /** No bridge: each pod on a link of its own, and a route to it. Only with our own plugins. */
   isRouted?: boolean
-  /** As the old kubenet did: the bridge takes all frames, in place of links that send back what came from them. */
+  /** As the old kubenet did: the bridge takes all frames. */
   isPromiscuous?: boolean
   /** Where given out addresses are written down. */
   dataDirectory: string
@@ -34,14 +36,15 @@ type Seams = { files: Files; processes: Processes }
 
 /** In the words of CNI: a bridge, addresses from a file, ports of the node handed on to pods, rates that pods ask for. */
 export function bridgeConfiguration(network: BridgeNetwork, masqueradesEachPod = false): object {
-  const { name, bridge, podCidrs, dataDirectory, mtu, isPromiscuous = false, isRouted = false } = network
+  const { name, bridge, podCidrs, dataDirectory, mtu, isRouted = false } = network
   const routes = podCidrs.map((cidr) => ({ dst: cidr.includes(':') ? '::/0' : '0.0.0.0/0' }))
   const bridged = {
     type: 'bridge',
     bridge,
     isGateway: true,
     ipMasq: masqueradesEachPod,
-    ...(isPromiscuous ? { promiscMode: true } : { hairpinMode: true }),
+    // Where the kernel shows bridged packets to iptables, a pod that calls its own service is answered by no other way.
+    hairpinMode: true,
   }
   const plugins = [
     {
@@ -65,9 +68,19 @@ export async function layBridgeNetwork(network: BridgeNetwork, configDirectory: 
   // One rule for all pods: the plugin's own, one chain for each pod, take a fifth of the time that a pod needs to start.
   const { podCidrs: from, clusterCidrs: except = from } = network
   const hasMasquerade = await ensureMasquerade({ from, except, comment: commentOf(network) }, processes)
+  await ensureForwarding([...new Set([...except, ...from])], commentOf(network), processes)
+  if (network.isPromiscuous) await layPromiscuousBridge(network.bridge, processes)
   const text = `${JSON.stringify(bridgeConfiguration(network, !hasMasquerade), null, 2)}\n`
   if ((await files.readTextIfPresent(path)) !== text) await files.write(path, text, { mode: 0o644 })
   return true
+}
+
+/** Plugins refuse to make both links that send back what came from them and a bridge that takes all frames; they use one that is there. */
+async function layPromiscuousBridge(bridge: string, processes: Processes): Promise<void> {
+  const ip = ipTool(processes)
+  const links = await ip.show<Link>('link', 'show')
+  const isThere = links.some(({ ifname }) => ifname === bridge)
+  await ip.change([...(isThere ? [] : [`link add ${bridge} type bridge`]), `link set ${bridge} promisc on`, `link set ${bridge} up`])
 }
 
 /**
@@ -87,10 +100,23 @@ export async function removeBridgeNetwork(
   { files, processes }: Seams,
 ): Promise<void> {
   await removeMasquerade(commentOf(network), processes)
+  await removeForwarding(commentOf(network), processes)
   await files.remove(join(configDirectory, fileName))
   // It is gone already, or was never made, when no pod had a network of its own.
   await processes.run('ip', ['link', 'delete', network.bridge])
   await files.remove(network.dataDirectory)
+}
+
+/** Takes a bridge away that another kind of network has left, with its rules: its address is that of the next one. False where pods are on it. */
+export async function removeIdleBridge(bridge: string, processes: Processes): Promise<boolean> {
+  const ip = ipTool(processes)
+  const links = await ip.show<Link>('link', 'show')
+  if (!links.some(({ ifname }) => ifname === bridge)) return true
+  if (links.some(({ master }) => master === bridge)) return false
+  await removeMasquerade(commentOf({ bridge }), processes)
+  await removeForwarding(commentOf({ bridge }), processes)
+  await ip.try([`link delete ${bridge}`])
+  return true
 }
 
 const commentOf = ({ bridge }: Pick<BridgeNetwork, 'bridge'>): string => `pods of ${bridge}`

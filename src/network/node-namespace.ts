@@ -11,27 +11,32 @@ export type NodePlace = {
   /** The path of it. */
   path: string
   address: string
+  addressV6?: string | undefined
   /** The machine's end of the link. */
   link: string
 }
+
+export const addressesOf = ({ address, addressV6 }: Pick<NodePlace, 'address' | 'addressV6'>): string[] =>
+  addressV6 === undefined ? [address] : [address, addressV6]
 
 /** The addresses before are the machine's, and for those who want one of their own choice. */
 const firstOffset = 10
 export const mostNodes = 200
 
-export function nodePlace(dataDirectory: string, { range }: Pick<NodeNetwork, 'range'>, number: number): NodePlace {
+export function nodePlace(dataDirectory: string, { range, rangeV6 }: Pick<NodeNetwork, 'range' | 'rangeV6'>, number: number): NodePlace {
   const namespace = `tn-${hashOf(dataDirectory)}-${number}`
   return {
     namespace,
     path: `/run/netns/${namespace}`,
     address: addressAt(parseRange(range), firstOffset + number),
+    addressV6: rangeV6 === undefined ? undefined : addressAt(parseRange(rangeV6), firstOffset + number),
     link: `tnl${number}-${hashOf(dataDirectory)}`,
   }
 }
 
 /** Makes what is missing. */
 export async function layNodeNamespace(place: NodePlace, network: NodeNetwork, processes: Processes): Promise<void> {
-  const { namespace, path, address, link } = place
+  const { namespace, path, address, addressV6, link } = place
   const machine = ipTool(processes)
   const spaces = await machine.show<{ name: string }>('netns', 'list')
   if (!spaces.some(({ name }) => name === namespace)) await machine.change([`netns add ${namespace}`])
@@ -42,13 +47,20 @@ export async function layNodeNamespace(place: NodePlace, network: NodeNetwork, p
     await machine.change([`link add ${link} type veth peer name eth0 netns ${path}`])
   }
   await machine.change([`link set ${link} master ${network.bridge} up`])
-  const wanted = `${address}/${prefixLength(parseRange(network.range))}`
-  const there = links.find(({ ifname }) => ifname === 'eth0')?.addr_info?.some(({ local }) => local === address)
+  const present = (links.find(({ ifname }) => ifname === 'eth0')?.addr_info ?? [])
+    .filter(({ scope }) => scope === 'global')
+    .map(({ local, prefixlen }) => `${local}/${prefixlen}`)
+  const { rangeV6, addressV6: machineV6 } = network
+  const isDual = addressV6 !== undefined && rangeV6 !== undefined && machineV6 !== undefined
+  const length = (range: string) => prefixLength(parseRange(range))
+  const wanted = [`${address}/${length(network.range)}`, ...(isDual ? [`${addressV6}/${length(rangeV6)}`] : [])]
   await inside.change([
     'link set lo up',
-    ...(there ? [] : ['address flush dev eth0', `address add ${wanted} dev eth0`]),
+    ...present.filter((one) => !wanted.includes(one)).map((one) => `address delete ${one} dev eth0`),
+    ...wanted.filter((one) => !present.includes(one)).map((one) => `address add ${one} dev eth0${one.includes(':') ? ' nodad' : ''}`),
     'link set eth0 up',
     `route replace default via ${network.address} dev eth0`,
+    ...(isDual ? [`route replace default via ${machineV6} dev eth0`] : []),
   ])
   const forward = 'echo 1 > /proc/sys/net/ipv4/ip_forward; [ ! -e /proc/sys/net/ipv6 ] || echo 1 > /proc/sys/net/ipv6/conf/all/forwarding'
   await processesIn(path, processes).run('sh', ['-c', forward])

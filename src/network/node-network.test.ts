@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { overlaps, parseRange } from '#base/ip-range.ts'
 import { nodeBridgeName } from '#network/clusters-on-machine.ts'
-import { freeBlock, freeRanges, isOfCluster } from '#network/node-network.ts'
+import { addressesOf, nodePlace } from '#network/node-namespace.ts'
+import { freeBlock, freeRanges, isOfCluster, ownRangeV6 } from '#network/node-network.ts'
 
 test('a cluster has a block of addresses of its own, always the same, unless somebody else has it', () => {
   const first = freeBlock('/a', [])
@@ -38,4 +39,11 @@ test('ranges of pods move to the next that is free', () => {
   ])
   assert.deepEqual(freeRanges(['192.168.0.0/16'], ['192.168.178.0/24']), ['10.244.0.0/16'])
   assert.throws(() => freeRanges(['10.244.0.0/16'], ['10.0.0.0/8']), /choose another range with --cluster-cidr/)
+})
+
+test('nodes of a cluster of both families have a range of IPv6 that stands for the cluster', () => {
+  assert.match(ownRangeV6('/data'), /^fd30:[0-9a-f:]+::\/64$/)
+  assert.notEqual(ownRangeV6('/data'), ownRangeV6('/other'))
+  const place = nodePlace('/data', { range: '172.30.1.0/24', rangeV6: 'fd30:1:2::/64' }, 2)
+  assert.deepEqual(addressesOf(place), ['172.30.1.12', 'fd30:1:2::c'])
 })

@@ -4,10 +4,11 @@
  */
 import { join } from 'node:path'
 import type { Files } from '#base/files.ts'
-import { addressAt, contains, overlaps, parseRange, prefixLength } from '#base/ip-range.ts'
+import { addressAt, contains, overlaps, parseRange, prefixLength, rangeText } from '#base/ip-range.ts'
 import type { Processes } from '#base/processes.ts'
 import { bridgeNameOf, hashOf } from '#network/bridge-network.ts'
 import { aliasCommand, nodeBridgeName, otherMachineNode, removeAbandonedBridges } from '#network/clusters-on-machine.ts'
+import { ensureForwarding, removeForwarding } from '#network/forwarding.ts'
 import { ipTool, type Link, type Route } from '#network/kernel/ip-tool.ts'
 import { ensureMasquerade, removeMasquerade } from '#network/masquerade.ts'
 
@@ -17,6 +18,9 @@ export type NodeNetwork = {
   range: string
   /** The machine's own in it. */
   address: string
+  /** The same of IPv6, where pods have addresses of both families. */
+  rangeV6?: string | undefined
+  addressV6?: string | undefined
   /** Of all pods. */
   clusterCidrs: readonly string[]
   /** The machine itself is a node; otherwise every node has a network namespace of its own. */
@@ -57,6 +61,12 @@ export function freeBlock(dataDirectory: string, taken: readonly string[]): stri
   throw new Error(`every block of ${parent} is in use on this machine; remove clusters that are no longer needed (typernetes delete)`)
 }
 
+/** Of nobody else, but for an accident in four thousand million. */
+export function ownRangeV6(dataDirectory: string): string {
+  const hash = hashOf(dataDirectory)
+  return rangeText(parseRange(`fd30:${hash.slice(0, 4)}:${hash.slice(4)}::/64`))
+}
+
 /** The wanted ranges, moved by as many blocks of their size as it takes until nothing on the machine leads there. */
 export function freeRanges(wanted: readonly string[], taken: readonly string[]): string[] {
   const others = taken.map(parseRange)
@@ -75,7 +85,13 @@ export function freeRanges(wanted: readonly string[], taken: readonly string[]):
   })
 }
 
-type Kept = { range: string; wanted: readonly string[]; clusterCidrs: readonly string[]; hasMachineNode: boolean }
+type Kept = {
+  range: string
+  rangeV6?: string | undefined
+  wanted: readonly string[]
+  clusterCidrs: readonly string[]
+  hasMachineNode: boolean
+}
 
 /** Lays the bridge where it is not there. The same cluster gets the same addresses again, unless somebody else has them by now. */
 export async function layNodeNetwork(dataDirectory: string, wish: NetworkWish, { files, processes }: Seams): Promise<NodeNetwork> {
@@ -101,11 +117,14 @@ export async function layNodeNetwork(dataDirectory: string, wish: NetworkWish, {
     clusterCidrs: kept !== undefined && (isSameWish || wish.mayMove) ? kept.clusterCidrs : cidrs,
     hasMachineNode: mayUseMachine && machineNodeOf === undefined,
   }
+  if (next.clusterCidrs.some((cidr) => cidr.includes(':'))) next.rangeV6 = ownRangeV6(dataDirectory)
   const keep = () => files.write(keptPath(dataDirectory), JSON.stringify(next))
   // First of all, so that `down` knows of whatever is made from here on.
   if (JSON.stringify(next) !== text) await keep()
   const address = addressAt(parseRange(next.range), 1)
-  await ip.change([...missing({ bridge, range: next.range, address }, links), aliasCommand(dataDirectory, next.hasMachineNode)])
+  const addressV6 = next.rangeV6 === undefined ? undefined : addressAt(parseRange(next.rangeV6), 1)
+  const wanted = { bridge, range: next.range, address, rangeV6: next.rangeV6, addressV6 }
+  await ip.change([...missing(wanted, links), aliasCommand(dataDirectory, next.hasMachineNode)])
   if (kept === undefined && next.hasMachineNode) {
     // Who started at the same moment has said so by now. Where both see the other, neither takes the machine.
     machineNodeOf = otherMachineNode(dataDirectory, await ip.show<Link>('address', 'show'))
@@ -116,34 +135,44 @@ export async function layNodeNetwork(dataDirectory: string, wish: NetworkWish, {
     }
   }
   const isNew = kept === undefined && !links.some(({ ifname }) => ifname === bridge)
-  return { ...next, bridge, address, machineNodeOf, isNew }
+  return { ...next, bridge, address, addressV6, machineNodeOf, isNew }
 }
 
 export async function removeNodeNetwork(dataDirectory: string, { files, processes }: Seams): Promise<void> {
   if ((await files.stat(keptPath(dataDirectory))) === undefined) return
   const bridge = nodeBridgeName(dataDirectory)
   await removeMasquerade(commentOf({ bridge }), processes)
+  await removeForwarding(commentOf({ bridge }), processes)
   await ipTool(processes).try([`link delete ${bridge}`])
   await files.remove(keptPath(dataDirectory))
 }
 
 /** Nodes in namespaces of their own reach the world by way of the machine. */
 export async function layNodeMasquerade(network: NodeNetwork, processes: Processes): Promise<void> {
-  await ensureMasquerade({ from: [network.range], except: [network.range], comment: commentOf(network) }, processes)
+  const ranges = [network.range, ...(network.rangeV6 === undefined ? [] : [network.rangeV6])]
+  await ensureMasquerade({ from: ranges, except: ranges, comment: commentOf(network) }, processes)
+  await ensureForwarding([...ranges, ...network.clusterCidrs], commentOf(network), processes)
   await processes.run('sh', ['-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward'])
+  if (network.rangeV6 !== undefined) await processes.run('sh', ['-c', forwardV6])
 }
+
+/** A machine that forwards takes no default route from routers any more, unless it is told to: it would lose its way out. */
+const forwardV6 = `cd /proc/sys/net/ipv6/conf && for each in */accept_ra; do [ "$(cat "$each")" != 1 ] || echo 2 > "$each"; done; echo 1 > all/forwarding`
 
 const commentOf = ({ bridge }: Pick<NodeNetwork, 'bridge'>): string => `nodes of ${bridge}`
 
-function missing({ bridge, range, address }: Pick<NodeNetwork, 'bridge' | 'range' | 'address'>, links: readonly Link[]): string[] {
+type Wanted = Pick<NodeNetwork, 'bridge' | 'range' | 'address' | 'rangeV6' | 'addressV6'>
+
+function missing({ bridge, range, address, rangeV6, addressV6 }: Wanted, links: readonly Link[]): string[] {
   const link = links.find(({ ifname }) => ifname === bridge)
-  const wanted = { local: address, prefixlen: prefixLength(parseRange(range)) }
-  const addresses = link?.addr_info?.filter(({ family }) => family === 'inet') ?? []
-  const isWanted = (one: { local: string; prefixlen: number }) => one.local === wanted.local && one.prefixlen === wanted.prefixlen
+  const text = ({ local, prefixlen }: { local: string; prefixlen: number }) => `${local}/${prefixlen}`
+  const present = (link?.addr_info?.filter(({ scope }) => scope === 'global') ?? []).map(text)
+  const length = (of: string) => prefixLength(parseRange(of))
+  const wanted = [`${address}/${length(range)}`, ...(addressV6 && rangeV6 ? [`${addressV6}/${length(rangeV6)}`] : [])]
   return [
     ...(link === undefined ? [`link add ${bridge} type bridge`] : []),
-    ...addresses.filter((one) => !isWanted(one)).map(({ local, prefixlen }) => `address delete ${local}/${prefixlen} dev ${bridge}`),
-    ...(addresses.some(isWanted) ? [] : [`address add ${wanted.local}/${wanted.prefixlen} dev ${bridge}`]),
+    ...present.filter((one) => !wanted.includes(one)).map((one) => `address delete ${one} dev ${bridge}`),
+    ...wanted.filter((one) => !present.includes(one)).map((one) => `address add ${one} dev ${bridge}${one.includes(':') ? ' nodad' : ''}`),
     ...(link?.flags.includes('UP') ? [] : [`link set ${bridge} up`]),
   ]
 }

@@ -113,7 +113,9 @@ export function serviceProxyContract(
       }
     })
 
-    test('a load balancer lets in only those in its ranges', { skip: !abilities.hasSourceRanges && 'this mode has no source ranges' }, async () => {
+    test('a load balancer lets in only those in its ranges', {
+      skip: !abilities.hasSourceRanges && 'this mode has no source ranges',
+    }, async () => {
       const status = { loadBalancer: { ingress: [{ ip: '198.51.100.8' }] } }
       const spec = {
         type: 'LoadBalancer',
@@ -251,7 +253,9 @@ export function serviceProxyContract(
       }
     })
 
-    test('no connection fails and none is cut while the proxy restarts', { skip: !abilities.outlivesRestart && 'connections go through the process in this mode, and end with it' }, async () => {
+    test('no connection fails and none is cut while the proxy restarts', {
+      skip: !abilities.outlivesRestart && 'connections go through the process in this mode, and end with it',
+    }, async () => {
       const { ip } = await serve({}, [at('b'), at('c')])
       assert.match(await world.tell('c', { op: 'hold', host: ip, port: 80, timeoutMs: allowedMs }), /^[bc] /)
       await world.tell('a', { op: 'load', host: ip, port: 80, timeoutMs: allowedMs })

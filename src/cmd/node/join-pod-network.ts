@@ -12,7 +12,7 @@ import type { Random } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
 import { Informer } from '#client/informer/informer.ts'
 import { backendHelpers } from '#cmd/node/backend-helpers.ts'
-import { layBridgeNetwork } from '#network/bridge-network.ts'
+import { layBridgeNetwork, removeIdleBridge } from '#network/bridge-network.ts'
 import type { UplinkWish } from '#network/pod-network/choose-uplink.ts'
 import type { NetConf } from '#network/pod-network/net-conf.ts'
 import { PodNetworkAgent } from '#network/pod-network/pod-network-agent.ts'
@@ -27,6 +27,8 @@ export type PodNetworkPlace = {
   podNetwork: NetConf['backend'] | 'cni'
   clusterCidrs: readonly string[]
   bridge: string
+  /** What the node's bridge is called with another kind of network. */
+  otherBridge?: string
   plugins: 'own' | 'stock'
   /** By which interface others are reached; the one with the address where nothing is said. */
   uplink?: Pick<UplinkWish, 'interfaces' | 'expressions'>
@@ -56,7 +58,19 @@ export function joinPodNetwork(
   clients: PodNetworkClients,
   seams: Seams,
 ): { layNetwork(podCidrs: readonly string[]): Promise<void> } | undefined {
-  const { podNetwork, address, nodeName, clusterCidrs, bridge, networks, directory, plugins, uplink, isKubenet = false } = place
+  const {
+    podNetwork,
+    address,
+    nodeName,
+    clusterCidrs,
+    bridge,
+    networks,
+    directory,
+    plugins,
+    uplink,
+    otherBridge,
+    isKubenet = false,
+  } = place
   if (podNetwork === 'cni') return undefined
   const { clock, random, files } = seams
   const logger = seams.logger.with({ component: 'pod-network' })
@@ -76,6 +90,9 @@ export function joinPodNetwork(
   return {
     async layNetwork(podCidrs) {
       const mtu = await agent.mtu(podCidrs)
+      if (otherBridge !== undefined && !(await removeIdleBridge(otherBridge, nodeProcesses))) {
+        logger.warn('pods of another kind of network are still on the node, and cannot be reached: delete them', { bridge: otherBridge })
+      }
       const addresses = join(directory, 'addresses')
       const within = isKubenet ? kubenetRanges : clusterCidrs
       const shape = { mtu, plugins, isPromiscuous: isKubenet, isRouted: podNetwork.type === 'bgp' }

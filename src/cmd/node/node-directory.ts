@@ -13,6 +13,8 @@ export type NodeRecord = {
 /** What the node's own process has to know. */
 export type NodeSettings = NodeRecord & {
   address: string
+  /** Where nodes have addresses of both families. */
+  addressV6?: string | undefined
   /** Of the cluster it belongs to. */
   dataDir: string
   clusterCidrs: readonly string[]

@@ -23,6 +23,7 @@ import { kubernetesVersion } from '#cmd/version.ts'
 import { defaultKubeletConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
 import { startNode } from '#kubelet/run-node.ts'
 import { forgetOtherNetwork } from '#network/bridge-network.ts'
+import { addressesOf } from '#network/node-namespace.ts'
 
 /** The interface of pods, in a namespace that nobody else has. */
 const podBridge = 'cni0'
@@ -75,7 +76,8 @@ async function startNodeOf(stage: Stage, settings: NodeSettings, seams: Seams): 
     stage,
     {
       ...{ nodeName: name, address, podNetwork, clusterCidrs: settings.clusterCidrs, networks, directory: paths.directory },
-      ...{ bridge: settings.isKubenet ? kubenetBridge : podBridge, plugins: chosen.plugins, isKubenet: settings.isKubenet },
+      ...{ plugins: chosen.plugins, isKubenet: settings.isKubenet },
+      ...(settings.isKubenet ? { bridge: kubenetBridge, otherBridge: podBridge } : { bridge: podBridge, otherBridge: kubenetBridge }),
       uplink: settings.uplink,
     },
     { node: client, reader },
@@ -84,7 +86,15 @@ async function startNodeOf(stage: Stage, settings: NodeSettings, seams: Seams): 
   const [cert, key, authority] = await Promise.all([paths.certificate, paths.key, paths.authority].map((path) => files.readText(path)))
   const node = await startNode(
     {
-      ...{ name, client, addresses: [address], labels: {}, socket: containerd.socket, version: kubernetesVersion, isPatient: true },
+      ...{
+        name,
+        client,
+        addresses: addressesOf(settings),
+        labels: {},
+        socket: containerd.socket,
+        version: kubernetesVersion,
+        isPatient: true,
+      },
       configuration: {
         ...defaultKubeletConfiguration(),
         address,

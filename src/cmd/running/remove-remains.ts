@@ -3,6 +3,7 @@ import { nodeMounts } from '#base/mounts.ts'
 import { nodeProcesses } from '#base/processes.ts'
 import { bridgeNameOf, hashOf } from '#network/bridge-network.ts'
 import { nodeBridgeName } from '#network/clusters-on-machine.ts'
+import { removeForwarding } from '#network/forwarding.ts'
 import { ipTool, type Link } from '#network/kernel/ip-tool.ts'
 import { removeMasquerade } from '#network/masquerade.ts'
 import { nftProgram } from '#wire/nftables/nft-program.ts'
@@ -27,8 +28,10 @@ async function removeFromKernel(dataDir: string): Promise<void> {
     ...links.filter(({ ifname }) => ours(ifname)).map(({ ifname }) => `link delete ${ifname}`),
     ...spaces.filter(({ name }) => ours(name)).map(({ name }) => `netns delete ${name}`),
   ])
-  await removeMasquerade(`pods of ${bridgeNameOf(dataDir)}`, nodeProcesses)
-  await removeMasquerade(`nodes of ${nodeBridgeName(dataDir)}`, nodeProcesses)
+  for (const comment of [`pods of ${bridgeNameOf(dataDir)}`, `nodes of ${nodeBridgeName(dataDir)}`]) {
+    await removeMasquerade(comment, nodeProcesses)
+    await removeForwarding(comment, nodeProcesses)
+  }
   const nft = nftProgram(nodeProcesses)
   for (const family of ['ip', 'ip6'] as const) await nft.deleteTable(family, `kube-proxy-${hash}`)
   await nft.deleteTable('inet', `kube-network-policy-${hash}`)

@@ -13,6 +13,10 @@ export function listenForPods(network: NodeNetwork, { listen, clusterCidr }: UpO
     const pods = running()?.server.cluster.list(Pod) ?? []
     return pods.some(({ status }) => status?.podIPs?.some(({ ip }) => ip === address))
   }
-  const accepts = isOfCluster([network.range, ...clusterCidr], () => thisMachine().addresses(), hasAddress)
+  const accepts = isOfCluster(
+    [network.range, ...(network.rangeV6 === undefined ? [] : [network.rangeV6]), ...clusterCidr],
+    () => thisMachine().addresses(),
+    hasAddress,
+  )
   return { host: network.address, accepts }
 }

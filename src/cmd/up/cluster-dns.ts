@@ -91,7 +91,8 @@ function acceptsOf({ apiServer, network, options }: ClusterDnsParts, { clock }: 
   if (asked !== undefined && !isLoopback(asked.host)) return undefined
   const hasAddress = (address: string) =>
     apiServer.server.cluster.list(Pod).some(({ status }) => status?.podIPs?.some(({ ip }) => ip === address))
-  const ranges = [...(network === undefined ? [] : [network.range]), ...(network?.clusterCidrs ?? options.clusterCidr)]
+  const ofNodes = [network?.range, network?.rangeV6].filter((range) => range !== undefined)
+  const ranges = [...ofNodes, ...(network?.clusterCidrs ?? options.clusterCidr)]
   const judge = isOfCluster(ranges, () => [...thisMachine().addresses(), '127.0.0.1', '::1'], hasAddress)
   let remembered = new Map<string, boolean>()
   let untilMs = 0

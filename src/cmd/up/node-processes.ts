@@ -10,7 +10,7 @@ import { endNodeProcess } from '#cmd/node/take-down-node.ts'
 import type { ClusterSeams } from '#cmd/up/cluster.ts'
 import { podCgroupOf } from '#cmd/up/container-runtime.ts'
 import type { LocalNodes } from '#cmd/up/local-nodes.ts'
-import { layNodeNamespace, nodePlace, processesIn } from '#network/node-namespace.ts'
+import { addressesOf, layNodeNamespace, type NodePlace, nodePlace, processesIn } from '#network/node-namespace.ts'
 import type { NodeNetwork } from '#network/node-network.ts'
 
 export type NodeProcessesOptions = {
@@ -51,8 +51,8 @@ export class NodeProcesses {
     const place = nodePlace(dataDir, network, record.number)
     await endNodeProcess(dataDir, record.name, seams)
     await layNodeNamespace(place, network, nodeProcesses)
-    await this.#options.keys.add(nodeIdentities(record.name, [place.address]))
-    await this.#writeSettings(record, place.address)
+    await this.#options.keys.add(nodeIdentities(record.name, addressesOf(place)))
+    await this.#writeSettings(record, place)
     nodes.add(record.name, place.address)
     this.#running.set(record.name, { record, child: undefined, isWanted: true })
     await this.#spawn(record)
@@ -97,12 +97,12 @@ export class NodeProcesses {
     })
   }
 
-  async #writeSettings(record: NodeRecord, address: string): Promise<void> {
+  async #writeSettings(record: NodeRecord, { address, addressV6 }: NodePlace): Promise<void> {
     const { dataDir, network, podNetwork, cniPlugins, isKubenet, uplink, logLevel, traffic, seams } = this.#options
     const paths = nodePaths(dataDir, record.name)
     const podCgroup = `${podCgroupOf(dataDir)}-${record.number}`
     const pods = { clusterCidrs: network.clusterCidrs, podNetwork, cniPlugins, isKubenet, uplink, podCgroup }
-    const settings: NodeSettings = { ...record, ...pods, ...traffic, address, dataDir, logLevel }
+    const settings: NodeSettings = { ...record, ...pods, ...traffic, address, addressV6, dataDir, logLevel }
     await seams.files.makeDirectory(paths.directory)
     await seams.files.write(paths.settings, JSON.stringify(settings))
     await this.#writeCredentials(record.name)

@@ -49,6 +49,10 @@ export async function startRealNode(
   const logger = seams.logger.with({ component: 'kubelet' })
   const name = machineNodeName()
   const { addresses, first } = ownAddresses(options.listen)
+  const isDual = options.clusterCidr.length > 1
+  // Services and pods of both families need a node of both.
+  const six = network?.addressV6 ?? addresses.find((address) => address.includes(':') && !address.startsWith('fe80:'))
+  const sixth = six === undefined || first.includes(':') ? [] : [six]
   const isPrivate = choice.kind === 'private'
   const isForeign = podNetwork === 'cni'
   const networks = isPrivate && !isForeign ? networksDirectory(options.dataDir) : systemNetworks
@@ -60,7 +64,7 @@ export async function startRealNode(
   const containerd = isPrivate ? await keepContainerd({ directory: choice.directory, ...place }, { ...seams, logger }) : undefined
   if (containerd) stage.defer(() => containerd.stop())
   const socket = containerd?.socket ?? (choice.kind === 'socket' ? choice.socket : '')
-  await keys.add(nodeIdentities(name, addresses))
+  await keys.add(nodeIdentities(name, [...new Set([...addresses, ...sixth])]))
   const tls = () => {
     const { certificatePem: cert, privateKeyPem: key } = keys.identity(nodeServingName(name))
     return { cert, key, clientCa: keys.authority('ca').certificatePem }
@@ -81,7 +85,7 @@ export async function startRealNode(
   )
   const node = await startNode(
     {
-      ...{ name, socket, version: kubernetesVersion, addresses: [first], labels: {} },
+      ...{ name, socket, version: kubernetesVersion, addresses: isDual ? [first, ...sixth] : [first], labels: {} },
       client,
       configuration: {
         ...defaultKubeletConfiguration(),

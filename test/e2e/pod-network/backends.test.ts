@@ -73,6 +73,7 @@ describe('the network of pods between nodes', { skip: whyNoLab(), timeout: 120_0
       assert.deepEqual(stateOf(lab), before)
     })
 
+    if (settings !== undefined) continue
     test(`${name}: a node that was cut off and comes back is reached again, one that left is forgotten`, async () => {
       using lab = openNetworkLab()
       await using cluster = new LabCluster(lab, { families })
