@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { systemClock } from '#base/clock.ts'
 import { silentLogger } from '#base/log.ts'
 import { ProxyThreads } from '#ingress/data-plane/proxy-threads.ts'
 import type { Bench } from '../scripts/bench.ts'
@@ -38,7 +39,7 @@ export default async function run(bench: Bench): Promise<void> {
        proxy_set_header X-Forwarded-For $remote_addr; proxy_set_header X-Forwarded-Proto $scheme; proxy_set_header X-Forwarded-Host $host;
        proxy_set_header X-Forwarded-Port $server_port; proxy_set_header X-Real-IP $remote_addr; } }`,
   )
-  const own = new ProxyThreads({ count: cores, logger: silentLogger })
+  const own = new ProxyThreads({ count: cores, clock: systemClock, logger: silentLogger })
   own.apply({
     ...{ removedSites: [], removedBackends: [], certificates: [], removedCertificates: [] },
     backends: [['default/web:80', { protocol: 'http', endpoints: [{ host: '127.0.0.1', port: backendPort }] }]],

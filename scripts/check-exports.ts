@@ -18,15 +18,11 @@ const awaited: Readonly<Record<string, string>> = {
 const awaitedParts: Readonly<Record<string, string>> = {
   'src/api/codec/watch-events.ts': 'clients that watch in protobuf',
   'src/api/meta/patch/strategic-diff.ts': 'kubectl apply',
-  'src/base/byte-streams.ts': 'the ingress controller',
-  'src/base/http2-sessions.ts': 'the ingress controller',
   'src/base/sockets.ts': 'the service proxy',
   'src/base/sync-loop.ts': 'the service proxy',
   'src/base/tracing.ts': 'spans of requests',
-  'src/ingress/': 'the ingress controller',
   'src/network/': 'the pod network of several nodes, and network policies',
   'src/proxy/': 'the service proxy',
-  'src/wire/http1/': 'the ingress controller',
   'src/wire/nftables/': 'the service proxy',
 }
 

@@ -116,6 +116,13 @@ export async function startClusterStages(
     })
   }
 
+  if (options.ingress === 'on' || (options.ingress === 'auto' && network !== undefined)) {
+    await lifecycle.stage('ingress', async (stage) => {
+      const { startIngress } = await import('#cmd/up/ingress.ts')
+      await startIngress(stage, { apiServer, options, network }, seams)
+    })
+  }
+
   const simulated = options.simNodes + (options.runtime === 'sim' ? options.nodes : 0)
   if (options.metricsServer && (hasRealNodes || simulated > 0)) {
     await lifecycle.stage('metrics server', async (stage) => {

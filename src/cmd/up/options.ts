@@ -3,6 +3,7 @@ import { defineOptions, list, type OptionValues, onOff, text, wholeNumber } from
 import { aggregationOptions } from '#cmd/up/options/aggregation.ts'
 import { authenticationOptions, serviceAccountOptions } from '#cmd/up/options/authentication.ts'
 import { authorizationOptions } from '#cmd/up/options/authorization.ts'
+import { edgeOptions } from '#cmd/up/options/edge.ts'
 import { networkOptions } from '#cmd/up/options/network.ts'
 import { nodeOptions } from '#cmd/up/options/nodes.ts'
 import { objectOptions } from '#cmd/up/options/objects.ts'
@@ -65,6 +66,7 @@ export const upOptions = defineOptions({
   ...authorizationOptions,
   ...nodeOptions,
   ...networkOptions,
+  ...edgeOptions,
   ...objectOptions,
   ...requestOptions,
   logLevel: text('how much is logged', { placeholder: 'LEVEL', default: 'warn', choices: ['debug', 'info', 'warn', 'error'] }),

@@ -1,8 +1,10 @@
 import { listenStreams } from '#base/byte-streams.ts'
+import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import { startThread, type Thread } from '#base/worker.ts'
 import type { ProxyListener, ProxyUpdate } from '#ingress/data-plane/ingress-proxy.ts'
 import type { ThreadOrder, ThreadReport } from '#ingress/data-plane/proxy-thread.ts'
+import { siteKey } from '#ingress/routing/route.ts'
 
 export type DataPlane = {
   /** Changes are in force a moment later. */
@@ -14,29 +16,33 @@ export type DataPlane = {
   stop(drainMs: number): Promise<void>
 }
 
+type ProxyThread = Thread<ThreadOrder, ThreadReport>
+
 const youngMegabytes = 8
+const restartMs = 1000
 
 /** The data plane in threads of its own, which share its ports: whoever else runs in the process is not held up by it. */
 export class ProxyThreads implements DataPlane {
-  readonly #threads: Thread<ThreadOrder, ThreadReport>[]
-  readonly #waiting = new Map<number, PromiseWithResolvers<number>>()
+  readonly #threads = new Set<ProxyThread>()
+  readonly #waiting = new Map<number, PromiseWithResolvers<number> & { thread: ProxyThread }>()
+  readonly #clock: Clock
   readonly #logger: Logger
+  readonly #sharesPort: boolean
+  /** Everything that was told, for a thread that takes the place of another. */
+  readonly #told = new Told()
+  readonly #listeners = new Map<string, ProxyListener>()
   #nextId = 1
   #isStopping = false
 
-  constructor({ count, logger }: { count: number; logger: Logger }) {
+  constructor({ count, clock, logger }: { count: number; clock: Clock; logger: Logger }) {
+    this.#clock = clock
     this.#logger = logger
-    // The same module, whether it runs from its source or from what was built of it.
-    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-    this.#threads = Array.from({ length: count }, () => {
-      const thread = startThread<ThreadOrder, ThreadReport>(new URL(`./proxy-thread.${extension}`, import.meta.url), { youngMegabytes })
-      thread.onMessage((report) => this.#onReport(report))
-      thread.onExit((error) => this.#onExit(error))
-      return thread
-    })
+    this.#sharesPort = count > 1
+    for (let number = 0; number < count; number++) this.#start()
   }
 
   apply(update: ProxyUpdate): void {
+    this.#told.add(update)
     for (const thread of this.#threads) thread.post({ kind: 'update', update })
   }
 
@@ -45,25 +51,38 @@ export class ProxyThreads implements DataPlane {
     const alone = await listenStreams({ host: at.host, port: at.port, sharesPort: false, onStream: ({ stream }) => stream.destroy() })
     const { port } = alone
     alone.close()
-    const sharesPort = this.#threads.length > 1
-    await Promise.all(this.#threads.map((thread) => this.#ask(thread, (id) => ({ kind: 'listen', id, at: { ...at, port, sharesPort } }))))
+    const place: ProxyListener = { ...at, port, sharesPort: this.#sharesPort }
+    await Promise.all([...this.#threads].map((thread) => this.#ask(thread, (id) => ({ kind: 'listen', id, at: place }))))
+    this.#listeners.set(`${at.host} ${port}`, place)
     return port
   }
 
   unlisten(at: Pick<ProxyListener, 'host' | 'port'>): void {
+    this.#listeners.delete(`${at.host} ${at.port}`)
     for (const thread of this.#threads) thread.post({ kind: 'unlisten', at })
   }
 
   async stop(drainMs: number): Promise<void> {
     this.#isStopping = true
-    await Promise.all(this.#threads.map((thread) => this.#ask(thread, (id) => ({ kind: 'drain', id, forMs: drainMs }))))
-    await Promise.all(this.#threads.map((thread) => thread.stop()))
+    const threads = [...this.#threads]
+    await Promise.all(threads.map((thread) => this.#ask(thread, (id) => ({ kind: 'drain', id, forMs: drainMs })).catch(() => 0)))
+    await Promise.all(threads.map((thread) => thread.stop()))
   }
 
-  #ask(thread: Thread<ThreadOrder, ThreadReport>, order: (id: number) => ThreadOrder): Promise<number> {
+  #start(): ProxyThread {
+    // The same module, whether it runs from its source or from what was built of it.
+    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+    const thread: ProxyThread = startThread(new URL(`./proxy-thread.${extension}`, import.meta.url), { youngMegabytes })
+    thread.onMessage((report) => this.#onReport(report))
+    thread.onExit((error) => this.#onExit(thread, error))
+    this.#threads.add(thread)
+    return thread
+  }
+
+  #ask(thread: ProxyThread, order: (id: number) => ThreadOrder): Promise<number> {
     const id = this.#nextId++
     const answer = Promise.withResolvers<number>()
-    this.#waiting.set(id, answer)
+    this.#waiting.set(id, { ...answer, thread })
     thread.post(order(id))
     return answer.promise
   }
@@ -79,9 +98,49 @@ export class ProxyThreads implements DataPlane {
     else waiting?.reject(new Error(report.message))
   }
 
-  #onExit(error: Error | undefined): void {
-    if (!this.#isStopping) this.#logger.error('a thread of the ingress proxy has ended', { error: String(error?.stack ?? error) })
-    for (const waiting of this.#waiting.values()) waiting.reject(error ?? new Error('the thread has ended'))
-    this.#waiting.clear()
+  #onExit(thread: ProxyThread, error: Error | undefined): void {
+    this.#threads.delete(thread)
+    for (const [id, waiting] of this.#waiting) {
+      if (waiting.thread !== thread) continue
+      this.#waiting.delete(id)
+      waiting.reject(error ?? new Error('the thread has ended'))
+    }
+    if (this.#isStopping) return
+    this.#logger.error('a thread of the ingress proxy has ended, another takes its place', { error: String(error?.stack ?? error) })
+    this.#clock.after(restartMs, () => {
+      if (!this.#isStopping) this.#replace()
+    })
+  }
+
+  #replace(): void {
+    const thread = this.#start()
+    thread.post({ kind: 'update', update: this.#told.everything() })
+    for (const at of this.#listeners.values())
+      this.#ask(thread, (id) => ({ kind: 'listen', id, at })).catch((error: unknown) =>
+        this.#logger.error('a port of the ingress proxy cannot be had again', { host: at.host, port: at.port, error: String(error) }),
+      )
+  }
+}
+
+/** The sum of updates. */
+class Told {
+  readonly #sites = new Map<string, ProxyUpdate['sites'][number]>()
+  readonly #backends = new Map<string, ProxyUpdate['backends'][number]>()
+  readonly #certificates = new Map<string, ProxyUpdate['certificates'][number]>()
+
+  add(update: ProxyUpdate): void {
+    for (const site of update.sites) this.#sites.set(siteKey(site), site)
+    for (const key of update.removedSites) this.#sites.delete(key)
+    for (const entry of update.backends) this.#backends.set(entry[0], entry)
+    for (const key of update.removedBackends) this.#backends.delete(key)
+    for (const each of update.certificates) this.#certificates.set(`${each.listener} ${each.host}`, each)
+    for (const { listener, host } of update.removedCertificates) this.#certificates.delete(`${listener} ${host}`)
+  }
+
+  everything(): ProxyUpdate {
+    return {
+      ...{ sites: [...this.#sites.values()], backends: [...this.#backends.values()], certificates: [...this.#certificates.values()] },
+      ...{ removedSites: [], removedBackends: [], removedCertificates: [] },
+    }
   }
 }

@@ -1,0 +1,199 @@
+import { Secret, Service } from '#api/core/v1/kinds.gen.ts'
+import type { V1Secret, V1Service } from '#api/core/v1/types.gen.ts'
+import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
+import { serviceNameLabel } from '#api/discovery/v1/service-name.ts'
+import type { V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
+import type { Clock, Timer } from '#base/clock.ts'
+import type { Logger } from '#base/log.ts'
+import type { Random } from '#base/random.ts'
+import type { Client } from '#client/client.ts'
+import { Informer } from '#client/informer/informer.ts'
+import { keyOf } from '#client/informer/object-store.ts'
+import { backendOfService } from '#ingress/controller/backend-of-service.ts'
+import { Listeners, type WantedListener } from '#ingress/controller/listeners.ts'
+import { ProxyState } from '#ingress/controller/proxy-state.ts'
+import type { BackendReference, Source } from '#ingress/controller/source.ts'
+import type { Backend } from '#ingress/data-plane/backend.ts'
+import type { DataPlane } from '#ingress/data-plane/proxy-threads.ts'
+import { selfSignedCertificate } from '#ingress/data-plane/self-signed-certificate.ts'
+
+export type ProxyControlOptions = {
+  client: Client
+  clock: Clock
+  random: Random
+  logger: Logger
+  /** Called once there is something to serve. */
+  startDataPlane(): DataPlane
+  /** Addresses of this machine. */
+  hosts: readonly string[]
+}
+
+const serviceIndex = 'service'
+/** Changes that come together are told together. */
+const gatherMs = 20
+const retryMs = 30_000
+const drainMs = 10_000
+
+/** What stands between the controllers and the data plane: follows services, endpoints and secrets from the first source on, and tells the differences. */
+export class ProxyControl {
+  readonly #options: ProxyControlOptions
+  readonly #state = new ProxyState()
+  readonly #services: Informer<V1Service>
+  readonly #slices: Informer<V1EndpointSlice>
+  readonly #secrets: Informer<V1Secret>
+  readonly #wanted = new Map<string, readonly WantedListener[]>()
+  readonly #onReferenceChange = new Set<() => void>()
+  #dataPlane: DataPlane | undefined
+  #listeners: Listeners | undefined
+  #timer: Timer | undefined
+  #retry: Timer | undefined
+  #telling: Timer | undefined
+  #opening: Promise<void> = Promise.resolve()
+  #hasStarted = false
+  #isSynced = false
+  #isStopped = false
+
+  constructor(options: ProxyControlOptions) {
+    this.#options = options
+    const { client, clock, random, logger } = options
+    const shared = { client, clock, random, logger, forgetsManagers: true }
+    this.#services = new Informer({ ...shared, kind: Service })
+    this.#slices = new Informer({ ...shared, kind: EndpointSlice })
+    this.#secrets = new Informer({ ...shared, kind: Secret, fieldSelector: 'type=kubernetes.io/tls' })
+    this.#slices.addIndex(serviceIndex, (slice) => [serviceOf(slice)])
+  }
+
+  service(namespace: string, name: string): V1Service | undefined {
+    return this.#services.get(namespace, name)
+  }
+
+  certificate(secret: string): { cert: string; key: string } | undefined {
+    const [namespace = '', name = ''] = secret.split('/')
+    const { 'tls.crt': cert, 'tls.key': key } = this.#secrets.get(namespace, name)?.data ?? {}
+    return cert && key ? { cert: decoded(cert), key: decoded(key) } : undefined
+  }
+
+  /** Whether services and secrets are known, so that what is missing is missing indeed. */
+  get isSynced(): boolean {
+    return this.#isSynced
+  }
+
+  /** Called when services or secrets have changed that somebody may refer to, or ports were opened. */
+  onReferenceChange(callback: () => void): void {
+    this.#onReferenceChange.add(callback)
+  }
+
+  set(key: string, source: Source): void {
+    this.#state.set(key, source)
+    this.#begin()
+    this.#soon()
+  }
+
+  delete(key: string): void {
+    this.#state.delete(key)
+    this.#soon()
+  }
+
+  /** What somebody wants opened, in place of what it wanted before. */
+  listenFor(asker: string, wanted: readonly WantedListener[]): void {
+    if (JSON.stringify(wanted) === JSON.stringify(this.#wanted.get(asker) ?? [])) return
+    this.#wanted.set(asker, wanted)
+    if (wanted.length > 0) this.#begin()
+    this.#openPorts()
+  }
+
+  /** Why clients are not let in there; undefined where they are, or will be. */
+  problemOf(listener: string): string | undefined {
+    return this.#listeners?.problemOf(listener)
+  }
+
+  isOpen(listener: string): boolean {
+    return this.#listeners?.isOpen(listener) ?? false
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#timer?.cancel()
+    this.#retry?.cancel()
+    this.#telling?.cancel()
+    for (const informer of [this.#services, this.#slices, this.#secrets]) informer.stop()
+    await this.#opening
+    await this.#dataPlane?.stop(drainMs)
+  }
+
+  #begin(): void {
+    if (this.#hasStarted) return
+    this.#hasStarted = true
+    const { clock, random, logger, hosts } = this.#options
+    this.#dataPlane = this.#options.startDataPlane()
+    const fallback = selfSignedCertificate('Kubernetes Ingress Controller Fake Certificate', ['ingress.local'], {
+      nowMs: clock.now(),
+      random,
+    })
+    this.#listeners = new Listeners({ dataPlane: this.#dataPlane, hosts, fallback, logger })
+    const onService = (service: V1Service) => this.#changed(this.#state.serviceChanged(keyOf(service)), true)
+    this.#services.addHandler({ onAdd: onService, onUpdate: onService, onDelete: onService })
+    const onSlice = (slice: V1EndpointSlice) => this.#changed(this.#state.serviceChanged(serviceOf(slice)), false)
+    this.#slices.addHandler({ onAdd: onSlice, onUpdate: (next, prev) => [prev, next].forEach(onSlice), onDelete: onSlice })
+    const onSecret = (secret: V1Secret) => this.#changed(this.#state.secretChanged(keyOf(secret)), true)
+    this.#secrets.addHandler({ onAdd: onSecret, onUpdate: onSecret, onDelete: onSecret })
+    const informers = [this.#services, this.#slices, this.#secrets]
+    for (const informer of informers) informer.start()
+    void Promise.all(informers.map(({ synced }) => synced)).then(() => {
+      this.#isSynced = true
+      this.#flush()
+      this.#openPorts()
+      this.#tell()
+    })
+  }
+
+  #changed(matters: boolean, isReference: boolean): void {
+    if (matters) this.#soon()
+    if (isReference && this.#isSynced) this.#tell()
+  }
+
+  #tell(): void {
+    this.#telling ??= this.#options.clock.after(gatherMs, () => {
+      this.#telling = undefined
+      for (const callback of this.#onReferenceChange) callback()
+    })
+  }
+
+  #soon(): void {
+    if (!this.#isSynced || this.#isStopped) return
+    this.#timer ??= this.#options.clock.after(gatherMs, () => this.#flush())
+  }
+
+  #flush(): void {
+    this.#timer = undefined
+    if (this.#isStopped) return
+    const update = this.#state.takeUpdate({
+      backend: (reference) => this.#backendOf(reference),
+      certificate: (secret) => this.certificate(secret),
+    })
+    if (update !== undefined) this.#dataPlane?.apply(update)
+  }
+
+  #backendOf(reference: BackendReference): Backend {
+    const { namespace, service } = reference
+    const slices = this.#slices.byIndex(serviceIndex, `${namespace}/${service}`)
+    return backendOfService(this.#services.get(namespace, service), slices, reference)
+  }
+
+  /** Nobody is let in before it is known where to lead them. */
+  #openPorts(): void {
+    if (!this.#isSynced || this.#isStopped) return
+    const wanted = new Map([...this.#wanted.values()].flat().map((want) => [want.listener, want]))
+    this.#opening = this.#opening.then(async () => {
+      if (this.#isStopped) return
+      await this.#listeners?.bringAbout([...wanted.values()])
+      this.#retry?.cancel()
+      const isMissing = [...wanted.keys()].some((listener) => !this.isOpen(listener))
+      if (isMissing) this.#retry = this.#options.clock.after(retryMs, () => this.#openPorts())
+      this.#tell()
+    })
+  }
+}
+
+const serviceOf = ({ metadata }: V1EndpointSlice): string => `${metadata.namespace}/${metadata.labels?.[serviceNameLabel] ?? ''}`
+const decoded = (text: string): string => Buffer.from(text, 'base64').toString('utf8')
