@@ -8,6 +8,9 @@ export const allVerbs: readonly Verb[] = ['create', 'delete', 'deletecollection'
 /** No value has this key: it carries the type of the kind's objects to whoever takes the kind. */
 declare const shape: unique symbol
 
+/** Carries the type of a kind's objects; at run time there is nothing. */
+export type Shaped<T> = { readonly [shape]?: T }
+
 export type Kind<T extends KubernetesObject = KubernetesObject> = {
   /** Empty for the core group. */
   group: string
@@ -27,8 +30,7 @@ export type Kind<T extends KubernetesObject = KubernetesObject> = {
   schema: string
   /** Alpha, beta and legacy versions are served only when asked for, or by `--legacy-apis`. */
   stability?: 'alpha' | 'beta' | 'legacy'
-  readonly [shape]?: T
-}
+} & Shaped<T>
 
 export type NamespacedKind<T extends KubernetesObject = KubernetesObject> = Kind<T> & { scope: 'Namespaced' }
 

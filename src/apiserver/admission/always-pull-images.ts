@@ -6,7 +6,7 @@ import { Check } from '#api/meta/check.ts'
 import { unknownFailure } from '#api/meta/status-error.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
-import { objectOf } from '#apiserver/admission/object-of.ts'
+import { objectOf, oldObjectOf } from '#apiserver/admission/object-of.ts'
 
 const policy = 'Always'
 
@@ -48,10 +48,10 @@ export function alwaysPullImages(): AdmissionPlugin {
 }
 
 /** An update that runs what already runs is let alone. */
-function bringsNoImage({ operation, object, oldObject }: AdmissionRequest): boolean {
-  if (operation !== 'UPDATE') return false
-  const before = imagesOf(oldObject as V1Pod)
-  return [...imagesOf(object as V1Pod)].every((image) => before.has(image))
+function bringsNoImage(request: AdmissionRequest): boolean {
+  if (request.operation !== 'UPDATE') return false
+  const before = imagesOf(oldObjectOf(Pod, request))
+  return [...imagesOf(objectOf(Pod, request))].every((image) => before.has(image))
 }
 
 function imagesOf({ spec }: V1Pod): Set<string> {

@@ -1,5 +1,4 @@
 import { Pod } from '#api/core/v1/kinds.gen.ts'
-import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
 import { objectOf } from '#apiserver/admission/object-of.ts'
@@ -62,8 +61,9 @@ export function imagePolicyWebhook({ configuration, clock, logger, reviewWebhook
   }
 }
 
-function reviewSpec({ object, subresource, namespace }: AdmissionRequest): object {
-  const { metadata, spec } = object as V1Pod
+function reviewSpec(request: AdmissionRequest): object {
+  const { subresource, namespace } = request
+  const { metadata, spec } = objectOf(Pod, request)
   const containers = subresource === '' ? [...(spec.containers ?? []), ...(spec.initContainers ?? [])] : (spec.ephemeralContainers ?? [])
   const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) => key.includes('.image-policy.k8s.io/'))
   return {

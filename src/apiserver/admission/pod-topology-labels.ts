@@ -1,7 +1,8 @@
-import { Node } from '#api/core/v1/kinds.gen.ts'
-import type { V1Binding, V1Pod } from '#api/core/v1/types.gen.ts'
+import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
+import type { V1Binding } from '#api/core/v1/types.gen.ts'
 import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
 import type { AdmissionContext, AdmissionPlugin } from '#apiserver/admission/admission.ts'
+import { objectOf } from '#apiserver/admission/object-of.ts'
 
 const copiedLabels = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region']
 
@@ -20,12 +21,12 @@ export function podTopologyLabels({ cluster }: AdmissionContext): AdmissionPlugi
     name: 'PodTopologyLabels',
     operations: ['CREATE'],
     resources: ['pods', 'pods/binding'],
-    mutate({ object, subresource }) {
-      if (subresource === '') {
-        const pod = object as V1Pod
+    mutate(request) {
+      if (request.subresource === '') {
+        const pod = objectOf(Pod, request)
         copyLabels(pod.metadata, pod.spec?.nodeName)
       } else {
-        const binding = object as V1Binding
+        const binding = request.object as V1Binding
         binding.metadata ??= {}
         if (binding.target?.kind === 'Node') copyLabels(binding.metadata, binding.target.name)
       }

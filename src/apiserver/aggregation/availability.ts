@@ -14,6 +14,7 @@ import type { RemoteApis } from '#apiserver/aggregation/remote-apis.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import { backoffMs } from '#base/backoff.ts'
 import type { Clock, Timer } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Logger } from '#base/log.ts'
 
 export type Evaluation = Pick<V1APIServiceCondition, 'status' | 'reason' | 'message'> & {
@@ -129,7 +130,7 @@ export class Availability implements Disposable {
     const { status, reason, message } = evaluation
     if (isSameVerdict(known, evaluation)) return
     const lastTransitionTime = transitionTime(known, status, formatTime(clock.now()))
-    const condition = { type: 'Available', lastTransitionTime, message, reason, status } as V1APIServiceCondition
+    const condition: V1APIServiceCondition = { type: 'Available', lastTransitionTime, ...defined({ message, reason }), status }
     const next: V1APIService = deepCopy(object)
     next.status = { ...next.status, conditions: withCondition(next.status?.conditions, condition) }
     logger.info('changed Available condition of APIService', { apiService: name, status, reason: reason ?? '', message: message ?? '' })

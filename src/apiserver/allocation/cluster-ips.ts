@@ -3,8 +3,8 @@
 import type { V1Service } from '#api/core/v1/types.gen.ts'
 import { findCondition } from '#api/meta/find-condition.ts'
 import { StatusError } from '#api/meta/status-error.ts'
-import type { V1ServiceCIDR } from '#api/networking/v1/types.gen.ts'
-import type { KubernetesObject } from '#api/resource.ts'
+import { IPAddress, ServiceCIDR } from '#api/networking/v1/kinds.gen.ts'
+import type { V1IPAddress } from '#api/networking/v1/types.gen.ts'
 import { type Registries, serverContext } from '#apiserver/registry/registries.ts'
 import { addressText, contains, type IpFamily, type IpRange, parseRange, usable } from '#base/ip-range.ts'
 import type { Random } from '#base/random.ts'
@@ -38,9 +38,9 @@ export class ClusterIps {
   /** Those of the flags, and those that ServiceCIDR objects add and that are not going away. */
   #ranges(): IpRange[] {
     const objects = this.#registries
-      .of('networking.k8s.io', 'servicecidrs')
+      .of(ServiceCIDR)
       .cache.list('')
-      .map(({ object }) => object as V1ServiceCIDR)
+      .map(({ object }) => object)
     const added = objects
       .filter(({ metadata, status }) => metadata?.deletionTimestamp === undefined && !isNotReady(status?.conditions))
       .flatMap(({ spec }) => spec?.cidrs ?? [])
@@ -97,12 +97,12 @@ export class ClusterIps {
     if (isDryRun) return true
     const { registry } = this.#addresses()
     const { name = '', namespace = '' } = service.metadata ?? {}
-    const object = {
+    const object: V1IPAddress = {
       apiVersion: 'networking.k8s.io/v1',
       kind: 'IPAddress',
       metadata: { name: address, labels: { 'ipaddress.kubernetes.io/ip-family': family, 'ipaddress.kubernetes.io/managed-by': managedBy } },
       spec: { parentRef: { group: '', resource: 'services', namespace, name } },
-    } as KubernetesObject
+    }
     try {
       await registry.create(object, serverContext(registry.definition, ''))
       return true
@@ -122,7 +122,7 @@ export class ClusterIps {
   }
 
   #addresses() {
-    const registry = this.#registries.of('networking.k8s.io', 'ipaddresses')
+    const registry = this.#registries.of(IPAddress)
     return { registry, cache: registry.cache, key: (address: string) => registry.key('', address) }
   }
 }

@@ -23,13 +23,13 @@ type Claims = {
   freedPorts: number[]
 }
 
-export function serviceHooks(ips: ClusterIps, nodePorts: NodePorts): RegistryHooks {
+export function serviceHooks(ips: ClusterIps, nodePorts: NodePorts): RegistryHooks<V1Service> {
   const allocation = new ServiceAllocation(ips, nodePorts)
   return {
-    beginCreate: (object, { isDryRun }) => allocation.create(object as V1Service, isDryRun),
+    beginCreate: (object, { isDryRun }) => allocation.create(object, isDryRun),
     beginUpdate: (next, prev, { isDryRun, subresource }) =>
-      subresource === '' ? allocation.update(next as V1Service, prev as V1Service, isDryRun) : Promise.resolve(undefined),
-    afterDelete: (object) => allocation.release(object as V1Service),
+      subresource === '' ? allocation.update(next, prev, isDryRun) : Promise.resolve(undefined),
+    afterDelete: (object) => allocation.release(object),
   }
 }
 

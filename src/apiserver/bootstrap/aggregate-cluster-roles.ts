@@ -4,12 +4,9 @@ import { deepCopy } from '#api/meta/deep-copy.ts'
 import { equalJson } from '#api/meta/patch/json-value.ts'
 import { aggregatedRules } from '#api/rbac/v1/aggregated-rules.ts'
 import { ClusterRole } from '#api/rbac/v1/kinds.gen.ts'
-import type { V1ClusterRole } from '#api/rbac/v1/types.gen.ts'
 import { serverContext } from '#apiserver/registry/registries.ts'
 import type { ApiServer } from '#apiserver/server.ts'
 import type { Logger } from '#base/log.ts'
-
-const group = 'rbac.authorization.k8s.io'
 
 export async function aggregateClusterRoles(server: ApiServer, logger: Logger): Promise<Disposable> {
   let isDue = false
@@ -43,11 +40,11 @@ async function aggregateAll(server: ApiServer): Promise<void> {
     if (role.aggregationRule === undefined || role.metadata?.labels?.['kubernetes.io/bootstrapping'] === undefined) continue
     const rules = aggregatedRules(role, roles)
     if (rules === undefined || equalJson(rules, role.rules ?? [])) continue
-    const registry = server.registries.of(group, 'clusterroles')
-    await registry.update(role.metadata?.name ?? '', serverContext(registry.definition, ''), {
+    const registry = server.registries.of(ClusterRole)
+    await registry.change(role.metadata?.name ?? '', serverContext(registry.definition, ''), {
       retriesConflicts: true,
       tracksFields: true,
-      transform: (prev) => ({ ...deepCopy(prev), rules }) as V1ClusterRole,
+      transform: (prev) => ({ ...deepCopy(prev), rules }),
     })
   }
 }

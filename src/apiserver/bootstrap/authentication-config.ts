@@ -16,7 +16,7 @@ type Data = Readonly<Record<string, string>>
 export async function ensureAuthenticationConfig(server: ApiServer, clientCa: string, frontProxy: FrontProxy): Promise<void> {
   const wanted = authenticationData(clientCa, frontProxy)
   const existing = await server.cluster.getFresh(ConfigMap, namespace, name)
-  const registry = server.registries.of('', 'configmaps')
+  const registry = server.registries.of(ConfigMap)
   if (existing === undefined) {
     const object: V1ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data: { ...wanted } }
     // Refused where another server has just made it, which does not hold yet what this one believes: the next attempt adds it.
@@ -25,9 +25,9 @@ export async function ensureAuthenticationConfig(server: ApiServer, clientCa: st
   }
   const data = mergedData(existing.data ?? {}, wanted)
   if (equalJson(data, existing.data ?? {})) return
-  await registry.update(name, serverContext(registry.definition, namespace), {
+  await registry.change(name, serverContext(registry.definition, namespace), {
     retriesConflicts: true,
-    transform: (prev) => ({ ...deepCopy(prev ?? existing), data: mergedData((prev as V1ConfigMap | undefined)?.data ?? {}, wanted) }),
+    transform: (prev) => ({ ...deepCopy(prev), data: mergedData(prev.data ?? {}, wanted) }),
   })
 }
 

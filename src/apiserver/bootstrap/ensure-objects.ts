@@ -42,7 +42,7 @@ const rbacPlural = {
 } as const
 
 export async function createIfMissing(server: ApiServer, { group, resource, object, status }: BootstrapEntry): Promise<void> {
-  const registry = server.registries.of(group, resource)
+  const registry = server.registries.named(group, resource)
   const { namespace = '', name = '' } = object.metadata ?? {}
   const copy = deepCopy(object)
   registry.definition.defaults?.(copy)
@@ -59,7 +59,7 @@ function hasStatus(object: KubernetesObject): boolean {
 
 /** The server's address may be another one than at the last start. */
 export async function replaceIfDifferent(server: ApiServer, entry: BootstrapEntry): Promise<void> {
-  const registry = server.registries.of(entry.group, entry.resource)
+  const registry = server.registries.named(entry.group, entry.resource)
   const { namespace = '', name = '' } = entry.object.metadata ?? {}
   const existing = await registry.find(namespace, name)
   if (existing === undefined) return createIfMissing(server, entry)
@@ -83,7 +83,7 @@ export async function replaceIfDifferent(server: ApiServer, entry: BootstrapEntr
 }
 
 export async function reconcileRbac(server: ApiServer, kind: keyof typeof rbacPlural, expected: ClusterRole): Promise<void> {
-  const registry = server.registries.of('rbac.authorization.k8s.io', rbacPlural[kind])
+  const registry = server.registries.named('rbac.authorization.k8s.io', rbacPlural[kind])
   const { name, namespace = '' } = expected.metadata as { name: string; namespace?: string }
   const existing = (await registry.find(namespace, name))?.object as unknown as ClusterRole | undefined
   const outcome = (

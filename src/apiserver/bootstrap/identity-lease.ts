@@ -1,9 +1,9 @@
 /** Each API server says that it is there by a Lease in kube-system, and takes away those of servers that are long gone. */
 import { createHash } from 'node:crypto'
+import { Lease } from '#api/coordination/v1/kinds.gen.ts'
 import type { V1Lease } from '#api/coordination/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { formatMicroTime, parseMicroTime } from '#api/meta/time.ts'
-import type { KubernetesObject } from '#api/resource.ts'
 import { serverContext } from '#apiserver/registry/registries.ts'
 import type { ApiServer } from '#apiserver/server.ts'
 import type { Clock } from '#base/clock.ts'
@@ -44,24 +44,24 @@ function base32(bytes: Uint8Array): string {
 
 /** Writes the lease, renews it until disposed of, and leaves it behind then. */
 export async function keepIdentityLease(server: ApiServer, { hostName, clock, random, logger }: IdentityLeaseOptions): Promise<Disposable> {
-  const registry = server.registries.of('coordination.k8s.io', 'leases')
+  const registry = server.registries.of(Lease)
   const context = serverContext(registry.definition, namespace)
   const name = serverIdentity(hostName)
   const holderIdentity = `${name}_${random.uuid()}`
-  const renewed = (prev: KubernetesObject | undefined): KubernetesObject => {
-    const lease = (prev === undefined ? { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' } : deepCopy(prev)) as V1Lease
-    const labels = { ...lease.metadata?.labels, [componentLabel]: component, 'kubernetes.io/hostname': hostName }
+  const renewed = (prev: V1Lease | undefined): V1Lease => {
+    const lease: V1Lease =
+      prev === undefined ? { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: {}, spec: {} } : deepCopy(prev)
+    const labels = { ...lease.metadata.labels, [componentLabel]: component, 'kubernetes.io/hostname': hostName }
     lease.metadata = { ...lease.metadata, name, namespace, labels }
     const spec = prev === undefined ? { holderIdentity } : lease.spec
     lease.spec = { ...spec, leaseDurationSeconds: durationSeconds, renewTime: formatMicroTime(clock.nowMicros()) }
-    return lease as KubernetesObject
+    return lease
   }
   const renew = async () => {
     await registry.update(name, context, { createsIfMissing: true, retriesConflicts: true, tracksFields: true, transform: renewed })
   }
   const clean = async () => {
-    for (const { object } of registry.cache.list(namespace)) {
-      const lease = object as V1Lease
+    for (const { object: lease } of registry.cache.list(namespace)) {
       if (lease.metadata?.labels?.[componentLabel] !== component || !isExpired(lease, clock.now())) continue
       await registry.delete(lease.metadata.name ?? '', {}, context)
     }

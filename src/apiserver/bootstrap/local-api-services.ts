@@ -1,7 +1,6 @@
 /** An APIService for every group version this server serves itself: those of the server from its start on, those of definitions as they come and go. */
 
 import { CustomResourceDefinition } from '#api/apiextensions/v1/kinds.gen.ts'
-import type { V1CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.ts'
 import { APIService } from '#api/apiregistration/v1/kinds.gen.ts'
 import type { V1APIService } from '#api/apiregistration/v1/types.gen.ts'
 import { builtInKinds } from '#api/kinds.ts'
@@ -12,6 +11,7 @@ import { formatTime } from '#api/meta/time.ts'
 import { besideOthers, type Company, createIfMissing } from '#apiserver/bootstrap/ensure-objects.ts'
 import { serverContext } from '#apiserver/registry/registries.ts'
 import type { ApiServer } from '#apiserver/server.ts'
+import { defined } from '#base/defined.ts'
 import type { Logger } from '#base/log.ts'
 import { oneEachTurn } from '#base/one-each-turn.ts'
 
@@ -93,11 +93,11 @@ async function settled(server: ApiServer, name: string, nowMs: number): Promise<
 function isAboutToBeServed({ registries }: ApiServer, { group, version }: Place): boolean {
   // By their names: of hundreds, only those of the group are read.
   const ofGroup = registries
-    .of(CustomResourceDefinition.group, CustomResourceDefinition.plural)
+    .of(CustomResourceDefinition)
     .cache.list('')
     .filter(({ name }) => name.endsWith(`.${group}`))
   return ofGroup.some((cached) => {
-    const { spec } = cached.peek() as V1CustomResourceDefinition
+    const { spec } = cached.peek()
     return spec.versions.some((each) => each.name === version && each.served)
   })
 }
@@ -112,15 +112,15 @@ async function ensure(server: ApiServer, place: Place, management: Management, n
     return createIfMissing(server, { group: 'apiregistration.k8s.io', resource: 'apiservices', object: wanted, status })
   }
   if (managementOf(current) === undefined || equalJson(current.spec ?? {}, wanted.spec ?? {})) return
-  const registry = server.registries.of('apiregistration.k8s.io', 'apiservices')
-  await registry.update(name, serverContext(registry.definition, ''), {
+  const registry = server.registries.of(APIService)
+  await registry.change(name, serverContext(registry.definition, ''), {
     retriesConflicts: true,
-    transform: (prev) => ({ ...deepCopy(prev ?? current), spec: wanted.spec }) as V1APIService,
+    transform: (prev) => ({ ...deepCopy(prev), ...defined({ spec: wanted.spec }) }),
   })
 }
 
 async function remove(server: ApiServer, name: string): Promise<void> {
-  const registry = server.registries.of('apiregistration.k8s.io', 'apiservices')
+  const registry = server.registries.of(APIService)
   if ((await registry.find('', name)) !== undefined) await registry.delete(name, {}, serverContext(registry.definition, ''))
 }
 
@@ -142,7 +142,7 @@ function apiService(place: Place, management: Management): V1APIService {
     kind: 'APIService',
     metadata: { name: nameOf(place), labels: { [managedLabel]: management } },
     spec,
-  } as V1APIService
+  }
 }
 
 function available(nowMs: number) {

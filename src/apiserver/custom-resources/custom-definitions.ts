@@ -181,8 +181,8 @@ export class CustomDefinitions implements Disposable {
   }
 
   #find(name: string): V1CustomResourceDefinition | undefined {
-    const registry = this.#options.registries.of('apiextensions.k8s.io', 'customresourcedefinitions')
-    return registry.cache.get(registry.key('', name))?.peek() as V1CustomResourceDefinition | undefined
+    const registry = this.#options.registries.of(CustomResourceDefinition)
+    return registry.cache.get(registry.key('', name))?.peek()
   }
 
   #look(name: string): void {

@@ -17,7 +17,7 @@ export function definitionHooks(clock: Clock): ReadonlyMap<string, RegistryHooks
     await turn()
     return undefined
   }
-  const hooks: RegistryHooks = {
+  const hooks: RegistryHooks<V1CustomResourceDefinition> = {
     beginCreate: wait,
     beginUpdate: wait,
     insteadOfDelete(object, options, nowMs) {
@@ -26,7 +26,7 @@ export function definitionHooks(clock: Clock): ReadonlyMap<string, RegistryHooks
       validateDeleteOptions(check)
       if (check.failed) throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', check.errors)
       checkDeletePreconditions({ group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' }, object, options)
-      return markedForDeletion(deepCopy(object) as V1CustomResourceDefinition, nowMs)
+      return markedForDeletion(deepCopy(object), nowMs)
     },
   }
   return new Map([['apiextensions.k8s.io/customresourcedefinitions', hooks]])

@@ -1,4 +1,5 @@
 /** Deletes the objects of definitions that are being deleted, and lets a definition go when none is left. */
+import { CustomResourceDefinition } from '#api/apiextensions/v1/kinds.gen.ts'
 import type { V1CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.ts'
 import { type DefinitionCondition, withDefinitionCondition } from '#api/custom-kinds/definition-status.ts'
 import { isNotFound, isReason } from '#api/meta/server-response.ts'
@@ -121,8 +122,7 @@ export class InstanceCleanup implements Disposable {
   async #tell(name: string, condition: Omit<DefinitionCondition, 'type'>, releases = false): Promise<void> {
     const { registries, clock, changeStatus } = this.#options
     for (;;) {
-      const found = (await registries.of('apiextensions.k8s.io', 'customresourcedefinitions').get('', name))
-        .object as V1CustomResourceDefinition
+      const { object: found } = await registries.of(CustomResourceDefinition).get('', name)
       try {
         await changeStatus(found, (next) => {
           const conditions = withDefinitionCondition(

@@ -1,3 +1,4 @@
+import { CustomResourceDefinition } from '#api/apiextensions/v1/kinds.gen.ts'
 import type { V1CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import type { FieldOwnership } from '#apiserver/registry/field-ownership.ts'
@@ -12,7 +13,7 @@ export type ChangeStatus = (
 /** The server writes the status of definitions through the subresource, and owns what it writes, as everybody does. */
 export function statusWriter({ registries, ownership }: { registries: Registries; ownership: FieldOwnership }): ChangeStatus {
   return async (definition, change) => {
-    const registry = registries.of('apiextensions.k8s.io', 'customresourcedefinitions')
+    const registry = registries.of(CustomResourceDefinition)
     const context = serverContext(registry.definition, '', 'status')
     await registry.update(definition.metadata.name ?? '', context, {
       rules: {},

@@ -2,8 +2,8 @@
 
 import { apiVersionOf } from '#api/meta/gvk.ts'
 import { badRequest, unsupportedMediaType } from '#api/meta/status-error.ts'
-import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
-import { type DecodedObject, decodeObject } from '#apiserver/http/decode-object.ts'
+import type { KubernetesObject } from '#api/resource.ts'
+import { type DecodeTarget, decodeObject } from '#apiserver/http/decode-object.ts'
 import { acceptedMedia, type Media } from '#apiserver/http/negotiation.ts'
 import type { WriteOptions } from '#apiserver/http/query-options.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
@@ -25,13 +25,13 @@ export function contentMedia(contentType: string | undefined): Media {
 export type BodyOptions = { contentType: string | undefined; fieldValidation: WriteOptions['fieldValidation']; warn(text: string): void }
 
 /** Decodes an object of one kind; unknown and doubled fields are errors, warnings or nothing, as the client asked. */
-export function decodeBody(
+export function decodeBody<T extends KubernetesObject>(
   body: Uint8Array,
-  definition: ResourceDefinition,
+  definition: DecodeTarget<T>,
   { contentType, fieldValidation, warn }: BodyOptions,
-): KubernetesObject {
+): T {
   const media = contentMedia(contentType)
-  const decoded: DecodedObject = decodeObject(body, media, definition)
+  const decoded = decodeObject(body, media, definition)
   if (decoded.strictErrors.length > 0) {
     if (fieldValidation === 'Warn') for (const each of decoded.strictErrors.flatMap(oneByOne)) warn(each)
     if (fieldValidation === 'Strict') {

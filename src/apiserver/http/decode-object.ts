@@ -6,6 +6,7 @@ import { readProtobuf } from '#api/codec/protobuf.ts'
 import { typeMetaOf } from '#api/codec/type-meta.ts'
 import { readYaml, YamlDocument } from '#api/codec/yaml.ts'
 import type { UntypedKind } from '#api/custom-kinds/untyped-kind.ts'
+import type { Shaped } from '#api/kind.ts'
 import { quoted } from '#api/meta/check.ts'
 import { apiVersionOf, parseApiVersion } from '#api/meta/gvk.ts'
 import { badRequest, invalid, unsupportedMediaType } from '#api/meta/status-error.ts'
@@ -14,13 +15,22 @@ import { schemaNameOf } from '#api/schema/schema.ts'
 import { type Media, untypedMedia } from '#apiserver/http/negotiation.ts'
 import { defined } from '#base/defined.ts'
 
-export type DecodedObject = { object: KubernetesObject; apiVersion: string; strictErrors: string[] }
+export type DecodedObject<T extends KubernetesObject = KubernetesObject> = { object: T; apiVersion: string; strictErrors: string[] }
 
 /** What decoding must know of a kind. */
-export type DecodeTarget = Pick<ResourceDefinition, 'group' | 'version' | 'kind' | 'schema' | 'untyped'>
+export type DecodeTarget<T extends KubernetesObject = KubernetesObject> = Pick<
+  ResourceDefinition,
+  'group' | 'version' | 'kind' | 'schema' | 'untyped'
+> &
+  Shaped<T>
 
 /** Decodes an object that says, or leaves out, that it is of this kind. Throws 400. */
-export function decodeObject(body: Uint8Array, media: Media, target: DecodeTarget): DecodedObject {
+export function decodeObject<T extends KubernetesObject>(body: Uint8Array, media: Media, target: DecodeTarget<T>): DecodedObject<T> {
+  // What is decoded by the schema of a kind has the kind's type.
+  return decodedBody(body, media, target) as DecodedObject<T>
+}
+
+function decodedBody(body: Uint8Array, media: Media, target: DecodeTarget): DecodedObject {
   if (target.untyped !== undefined) return decodeUntyped(body, media, target, target.untyped)
   if (media === 'protobuf') return decodeProtobufObject(body, target)
   const document = parsed(body, media, target)
@@ -149,7 +159,7 @@ function summary(body: Uint8Array): string {
   return body.length > summaryBytes ? `${text} ...` : text
 }
 
-function withType(object: KubernetesObject, apiVersion: string, kind: string): KubernetesObject {
+function withType<T extends KubernetesObject>(object: T, apiVersion: string, kind: string): T {
   object.kind = kind
   object.apiVersion = apiVersion
   return object
@@ -175,13 +185,16 @@ function requireSyntax(body: Uint8Array, before: string): void {
 }
 
 /** What a patch made of an object; `error` where it is none any more. */
-export function decodePatched(value: Record<string, unknown>, target: DecodeTarget): DecodedObject | { error: string } {
+export function decodePatched<T extends KubernetesObject>(
+  value: Record<string, unknown>,
+  target: DecodeTarget<T>,
+): DecodedObject<T> | { error: string } {
   try {
     if (target.untyped !== undefined) {
-      const object = value as KubernetesObject
+      const object = value as T
       return { object, apiVersion: object.apiVersion ?? '', strictErrors: unknownFields(target.untyped.coerce(object)) }
     }
-    const { object, strictErrors } = decodeValue<KubernetesObject>(value, target.schema)
+    const { object, strictErrors } = decodeValue<T>(value, target.schema)
     return { object: withType(object, apiVersionOf(target), target.kind), apiVersion: apiVersionOf(target), strictErrors }
   } catch (error) {
     if (error instanceof DecodeError) return { error: error.message }

@@ -30,7 +30,7 @@ async function startServer(t: TestContext) {
     server.stop()
     await store.close()
   })
-  const registry = server.registries.of('', 'configmaps')
+  const registry = server.registries.named('', 'configmaps')
   return async (...suffixes: number[]) => {
     letters.splice(0, letters.length, ...suffixes)
     drawn = 0

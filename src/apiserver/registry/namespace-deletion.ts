@@ -6,10 +6,9 @@ import type { V1DeleteOptions } from '#api/meta/v1/types.gen.ts'
 import { checkDeletePreconditions } from '#apiserver/registry/delete-preconditions.ts'
 import type { RegistryHooks } from '#apiserver/registry/registry-hooks.ts'
 
-export const namespaceHooks: RegistryHooks = {
-  insteadOfDelete(object, options, nowMs) {
-    const namespace = object as V1Namespace
-    checkDeletePreconditions({ group: '', resource: 'namespaces' }, object, options)
+export const namespaceHooks: RegistryHooks<V1Namespace> = {
+  insteadOfDelete(namespace, options, nowMs) {
+    checkDeletePreconditions({ group: '', resource: 'namespaces' }, namespace, options)
     if (namespace.metadata?.deletionTimestamp === undefined) {
       const next = deepCopy(namespace)
       const finalizers = finalizersOf(namespace, options)
@@ -18,9 +17,9 @@ export const namespaceHooks: RegistryHooks = {
       next.status = { ...next.status, phase: 'Terminating' }
       return next
     }
-    return hasFinalizers(namespace) ? object : undefined
+    return hasFinalizers(namespace) ? namespace : undefined
   },
-  mayDeleteOnUpdate: (next) => !hasFinalizers(next as V1Namespace),
+  mayDeleteOnUpdate: (next) => !hasFinalizers(next),
 }
 
 /** With the mark for orphaning the contents where that is asked for. */

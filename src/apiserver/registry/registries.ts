@@ -1,4 +1,5 @@
 /** The registries of all stored resources, and the served versions over them. */
+import type { Kind } from '#api/kind.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 import { type Scheme, type SchemeChange, storedDefinition } from '#api/scheme.ts'
@@ -8,6 +9,7 @@ import { ServedResource } from '#apiserver/http/served-resource.ts'
 import type { RegistryOptions } from '#apiserver/registry/registry-options.ts'
 import { ResourceRegistry } from '#apiserver/registry/resource-registry.ts'
 import { storagePrefix } from '#apiserver/registry/storage-key.ts'
+import type { TypedRegistry } from '#apiserver/registry/typed-registry.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
 import { GradualReplay } from '#apiserver/watch-cache/gradual-replay.ts'
 import { type ObjectView, VersionCache } from '#apiserver/watch-cache/version-cache.ts'
@@ -126,7 +128,13 @@ export class Registries {
     return this.#byPrefix.get(prefix)?.owner
   }
 
-  of(group: string, plural: string): ResourceRegistry {
+  /** The registry of a kind. What lies under its prefix was decoded as that kind, whose type it therefore has. */
+  of<T extends KubernetesObject>({ group, plural }: Kind<T>): TypedRegistry<T> {
+    return this.named(group, plural) as unknown as TypedRegistry<T>
+  }
+
+  /** The registry of a resource whose kind is known only at run time. */
+  named(group: string, plural: string): ResourceRegistry {
     const registry = this.#byResource.get(`${group}/${plural}`)
     if (registry === undefined) throw new Error(`no resource ${plural} in group ${group || 'core'} is served`)
     return registry
@@ -186,10 +194,10 @@ export class Registries {
         const definition = this.#options.scheme.byKind(group, version, kind)
         return definition ? [{ resource: definition.plural, isNamespaced: definition.scope === 'Namespaced' }] : []
       },
-      replace: (group, resource, object) => this.#replace(this.of(group, resource), object, ''),
-      replaceStatus: (group, resource, object) => this.#replace(this.of(group, resource), object, 'status'),
+      replace: (group, resource, object) => this.#replace(this.named(group, resource), object, ''),
+      replaceStatus: (group, resource, object) => this.#replace(this.named(group, resource), object, 'status'),
       create: async (group, resource, object) => {
-        const registry = this.of(group, resource)
+        const registry = this.named(group, resource)
         registry.definition.defaults?.(object)
         return (await registry.create(object, serverContext(registry.definition, object.metadata?.namespace ?? ''))).object
       },

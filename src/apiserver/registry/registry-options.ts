@@ -31,11 +31,11 @@ export type RegistryOptions = {
 }
 
 /** Makes the next state from the current one; undefined as `prev` means the object does not exist yet. */
-export type Transform = (prev: KubernetesObject | undefined) => KubernetesObject | Promise<KubernetesObject>
+export type Transform<T extends KubernetesObject = KubernetesObject> = (prev: T | undefined) => T | Promise<T>
 
-export type UpdateOptions = {
-  transform: Transform
-  rules?: UpdateRules<KubernetesObject>
+export type UpdateOptions<T extends KubernetesObject = KubernetesObject> = {
+  transform: Transform<T>
+  rules?: UpdateRules<T>
   /** Creates the object where it does not exist, whatever the kind's own rule: apply does. */
   createsIfMissing?: boolean
   /** A conflicting write makes the transformation run again: patches and applies do. */

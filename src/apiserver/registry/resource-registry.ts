@@ -18,6 +18,7 @@ import { LostRace, ObjectWrites } from '#apiserver/registry/object-writes.ts'
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.ts'
 import type { RegistryOptions, UpdateOptions } from '#apiserver/registry/registry-options.ts'
 import { storageKey } from '#apiserver/registry/storage-key.ts'
+import type { ChangeOptions } from '#apiserver/registry/typed-registry.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
 import {
   AlreadyThere,
@@ -134,6 +135,11 @@ export class ResourceRegistry {
         }
       }
     }
+  }
+
+  /** As `update`, of an object that must be there. */
+  change(name: string, context: WriteContext, { transform, ...options }: ChangeOptions): Promise<{ object: CachedObject }> {
+    return this.update(name, context, { ...options, transform: (prev) => transform(prev ?? missing(name, context.resource)) })
   }
 
   async #updateOnce(

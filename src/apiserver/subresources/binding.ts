@@ -1,11 +1,12 @@
 /** Binding: a scheduler's word that a pod belongs to a node. */
 
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Binding, V1Pod } from '#api/core/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { withCondition } from '#api/meta/find-condition.ts'
 import { badRequest, conflict, type StatusError, unknownFailure } from '#api/meta/status-error.ts'
 import { formatTime } from '#api/meta/time.ts'
-import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import type { ResourceDefinition } from '#api/resource.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
 import { decodeBody } from '#apiserver/http/decode-body.ts'
 import { writeOptions } from '#apiserver/http/query-options.ts'
@@ -16,7 +17,7 @@ import { serverContext } from '#apiserver/registry/registries.ts'
 import { type Admission, admit } from '#apiserver/subresources/admit.ts'
 import { respondSuccess, valueFormOf } from '#apiserver/subresources/respond-value.ts'
 
-const bindingDefinition: ResourceDefinition = {
+const bindingDefinition: ResourceDefinition<V1Binding> = {
   group: '',
   version: 'v1',
   kind: 'Binding',
@@ -33,10 +34,10 @@ export async function bind(context: RequestContext, { registries, services, admi
   valueFormOf(context)
   const options = writeOptions('CreateOptions', context.query)
   const body = await context.exchange.readBody(services.bodyLimitBytes)
-  const binding = decodeBody(body, bindingDefinition, { ...bodyOptions(context), fieldValidation: options.fieldValidation }) as V1Binding
+  const binding = decodeBody(body, bindingDefinition, { ...bodyOptions(context), fieldValidation: options.fieldValidation })
   const name = context.info.name || (binding.metadata?.name ?? '')
   if (binding.metadata?.name && binding.metadata.name !== name) throw badRequest('name in URL does not match name in Binding object')
-  const pods = registries.of('', 'pods')
+  const pods = registries.of(Pod)
   const isDryRun = options.dryRun.includes('All')
   const definition = context.info.resource === 'bindings' ? bindingDefinition : pods.definition
   await admit(admission, context, {
@@ -44,7 +45,7 @@ export async function bind(context: RequestContext, { registries, services, admi
     definition,
     kind: bindingDefinition,
     name,
-    object: binding as KubernetesObject,
+    object: binding,
     isDryRun,
   })
   const { kind = '', name: node = '' } = binding.target
@@ -52,10 +53,10 @@ export async function bind(context: RequestContext, { registries, services, admi
     throw unknownFailure(`target.kind: Unsupported value: ${JSON.stringify(kind)}: supported values: "Node", "<empty>"`)
   if (node === '') throw unknownFailure('target.name: Required value')
   const write = { ...serverContext(pods.definition, context.info.namespace, 'binding'), isDryRun }
-  await pods.update(name, write, {
+  await pods.change(name, write, {
     retriesConflicts: true,
     rules: {},
-    transform: (prev) => boundPod(prev as V1Pod, binding, node, formatTime(services.clock.now())),
+    transform: (prev) => boundPod(prev, binding, node, formatTime(services.clock.now())),
   })
   respondSuccess(context, 201)
 }

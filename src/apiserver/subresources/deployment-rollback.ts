@@ -23,7 +23,7 @@ export async function rollBack(context: RequestContext, resource: ServedResource
   const options = writeOptions('CreateOptions', context.query)
   const body = await context.exchange.readBody(services.bodyLimitBytes)
   const decoding = { ...bodyOptions(context), fieldValidation: options.fieldValidation }
-  const rollback = decodeBody(body, { ...kind, plural: '', scope: 'Namespaced' }, decoding) as V1beta1DeploymentRollback
+  const rollback = decodeBody<V1beta1DeploymentRollback>(body, kind, decoding)
   const { name } = context.info
   validate(rollback)
   if (rollback.name !== name) throw badRequest('name in URL does not match name in DeploymentRollback object')

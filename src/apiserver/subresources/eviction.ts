@@ -1,30 +1,31 @@
 /** Eviction: a deletion that asks the pod's disruption budget first. */
 
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { isPodFinished, isPodReady } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { findCondition, transitionTime, withCondition } from '#api/meta/find-condition.ts'
 import { labelSelectorFrom } from '#api/meta/selector.ts'
-import { badRequest, forbidden, notFound, StatusError, unknownFailure } from '#api/meta/status-error.ts'
+import { badRequest, forbidden, StatusError, unknownFailure } from '#api/meta/status-error.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { V1DeleteOptions } from '#api/meta/v1/types.gen.ts'
+import { PodDisruptionBudget } from '#api/policy/v1/kinds.gen.ts'
 import type { V1Eviction, V1PodDisruptionBudget } from '#api/policy/v1/types.gen.ts'
-import type { KubernetesObject } from '#api/resource.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
 import { contentMedia } from '#apiserver/http/decode-body.ts'
-import { decodeObject } from '#apiserver/http/decode-object.ts'
+import { type DecodeTarget, decodeObject } from '#apiserver/http/decode-object.ts'
 import type { EndpointServices } from '#apiserver/http/resource-endpoints.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
 import { deleteContext } from '#apiserver/http/write-verbs.ts'
 import { checkPreconditions } from '#apiserver/registry/before-delete.ts'
 import { type Registries, serverContext } from '#apiserver/registry/registries.ts'
-import type { ResourceRegistry } from '#apiserver/registry/resource-registry.ts'
+import type { TypedRegistry } from '#apiserver/registry/typed-registry.ts'
 import { admit } from '#apiserver/subresources/admit.ts'
 import type { BindingParts } from '#apiserver/subresources/binding.ts'
 import { respondSuccess, valueFormOf } from '#apiserver/subresources/respond-value.ts'
 import { defined } from '#base/defined.ts'
 
-const evictionType = { group: 'policy', version: 'v1', kind: 'Eviction', schema: 'io.k8s.api.policy.v1.Eviction' }
+const evictionType: DecodeTarget<V1Eviction> = { group: 'policy', version: 'v1', kind: 'Eviction', schema: 'io.k8s.api.policy.v1.Eviction' }
 /** A budget that remembers more disrupted pods than this is not being looked after. */
 const mostDisruptedPods = 2000
 
@@ -35,8 +36,7 @@ export async function evict(
 ): Promise<void> {
   valueFormOf(context)
   const body = await context.exchange.readBody(services.bodyLimitBytes)
-  const { object } = decodeObject(body, contentMedia(context.headers['content-type']), evictionType)
-  const eviction = object as V1Eviction
+  const { object: eviction } = decodeObject(body, contentMedia(context.headers['content-type']), evictionType)
   const { name, namespace } = context.info
   if (eviction.metadata?.name !== name) throw badRequest('name in URL does not match name in Eviction object')
   const options: V1DeleteOptions = deepCopy(eviction.deleteOptions ?? {})
@@ -49,27 +49,26 @@ export async function evict(
     definition,
     kind: evictionType,
     name,
-    object: eviction as KubernetesObject,
+    object: eviction,
     isDryRun,
   })
-  const { object: found } = await resource.registry.get(namespace, name)
-  const pod = found as V1Pod
+  const pods = registries.of(Pod)
+  const { object: pod } = await pods.get(namespace, name)
   if (!needsNoBudget(pod)) await spendBudget(pod, registries, services, isDryRun)
-  if (!isDryRun) await markAsEvicted(resource.registry, pod, options, formatTime(services.clock.now()))
+  if (!isDryRun) await markAsEvicted(pods, pod, options, formatTime(services.clock.now()))
   await resource.registry.delete(name, options, { ...deleteContext(context, resource, options), subresource: '' })
   respondSuccess(context, 201)
 }
 
 /** Says why the pod goes, before it does: a job may not count it as a failure. `options` go on to mean the pod as it is then. */
-async function markAsEvicted(registry: ResourceRegistry, { metadata }: V1Pod, options: V1DeleteOptions, now: string): Promise<void> {
+async function markAsEvicted(registry: TypedRegistry<V1Pod>, { metadata }: V1Pod, options: V1DeleteOptions, now: string): Promise<void> {
   const { definition } = registry
-  const { object } = await registry.update(metadata.name ?? '', serverContext(definition, metadata.namespace ?? '', 'status'), {
+  const { object } = await registry.change(metadata.name ?? '', serverContext(definition, metadata.namespace ?? '', 'status'), {
     retriesConflicts: true,
     rules: {},
     transform(prev) {
-      if (prev === undefined) throw notFound({ group: '', resource: definition.plural }, metadata.name ?? '')
       checkPreconditions(definition, prev.metadata ?? {}, options)
-      return withDisruptionTarget(prev as V1Pod, now)
+      return withDisruptionTarget(prev, now)
     },
   })
   const { preconditions } = options
@@ -97,8 +96,8 @@ function needsNoBudget(pod: V1Pod): boolean {
 }
 
 async function spendBudget(pod: V1Pod, registries: Registries, services: EndpointServices, isDryRun: boolean): Promise<void> {
-  const registry = registries.of('policy', 'poddisruptionbudgets')
-  const budgets = registry.cache.list(pod.metadata.namespace ?? '').map(({ object }) => object as V1PodDisruptionBudget)
+  const registry = registries.of(PodDisruptionBudget)
+  const budgets = registry.cache.list(pod.metadata.namespace ?? '').map(({ object }) => object)
   const matching = budgets.filter(({ spec }) => labelSelectorFrom(spec?.selector).matches(pod.metadata.labels ?? {}))
   if (matching.length > 1)
     throw unknownFailure('This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.')
@@ -110,11 +109,11 @@ async function spendBudget(pod: V1Pod, registries: Registries, services: Endpoin
     if ((status?.currentHealthy ?? 0) >= (status?.desiredHealthy ?? 0) && (status?.desiredHealthy ?? 0) > 0) return
   }
   const write = { ...serverContext(registry.definition, pod.metadata.namespace ?? '', 'status'), isDryRun }
-  await registry.update(budget.metadata?.name ?? '', write, {
+  await registry.change(budget.metadata?.name ?? '', write, {
     retriesConflicts: true,
     tracksFields: true,
     rules: {},
-    transform: (prev) => spent(prev as V1PodDisruptionBudget, pod, formatTime(services.clock.now())),
+    transform: (prev) => spent(prev, pod, formatTime(services.clock.now())),
   })
 }
 

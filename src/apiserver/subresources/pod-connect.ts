@@ -1,4 +1,5 @@
 /** Logs, exec, attach, port-forward: what the server itself has to say, and then what the agent of the pod's node answers. */
+
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { Check } from '#api/meta/check.ts'
 import { genericServerResponse } from '#api/meta/server-response.ts'
@@ -15,17 +16,19 @@ import { forward } from '#apiserver/node-connections/forward.ts'
 import type { NodeConnections } from '#apiserver/node-connections/node-connections.ts'
 import { sendPieces } from '#apiserver/node-connections/send-answer.ts'
 import { translated } from '#apiserver/node-connections/translate-streams.ts'
+import type { TypedRegistry } from '#apiserver/registry/typed-registry.ts'
 import { type Admission, admit } from '#apiserver/subresources/admit.ts'
+
+type Pods = () => TypedRegistry<V1Pod>
 
 /** A pod that is not bound has no logs, which is no error. */
 export async function podLog(
   context: RequestContext,
-  resource: ServedResource,
-  { nodes, splitsStreams }: { nodes: NodeConnections; splitsStreams: boolean },
+  { nodes, splitsStreams, pods }: { nodes: NodeConnections; splitsStreams: boolean; pods: Pods },
 ): Promise<void> {
   const { name, namespace } = context.info
   validateLogOptions(context, name, splitsStreams)
-  const pod = (await resource.registry.get(namespace, name)).object as V1Pod
+  const pod = (await pods().get(namespace, name)).object
   const container = containerOf(pod, context.query.get('container') ?? '')
   if (!pod.spec.nodeName) {
     context.exchange.respond(204, {})
@@ -77,7 +80,7 @@ async function shortText(body: AsyncIterable<Uint8Array>): Promise<string> {
 export async function podStream(
   context: RequestContext,
   resource: ServedResource,
-  { authorizer, admission, nodes }: { authorizer: Authorizer | undefined; admission: Admission; nodes: NodeConnections },
+  { authorizer, admission, nodes, pods }: { authorizer: Authorizer | undefined; admission: Admission; nodes: NodeConnections; pods: Pods },
 ): Promise<void> {
   const { name, namespace, subresource } = context.info
   if (context.info.verb !== 'create' && authorizer !== undefined) {
@@ -99,7 +102,7 @@ export async function podStream(
     object: asked,
     isDryRun: false,
   })
-  const pod = (await resource.registry.get(namespace, name)).object as V1Pod
+  const pod = (await pods().get(namespace, name)).object
   const isPortForward = subresource === 'portforward'
   const container = isPortForward ? '' : containerOf(pod, context.query.get('container') ?? '')
   if (!pod.spec.nodeName) throw badRequest(`pod ${name} does not have a host assigned`)

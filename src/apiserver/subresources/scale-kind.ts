@@ -8,7 +8,7 @@ import type { ServedResource } from '#apiserver/http/served-resource.ts'
 const currentKind = { group: 'autoscaling', version: 'v1', kind: 'Scale', schema: 'io.k8s.api.autoscaling.v1.Scale' }
 
 /** Decodes and names Scales; they are served below other resources only. */
-export function scaleDefinition({ definition }: Pick<ServedResource, 'definition'>): ResourceDefinition {
+export function scaleDefinition({ definition }: Pick<ServedResource, 'definition'>): ResourceDefinition<V1Scale> {
   return { ...(definition.scaleKind ?? currentKind), plural: 'scales', scope: 'Namespaced' }
 }
 

@@ -24,6 +24,7 @@ import { bodyOptions, writeContext } from '#apiserver/http/write-verbs.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
 import { currentScale, scaleDefinition, shownScale } from '#apiserver/subresources/scale-kind.ts'
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
+import { defined } from '#base/defined.ts'
 import type { HttpHeaders } from '#base/http-server.ts'
 
 type Rules = ScaleRules<KubernetesObject>
@@ -55,7 +56,7 @@ async function putScale(services: EndpointServices, resource: ServedResource, ru
   const scale = decodeBody(body, scaleDefinition(resource), {
     ...bodyOptions(context),
     fieldValidation: options.fieldValidation,
-  }) as V1Scale
+  })
   await changeScale(services, resource, rules, context, options, false, () => currentScale(scale))
 }
 
@@ -72,7 +73,7 @@ async function patchScale(services: EndpointServices, resource: ServedResource, 
     if ('error' in decoded) throw badRequest(decoded.error)
     if (options.fieldValidation === 'Warn') for (const each of decoded.strictErrors) context.warn(each)
     if (options.fieldValidation === 'Strict' && decoded.strictErrors.length > 0) throw badRequest(strictDecodingError(decoded.strictErrors))
-    return currentScale(decoded.object as V1Scale)
+    return currentScale(decoded.object)
   })
 }
 
@@ -141,20 +142,18 @@ function scaleOf(rules: Rules, object: KubernetesObject): V1Scale {
   return {
     kind: 'Scale',
     apiVersion: 'autoscaling/v1',
-    metadata: Object.fromEntries(
-      Object.entries({ name, namespace, uid, resourceVersion, creationTimestamp }).filter(([, value]) => value !== undefined),
-    ),
-    spec: replicas === 0 ? {} : { replicas },
-    status: { replicas: rules.statusReplicas(object), ...(selector === '' ? {} : { selector }) },
-  } as V1Scale
+    metadata: defined({ name, namespace, uid, resourceVersion, creationTimestamp }),
+    spec: defined({ replicas: replicas || undefined }),
+    status: { replicas: rules.statusReplicas(object), ...defined({ selector: selector || undefined }) },
+  }
 }
 
 /** What `kubectl get --raw` and tables of scales show. */
 const columns: readonly Column<V1Scale>[] = [
-  { ...(nameColumn as unknown as Column<V1Scale>), format: '' },
+  { ...nameColumn, format: '' },
   { name: 'Desired', type: 'integer', description: { field: 'ScaleSpec.replicas' }, cell: ({ spec }) => spec?.replicas ?? 0 },
   { name: 'Available', type: 'integer', description: { field: 'ScaleStatus.replicas' }, cell: ({ status }) => status?.replicas ?? 0 },
-  ageColumn as unknown as Column<V1Scale>,
+  ageColumn,
 ]
 
 function respondScale(

@@ -1,7 +1,8 @@
 /** Subresources that are more than a write of their object, by `group/plural/subresource`. */
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Namespace } from '#api/core/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
-import type { KubernetesObject, UpdateRules } from '#api/resource.ts'
+import type { UpdateRules } from '#api/resource.ts'
 import type { ServiceAccountIssuer } from '#apiserver/authn/service-account/issuer.ts'
 import { TokenRequests } from '#apiserver/authn/service-account/token-request.ts'
 import { TokenSigner } from '#apiserver/authn/service-account/token-signer.ts'
@@ -21,10 +22,10 @@ import type { Clock } from '#base/clock.ts'
 import type { Random } from '#base/random.ts'
 
 /** Only the finalizers of a namespace's spec change. */
-const finalizeRules: UpdateRules<KubernetesObject> = {
+const finalizeRules: UpdateRules<V1Namespace> = {
   prepareForUpdate(next, prev) {
-    const { spec } = next as V1Namespace
-    const kept = deepCopy(prev) as V1Namespace
+    const { spec } = next
+    const kept = deepCopy(prev)
     Object.assign(next, kept, {
       metadata: { ...kept.metadata, ...(next.metadata?.finalizers ? { finalizers: next.metadata.finalizers } : {}) },
       spec: { ...kept.spec, finalizers: spec?.finalizers ?? [] },
@@ -55,10 +56,11 @@ export function specialSubresources(
     extendsExpiration,
   })
   const rollback: SpecialSubresource = { methods: ['POST'], handle: (context, resource) => rollBack(context, resource, services) }
+  const pods = () => registries.of(Pod)
   const validate = isEnabled('AuthorizePodWebsocketUpgradeCreatePermission') ? authorizer : undefined
   const stream: SpecialSubresource = {
     methods: ['GET', 'POST'],
-    handle: (context, resource) => podStream(context, resource, { authorizer: validate, admission, nodes }),
+    handle: (context, resource) => podStream(context, resource, { authorizer: validate, admission, nodes, pods }),
   }
   const splitsStreams = isEnabled('PodLogsQuerySplitStreams')
   const proxied = { cluster, nodes, random, admission }
@@ -67,7 +69,7 @@ export function specialSubresources(
     ['extensions/deployments/rollback', rollback],
     ['/pods/binding', { methods: ['POST'], handle: (context) => bind(context, { registries, services, admission }) }],
     ['/pods/eviction', { methods: ['POST'], handle: (context, resource) => evict(context, resource, { registries, services, admission }) }],
-    ['/pods/log', { methods: ['GET'], handle: (context, resource) => podLog(context, resource, { nodes, splitsStreams }) }],
+    ['/pods/log', { methods: ['GET'], handle: (context) => podLog(context, { nodes, splitsStreams, pods }) }],
     ['/pods/exec', stream],
     ['/pods/attach', stream],
     ['/pods/portforward', stream],

@@ -12,7 +12,7 @@ import type { ServedResource } from '#apiserver/http/served-resource.ts'
 import { bodyOptions, writeContext } from '#apiserver/http/write-verbs.ts'
 import { respondValue, valueFormOf } from '#apiserver/subresources/respond-value.ts'
 
-const tokenRequestDefinition: ResourceDefinition = {
+const tokenRequestDefinition: ResourceDefinition<V1TokenRequest> = {
   group: 'authentication.k8s.io',
   version: 'v1',
   kind: 'TokenRequest',
@@ -41,7 +41,7 @@ export async function requestToken(
   const asked = decodeBody(body, tokenRequestDefinition, {
     ...bodyOptions(context),
     fieldValidation: options.fieldValidation,
-  }) as V1TokenRequest
+  })
   defaultTokenRequest(asked)
   const write = { ...writeContext(context, resource, options, 'CreateOptions'), served }
   services.ownership.afterUpdate(undefined, asked as KubernetesObject, write)

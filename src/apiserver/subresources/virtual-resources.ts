@@ -1,11 +1,12 @@
 /** Resources that are questions: a POST is validated and answered, nothing is stored. By `group/plural`. */
-import type { V1TokenReview } from '#api/authentication/v1/types.gen.ts'
-import type {
-  V1LocalSubjectAccessReview,
-  V1SelfSubjectAccessReview,
-  V1SelfSubjectRulesReview,
-  V1SubjectAccessReview,
-} from '#api/authorization/v1/types.gen.ts'
+import { SelfSubjectReview, TokenReview } from '#api/authentication/v1/kinds.gen.ts'
+import {
+  LocalSubjectAccessReview,
+  SelfSubjectAccessReview,
+  SelfSubjectRulesReview,
+  SubjectAccessReview,
+} from '#api/authorization/v1/kinds.gen.ts'
+import type { Kind } from '#api/kind.ts'
 import { Check } from '#api/meta/check.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { badRequest, invalid } from '#api/meta/status-error.ts'
@@ -26,31 +27,36 @@ import type { Clock } from '#base/clock.ts'
 
 type Answer = (review: KubernetesObject, context: RequestContext) => Promise<object>
 
+/** What is asked of a kind is decoded by its schema, hence of its type. */
+function answersOf<T extends KubernetesObject>(
+  { group, plural }: Kind<T>,
+  answer: (review: T, context: RequestContext) => Promise<object>,
+): [string, Answer] {
+  return [`${group}/${plural}`, (review, context) => answer(review as T, context)]
+}
+
 export function virtualResources(
   { registries, services, authenticator, authorizer, admission }: ServerParts,
   { clock, audiences }: { clock: Clock; audiences: readonly string[] },
 ): ReadonlyMap<string, Endpoint> {
-  const answers: Record<string, Answer> = {
-    'authentication.k8s.io/tokenreviews': (review) => reviewToken((review as V1TokenReview).spec, authenticator, audiences),
-    'authentication.k8s.io/selfsubjectreviews': async (_review, { user }) => ({ userInfo: userInfo(user) }),
-    'authorization.k8s.io/subjectaccessreviews': (review) => reviewAccess((review as V1SubjectAccessReview).spec, authorizer),
-    'authorization.k8s.io/selfsubjectaccessreviews': (review, { user }) =>
-      reviewAccess((review as V1SelfSubjectAccessReview).spec, authorizer, user),
-    'authorization.k8s.io/localsubjectaccessreviews': (review, { info }) => {
-      const { spec } = review as V1LocalSubjectAccessReview
+  const answers = [
+    answersOf(TokenReview, ({ spec }) => reviewToken(spec, authenticator, audiences)),
+    answersOf(SelfSubjectReview, async (_review, { user }) => ({ userInfo: userInfo(user) })),
+    answersOf(SubjectAccessReview, ({ spec }) => reviewAccess(spec, authorizer)),
+    answersOf(SelfSubjectAccessReview, ({ spec }, { user }) => reviewAccess(spec, authorizer, user)),
+    answersOf(LocalSubjectAccessReview, async ({ spec }, { info }) => {
       if (spec.resourceAttributes?.namespace !== info.namespace) {
         throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${info.namespace}`)
       }
       return reviewAccess(spec, authorizer)
-    },
-    'authorization.k8s.io/selfsubjectrulesreviews': async (review, { user }) => {
-      const { namespace = '' } = (review as V1SelfSubjectRulesReview).spec
+    }),
+    answersOf(SelfSubjectRulesReview, async ({ spec: { namespace = '' } }, { user }) => {
       if (namespace === '') throw badRequest('no namespace on request')
       return reviewRules(user, namespace, authorizer)
-    },
-  }
+    }),
+  ]
   const endpoints = new Map<string, Endpoint>([['/bindings', (context) => bind(context, { registries, services, admission })]])
-  for (const [name, answer] of Object.entries(answers)) endpoints.set(name, (context) => review(context, answer))
+  for (const [name, answer] of answers) endpoints.set(name, (context) => review(context, answer))
 
   async function review(context: RequestContext, answer: Answer): Promise<void> {
     const { info } = context
@@ -69,13 +75,14 @@ export function virtualResources(
     validate(resource.registry.definition, object, clock)
     const status = await answer(object, context)
     // An answer about the asker's own rules does not repeat the question.
-    const { kind, apiVersion } = object
-    const shown = definition.kind === 'SelfSubjectRulesReview' ? { kind, apiVersion, metadata: {}, spec: {} } : deepCopy(object)
-    const answered = resource.fromStored({ ...shown, status } as unknown as KubernetesObject)
+    const shown = definition.kind === 'SelfSubjectRulesReview' ? { ...object, metadata: {}, spec: {} } : deepCopy(object)
+    const answered = resource.fromStored(withStatus(shown, status))
     respondValue(context, answered, definition.schema, 201)
   }
   return endpoints
 }
+
+const withStatus = (review: KubernetesObject, status: object): KubernetesObject & { status: object } => ({ ...review, status })
 
 function validate(definition: ResourceDefinition, object: KubernetesObject, clock: Clock): void {
   const check = new Check(object)

@@ -10,7 +10,7 @@ import type { KubernetesObject } from '#api/resource.ts'
  * The parsed object is held weakly: it lives as long as somebody uses it, and a hundred thousand pods do not lie in memory twice.
  * Labels and selectable fields, which lists and watches ask again and again, stay.
  */
-export class CachedObject {
+export class CachedObject<T extends KubernetesObject = KubernetesObject> {
   readonly key: string
   readonly namespace: string
   readonly name: string
@@ -50,17 +50,17 @@ export class CachedObject {
   }
 
   /** With its resourceVersion; shared: nobody may change it. */
-  get object(): KubernetesObject {
-    return this.#object?.deref() ?? this.#keep(parseJson(textDecoder.decode(this.value)) as KubernetesObject)
+  get object(): T {
+    return (this.#object?.deref() ?? this.#keep(parseJson(textDecoder.decode(this.value)) as KubernetesObject)) as T
   }
 
   /** As `object`, for those who look at very many once: what has to be parsed for it is not kept. */
-  peek(): KubernetesObject {
+  peek(): T {
     const known = this.#object?.deref()
-    if (known !== undefined) return known
+    if (known !== undefined) return known as T
     const object = parseJson(textDecoder.decode(this.value)) as KubernetesObject
     if (this.revision > 0) object.metadata = { resourceVersion: String(this.revision), ...object.metadata }
-    return object
+    return object as T
   }
 
   /** Whether `labels` can be had without parsing. */

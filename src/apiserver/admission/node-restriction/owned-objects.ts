@@ -1,8 +1,10 @@
 /** Objects that a node agent keeps about its own node: leases, CSI nodes, resource slices. */
-import type { V1ResourceSlice } from '#api/resource/v1/types.gen.ts'
+
+import { ResourceSlice } from '#api/resource/v1/kinds.gen.ts'
 import type { AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
 import type { NodeRules } from '#apiserver/admission/node-restriction/node-restriction.ts'
+import { objectOf, oldObjectOf } from '#apiserver/admission/object-of.ts'
 
 const leaseNamespace = 'kube-node-lease'
 
@@ -16,8 +18,10 @@ export const ownedObjectRules: NodeRules = {
   },
   // Updates are validated by the authorizer, which cannot see what a create or a deletion of many is about.
   'resourceslices.resource.k8s.io'(request, nodeName) {
-    const [slice, verb] = request.operation === 'CREATE' ? [request.object, 'create'] : [request.oldObject, 'delete']
-    if (request.operation === 'UPDATE' || (slice as V1ResourceSlice).spec?.nodeName === nodeName) return
+    if (request.operation === 'UPDATE') return
+    const [slice, verb] =
+      request.operation === 'CREATE' ? [objectOf(ResourceSlice, request), 'create'] : [oldObjectOf(ResourceSlice, request), 'delete']
+    if (slice.spec?.nodeName === nodeName) return
     throw forbid(request, `can only ${verb} ResourceSlice with the same NodeName as the requesting node`)
   },
 }

@@ -39,13 +39,13 @@ async function startServer(t: TestContext) {
     await store.close()
   })
   const contextOf = (resource: string) => ({
-    ...serverContext(server.registries.of('', resource).definition, 'ns'),
+    ...serverContext(server.registries.named('', resource).definition, 'ns'),
     skipsAdmission: false,
   })
   return {
     server,
     create(resource: string, object: KubernetesObject) {
-      const registry = server.registries.of('', resource)
+      const registry = server.registries.named('', resource)
       registry.definition.defaults?.(object)
       return registry.create(object, contextOf(resource))
     },

@@ -32,7 +32,7 @@ export class ServiceAccounts {
       stack.use(this.#clock.after(patienceMs, () => resolve(undefined)))
       stack.use(
         this.#cluster.onChange(ServiceAccount, (object, isDeleted) => {
-          if (!isDeleted && object.metadata?.name === name && object.metadata.namespace === namespace) resolve(object as V1ServiceAccount)
+          if (!isDeleted && object.metadata?.name === name && object.metadata.namespace === namespace) resolve(object)
         }),
       )
     })

@@ -14,13 +14,9 @@ import type { WriteContext } from '#apiserver/registry/write-context.ts'
 export type PermissionSources = { authorizer: Authorizer; cluster: ClusterView; isEnabled(featureGate: string): boolean }
 
 /** Reports what the writer may not do as errors of fields. `prev` is undefined on create. */
-export type ObjectValidator = (
-  next: KubernetesObject,
-  prev: KubernetesObject | undefined,
-  context: WriteContext,
-  check: Check<KubernetesObject>,
-  sources: PermissionSources,
-) => Promise<void>
+export type ObjectValidator<T extends KubernetesObject = KubernetesObject> = {
+  validate(next: T, prev: T | undefined, context: WriteContext, check: Check<KubernetesObject>, sources: PermissionSources): Promise<void>
+}['validate']
 
 const validates: Readonly<Record<string, ObjectValidator>> = {
   'admissionregistration.k8s.io/validatingadmissionpolicies': validateParamKind,

@@ -1,8 +1,8 @@
 /** Whoever makes a policy read parameters must be able to read them himself: its answers would tell him what they hold. */
 import type {
   V1MutatingAdmissionPolicy,
+  V1MutatingAdmissionPolicyBinding,
   V1ParamKind,
-  V1ParamRef,
   V1ValidatingAdmissionPolicy,
   V1ValidatingAdmissionPolicyBinding,
 } from '#api/admissionregistration/v1/types.gen.ts'
@@ -14,11 +14,12 @@ import type { ObjectValidator } from '#apiserver/authz/object-permissions/object
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 
 type AnyPolicy = V1ValidatingAdmissionPolicy | V1MutatingAdmissionPolicy
+type AnyBinding = V1ValidatingAdmissionPolicyBinding | V1MutatingAdmissionPolicyBinding
 
-export const validateParamKind: ObjectValidator = async (next, prev, { user, subresource }, check, { authorizer, cluster }) => {
-  const kind = paramKindOf(next as AnyPolicy)
+export const validateParamKind: ObjectValidator<AnyPolicy> = async (next, prev, { user, subresource }, check, { authorizer, cluster }) => {
+  const kind = paramKindOf(next)
   if (kind === undefined || subresource !== '' || mayDoAnything(user)) return
-  const before = paramKindOf(prev as AnyPolicy | undefined)
+  const before = paramKindOf(prev)
   if (before !== undefined && equalJson(before, kind)) return
   const verdict = await authorizer.authorize({ ...attributesOf(user, 'get', resourceOf(kind, cluster)), name: '*', namespace: '*' })
   if (verdict.decision === 'allow') return
@@ -32,15 +33,15 @@ export const validateParamKind: ObjectValidator = async (next, prev, { user, sub
 }
 
 export const validateParamRef =
-  (policies: ClusterKind<AnyPolicy>): ObjectValidator =>
+  (policies: ClusterKind<AnyPolicy>): ObjectValidator<AnyBinding> =>
   async (next, prev, { user }, check, { authorizer, cluster }) => {
-    const { paramRef, policyName = '' } = (next as V1ValidatingAdmissionPolicyBinding).spec ?? {}
+    const { paramRef, policyName = '' } = next.spec ?? {}
     if (!paramRef || mayDoAnything(user)) return
-    const before = (prev as V1ValidatingAdmissionPolicyBinding | undefined)?.spec
+    const before = prev?.spec
     if (before?.paramRef && before.policyName === policyName && equalJson(before.paramRef, paramRef)) return
     const policy = cluster.get(policies, policyName)
     const resource = resourceOf(paramKindOf(policy), cluster)
-    const { name = '', namespace = '' } = paramRef as V1ParamRef
+    const { name = '', namespace = '' } = paramRef
     const verb = name === '' ? 'list' : 'get'
     const { decision, error } = await authorizer.authorize({ ...attributesOf(user, verb, resource), name, namespace })
     if (decision === 'allow') return

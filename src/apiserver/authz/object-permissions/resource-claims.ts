@@ -10,9 +10,9 @@ import { forbidden } from '#apiserver/authz/forbidden.ts'
 import type { ObjectValidator } from '#apiserver/authz/object-permissions/object-permissions.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
 
-export const validateClaimStatus: ObjectValidator = async (next, prev, context, check, { authorizer, isEnabled }) => {
+export const validateClaimStatus: ObjectValidator<V1ResourceClaim> = async (next, prev, context, check, { authorizer, isEnabled }) => {
   if (context.subresource !== 'status' || prev === undefined || !isEnabled('DRAResourceClaimGranularStatusAuthorization')) return
-  const [after, before] = [(next as V1ResourceClaim).status ?? {}, (prev as V1ResourceClaim).status ?? {}]
+  const [after, before] = [next.status ?? {}, prev.status ?? {}]
   await validateBinding(after, before, context, check, authorizer)
   // The reports on devices go with the allocation.
   if (isEnabled('DRAResourceClaimDeviceStatus') && after.allocation) await validateDevices(after, before, context, check, authorizer)
