@@ -30,7 +30,9 @@ export type BrokerService = {
 export type Taken = { instanceId: string; serviceId: string; planId: string }
 /** Over, or under way: then `lastOperation` tells. */
 export type Operation = { isAsync: boolean; operation?: string; dashboardUrl?: string }
-export type OperationState = { state: 'in progress' | 'succeeded' | 'failed'; description?: string; retryAfterMs?: number }
+/** Gone: nothing of that name is there, which is how a deprovisioning ends. */
+export type OperationState = { state: 'in progress' | 'succeeded' | 'failed' | 'gone'; description?: string; retryAfterMs?: number }
+export type Details = { namespace: string; parameters?: object }
 
 /** The broker said no: asking again the same way is of no use. */
 export class BrokerRefusal extends Error {
@@ -43,9 +45,22 @@ export class BrokerRefusal extends Error {
   }
 }
 
+/** The broker did not do it, or did not say so: the next time may be better. */
+export class BrokerTrouble extends Error {
+  override name = 'BrokerTrouble'
+  /** Perhaps it has done it. */
+  readonly isAmbiguous: boolean
+
+  constructor(message: string, isAmbiguous: boolean) {
+    super(message)
+    this.isAmbiguous = isAmbiguous
+  }
+}
+
 export type BrokerClientOptions = { url: string; http: HttpClient; authorization?: string; signal?: AbortSignal }
 
-const apiVersion = '2.13'
+/** The first with asynchronous bindings. */
+const apiVersion = '2.14'
 const answerLimitBytes = 4 << 20
 
 export class BrokerClient {
@@ -62,27 +77,39 @@ export class BrokerClient {
   }
 
   /** The same instance may be asked for again: a broker that has it answers as if it were made now. */
-  async provision(taken: Taken, details: { namespace: string; parameters?: object }): Promise<Operation> {
-    const { serviceId: service_id, planId: plan_id } = taken
-    const { namespace, parameters } = details
-    const context = { platform: 'kubernetes', namespace }
-    const body = {
-      service_id,
-      plan_id,
-      context,
-      organization_guid: namespace,
-      space_guid: namespace,
-      ...(parameters ? { parameters } : {}),
-    }
+  async provision(taken: Taken, details: Details): Promise<Operation> {
+    const { namespace } = details
+    const body = { ...requestBody(taken, details), organization_guid: namespace, space_guid: namespace }
     return operationOf(await this.#ask('PUT', `${instancePath(taken)}?accepts_incomplete=true`, [200, 201, 202], body))
   }
 
-  async lastOperation(taken: Taken, operation: string | undefined): Promise<OperationState> {
+  /** Another plan, other parameters: what is not given stays as it is. `before` is what the instance was. */
+  async update(taken: Taken, before: Taken, details: Details): Promise<Operation> {
+    const { namespace } = details
+    const { plan_id, ...unchanged } = requestBody(taken, details)
+    const body = {
+      ...unchanged,
+      ...(taken.planId === before.planId ? {} : { plan_id }),
+      previous_values: {
+        ...{ service_id: before.serviceId, plan_id: before.planId },
+        ...{ organization_id: namespace, space_id: namespace },
+      },
+    }
+    return operationOf(await this.#ask('PATCH', `${instancePath(taken)}?accepts_incomplete=true`, [200, 202], body))
+  }
+
+  /** Of an instance, or of a binding where one is named. */
+  async lastOperation(taken: Taken & { bindingId?: string }, operation: string | undefined): Promise<OperationState> {
+    const { bindingId } = taken
+    const path = bindingId === undefined ? instancePath(taken) : bindingPath({ ...taken, bindingId })
     const query = new URLSearchParams({ service_id: taken.serviceId, plan_id: taken.planId, ...(operation ? { operation } : {}) })
-    // Gone: the end of a deprovisioning.
-    const { status, body, retryAfterMs } = await this.#ask('GET', `${instancePath(taken)}/last_operation?${query}`, [200, 410])
-    if (status === 410) return { state: 'succeeded' }
-    return { ...(body as OperationState), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
+    const { status, body, retryAfterMs } = await this.#ask('GET', `${path}/last_operation?${query}`, [200, 410])
+    if (status === 410) return { state: 'gone' }
+    const { state, description } = body
+    if (state !== 'in progress' && state !== 'succeeded' && state !== 'failed') {
+      throw new BrokerTrouble(`the broker tells of an operation in the state ${JSON.stringify(state)}`, false)
+    }
+    return { state, ...(typeof description === 'string' ? { description } : {}), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
   }
 
   async deprovision(taken: Taken): Promise<Operation> {
@@ -91,21 +118,25 @@ export class BrokerClient {
   }
 
   /** What users of the instance need to know: an address, a password. */
-  async bind(taken: Taken & { bindingId: string }, details: { namespace: string; parameters?: object }): Promise<Record<string, unknown>> {
-    const context = { platform: 'kubernetes', namespace: details.namespace }
-    const body = {
-      service_id: taken.serviceId,
-      plan_id: taken.planId,
-      context,
-      ...(details.parameters ? { parameters: details.parameters } : {}),
-    }
-    const { body: answer } = await this.#ask('PUT', bindingPath(taken), [200, 201], body)
-    return (answer['credentials'] ?? {}) as Record<string, unknown>
+  async bind(
+    taken: TakenBinding,
+    details: Details,
+    { mayBeAsync }: { mayBeAsync: boolean },
+  ): Promise<Operation & { credentials: Credentials }> {
+    const [query, good] = mayBeAsync ? ['?accepts_incomplete=true', [200, 201, 202]] : ['', [200, 201]]
+    const answer = await this.#ask('PUT', `${bindingPath(taken)}${query}`, good, requestBody(taken, details))
+    return { ...operationOf(answer), credentials: credentialsIn(answer) }
   }
 
-  async unbind(taken: Taken & { bindingId: string }): Promise<void> {
-    const query = new URLSearchParams({ service_id: taken.serviceId, plan_id: taken.planId })
-    await this.#ask('DELETE', `${bindingPath(taken)}?${query}`, [200, 410])
+  /** For bindings that took their time. */
+  async credentials(taken: TakenBinding): Promise<Credentials> {
+    return credentialsIn(await this.#ask('GET', bindingPath(taken), [200]))
+  }
+
+  async unbind(taken: TakenBinding, { mayBeAsync }: { mayBeAsync: boolean }): Promise<Operation> {
+    const incomplete = mayBeAsync ? { accepts_incomplete: 'true' } : {}
+    const query = new URLSearchParams({ service_id: taken.serviceId, plan_id: taken.planId, ...incomplete })
+    return operationOf(await this.#ask('DELETE', `${bindingPath(taken)}?${query}`, mayBeAsync ? [200, 202, 410] : [200, 410]))
   }
 
   async #ask(method: string, path: string, good: readonly number[], body?: object): Promise<Answer> {
@@ -122,9 +153,11 @@ export class BrokerClient {
     const answer = fieldsIn(text)
     if (!good.includes(response.status)) {
       const words = `${method} ${path.split('?')[0]}: the broker answered ${response.status}: ${answer['description'] ?? answer['error'] ?? text.slice(0, 200)}`
+      const { status } = response
+      const isAmbiguous = status >= 500 || status === 408 || (status > 200 && status < 300)
       // Too busy, too slow and broken brokers may be better the next time.
-      if (response.status >= 500 || [408, 422, 429].includes(response.status)) throw new Error(words)
-      throw new BrokerRefusal(response.status, words)
+      if (isAmbiguous || status === 422 || status === 429) throw new BrokerTrouble(words, isAmbiguous)
+      throw new BrokerRefusal(status, words)
     }
     const retryAfter = Number(response.headers['retry-after'])
     return { status: response.status, body: answer, ...(retryAfter > 0 ? { retryAfterMs: retryAfter * 1000 } : {}) }
@@ -133,9 +166,18 @@ export class BrokerClient {
 
 type Answer = { status: number; body: Record<string, unknown>; retryAfterMs?: number }
 
+export type TakenBinding = Taken & { bindingId: string }
+export type Credentials = Readonly<Record<string, unknown>>
+
+const credentialsIn = ({ body }: Answer): Credentials => (body['credentials'] ?? {}) as Credentials
+
+function requestBody({ serviceId, planId }: Taken, { namespace, parameters }: Details) {
+  const context = { platform: 'kubernetes', namespace }
+  return { service_id: serviceId, plan_id: planId, context, ...(parameters ? { parameters } : {}) }
+}
+
 const instancePath = ({ instanceId }: Taken): string => `/v2/service_instances/${encodeURIComponent(instanceId)}`
-const bindingPath = (taken: Taken & { bindingId: string }): string =>
-  `${instancePath(taken)}/service_bindings/${encodeURIComponent(taken.bindingId)}`
+const bindingPath = (taken: TakenBinding): string => `${instancePath(taken)}/service_bindings/${encodeURIComponent(taken.bindingId)}`
 
 function operationOf({ status, body }: Answer): Operation {
   return {

@@ -54,7 +54,7 @@ async function fetchCatalog(broker: ClusterServiceBroker, context: ReconcileCont
       conditions: setCondition(broker.status?.conditions, { type: 'Ready', status, reason, message }, clock),
     })
   try {
-    const services = await askBroker(openHttp, client, broker, (each) => each.catalog())
+    const services = await askBroker({ client, clock, openHttp }, broker, (each) => each.catalog())
     await writeOffers(broker, services, context)
   } catch (error) {
     const message = `Error getting broker catalog: ${error instanceof Error ? error.message : String(error)}`

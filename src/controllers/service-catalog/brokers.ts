@@ -3,15 +3,21 @@ import { Secret } from '#api/core/v1/kinds.gen.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import type { HttpClient, HttpClientOptions } from '#base/http-client.ts'
 import type { Client } from '#client/client.ts'
-import { BrokerClient } from '#controllers/service-catalog/broker-client.ts'
+import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
+import { BrokerClient, BrokerTrouble } from '#controllers/service-catalog/broker-client.ts'
 import type { ClusterServiceBroker } from '#controllers/service-catalog/definitions.ts'
 
 export type OpenHttp = (options: HttpClientOptions) => HttpClient
 
+export type AskingSeams = Pick<ReconcileContext, 'client' | 'clock'> & { openHttp: OpenHttp }
+
+const timeoutMs = 60_000
+/** How long to wait before asking how far an operation is, unless the broker says. */
+export const pollMs = 5000
+
 /** Asks the broker, with connections that end with the question. */
 export async function askBroker<T>(
-  openHttp: OpenHttp,
-  client: Client,
+  { client, clock, openHttp }: AskingSeams,
   broker: ClusterServiceBroker,
   ask: (broker: BrokerClient) => Promise<T>,
 ): Promise<T> {
@@ -19,7 +25,13 @@ export async function askBroker<T>(
   const ca = caBundle === undefined ? {} : { ca: Buffer.from(caBundle, 'base64').toString('utf8') }
   using http = openHttp({ ...ca, insecureSkipVerify: insecureSkipTLSVerify })
   const authorization = await authorizationOf(client, broker)
-  return await ask(new BrokerClient({ url, http, ...(authorization === undefined ? {} : { authorization }) }))
+  const isOver = new AbortController()
+  using _ = clock.after(timeoutMs, () => isOver.abort())
+  const asked = ask(new BrokerClient({ url, http, signal: isOver.signal, ...(authorization === undefined ? {} : { authorization }) }))
+  return await asked.catch((error: unknown) => {
+    if (!isOver.signal.aborted) throw error
+    throw new BrokerTrouble(`the broker has not answered within ${timeoutMs / 1000} seconds`, true)
+  })
 }
 
 async function authorizationOf(client: Client, { spec }: ClusterServiceBroker): Promise<string | undefined> {

@@ -105,13 +105,16 @@ export const ServiceInstance = defineCustomResource({
     clusterServicePlanExternalName: optional(string()),
     clusterServicePlanExternalID: optional(string()),
     externalID: optional(string({ description: 'What the broker knows the instance by; its uid where absent.' })),
+    updateRequests: optional(integer({ description: 'Counted up to have the broker told once more, of changed secrets for one.' })),
     ...parameters,
   }),
   status: object({
     conditions: conditions(),
     asyncOpInProgress: boolean({ default: false }),
     lastOperation: optional(string()),
-    currentOperation: optional(choice(['Provision', 'Deprovision'])),
+    currentOperation: optional(choice(['Provision', 'Update', 'Deprovision'])),
+    /** The broker may have made it though it did not say so: it is asked to take it away. */
+    orphanMitigationInProgress: boolean({ default: false }),
     operationStartTime: optional(time()),
     provisionStatus: choice(['NotProvisioned', 'Provisioned'], { default: 'NotProvisioned' }),
     deprovisionStatus: choice(['NotRequired', 'Required', 'Succeeded', 'Failed'], { default: 'NotRequired' }),
@@ -119,6 +122,8 @@ export const ServiceInstance = defineCustomResource({
     reconciledGeneration: optional(integer()),
     /** Whom to ask when it goes, whatever has become of the catalog meanwhile. */
     externalProperties: optional(map(string())),
+    /** What it will be once the current operation has succeeded. */
+    inProgressProperties: optional(map(string())),
   }),
   columns: [
     { name: 'Class', type: 'string', jsonPath: '.spec.clusterServiceClassExternalName' },
@@ -141,6 +146,10 @@ export const ServiceBinding = defineCustomResource({
   status: object({
     conditions: conditions(),
     reconciledGeneration: optional(integer()),
+    asyncOpInProgress: boolean({ default: false }),
+    lastOperation: optional(string()),
+    currentOperation: optional(choice(['Bind', 'Unbind'])),
+    orphanMitigationInProgress: boolean({ default: false }),
     unbindStatus: choice(['NotRequired', 'Required', 'Succeeded', 'Failed'], { default: 'NotRequired' }),
     externalProperties: optional(map(string())),
   }),

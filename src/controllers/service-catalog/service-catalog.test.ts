@@ -22,7 +22,10 @@ const plans = [
   { id: 'plan-small', name: 'small', description: 'Little', free: true },
   { id: 'plan-large', name: 'large', description: 'Much', free: false },
 ]
-const database = { id: 'class-database', name: 'database', description: 'A database', bindable: true, tags: ['sql'], plans }
+const database = {
+  ...{ id: 'class-database', name: 'database', description: 'A database', bindable: true, tags: ['sql'], plans },
+  ...{ plan_updateable: true, bindings_retrievable: true },
+}
 const queue = { id: 'class-queue', name: 'queue', description: 'A queue', plans: [{ id: 'plan-queue', name: 'only', description: '' }] }
 
 const stop = new AbortController()
@@ -79,7 +82,7 @@ test('what a broker offers becomes classes and plans; it is asked with the secre
   assert.deepEqual([large.spec.free, large.spec.clusterServiceClassRef.name], [false, 'class-database'])
   const { authorization, 'x-broker-api-version': version } = broker.asked[0]?.headers ?? {}
   assert.equal(authorization, `Basic ${Buffer.from('catalog:secret').toString('base64')}`)
-  assert.equal(version, '2.13')
+  assert.equal(version, '2.14')
 })
 
 test('an instance is provisioned at once, with its parameters', async () => {
@@ -118,12 +121,92 @@ test('a broker that is down is asked again; one that refuses is not', async () =
   broker.refusals.push({ status: 400, body: { description: 'no more for you' } })
   await ask('refused', 'small')
   await until(async () => (await reasonOf('refused')) === 'ProvisionCallFailed')
-  const count = broker.asked.length
+  const { uid = '' } = (await instance('refused')).metadata
   await cluster.clock.advance({ minutes: 10 })
-  assert.equal(broker.asked.length, count)
+  assert.equal(broker.asked.filter(({ path }) => path === `/v2/service_instances/${uid}`).length, 1)
   const { status } = await instance('refused')
   assert.ok(isConditionTrue(status?.conditions, 'Failed'))
   assert.match(status?.conditions?.find(({ type }) => type === 'Failed')?.message ?? '', /the broker answered 400: no more for you/)
+})
+
+const change = (name: string, spec: object) => client.patch(ServiceInstance, { namespace: 'default', name }, { spec }, { type: 'merge' })
+const askedOf = (uid: string, method: string) =>
+  broker.asked.filter((each) => each.method === method && each.path === `/v2/service_instances/${uid}`)
+
+test('another plan and other parameters are told to the broker, and nothing else is', async () => {
+  const { uid = '' } = (await instance('orders')).metadata
+  await change('orders', { clusterServicePlanExternalName: 'large' })
+  await until(async () => (await reasonOf('orders')) === 'InstanceUpdatedSuccessfully')
+  const [first] = askedOf(uid, 'PATCH')
+  assert.deepEqual([first?.body['plan_id'], first?.body['parameters']], ['plan-large', undefined])
+  assert.partialDeepStrictEqual(first?.body['previous_values'], { plan_id: 'plan-small' })
+  await change('orders', { parameters: { size: 5 } })
+  await until(async () => askedOf(uid, 'PATCH').length === 2)
+  const [, second] = askedOf(uid, 'PATCH')
+  assert.deepEqual([second?.body['plan_id'], second?.body['parameters']], [undefined, { size: 5 }])
+  await until(async () => (await instance('orders')).status?.reconciledGeneration === (await instance('orders')).metadata.generation)
+  assert.equal((await instance('orders')).status?.externalProperties?.['planId'], 'plan-large')
+})
+
+test('a change that takes its time is asked about, and what is changed meanwhile comes after it', async () => {
+  const { uid = '' } = (await instance('orders')).metadata
+  broker.pollsUntilDone = 3
+  await change('orders', { parameters: { size: 6 } })
+  await until(async () => (await reasonOf('orders')) === 'UpdatingInstance')
+  await change('orders', { parameters: { size: 7 } })
+  await until(async () => askedOf(uid, 'PATCH').length === 4)
+  broker.pollsUntilDone = undefined
+  await until(async () => (await reasonOf('orders')) === 'InstanceUpdatedSuccessfully')
+  await until(async () => (await instance('orders')).status?.reconciledGeneration === (await instance('orders')).metadata.generation)
+  assert.deepEqual(broker.instances.get(uid)?.['parameters'], { size: 7 })
+  assert.equal((await instance('orders')).status?.inProgressProperties, undefined)
+})
+
+test('a change that is refused leaves the instance as it was, and is tried again once it is changed', async () => {
+  const { uid = '' } = (await instance('orders')).metadata
+  broker.refusals.push({ status: 400, body: { description: 'too small' } })
+  await change('orders', { parameters: { size: 0 } })
+  await until(async () => (await reasonOf('orders')) === 'UpdateInstanceCallFailed')
+  assert.deepEqual(broker.instances.get(uid)?.['parameters'], { size: 7 })
+  const count = askedOf(uid, 'PATCH').length
+  await cluster.clock.advance({ minutes: 10 })
+  assert.equal(askedOf(uid, 'PATCH').length, count)
+  await change('orders', { parameters: { size: 8 } })
+  await until(async () => (await reasonOf('orders')) === 'InstanceUpdatedSuccessfully')
+  assert.ok(!isConditionTrue((await instance('orders')).status?.conditions, 'Failed'))
+})
+
+test('the class of an instance stays', async () => {
+  const { uid = '' } = (await instance('orders')).metadata
+  const count = askedOf(uid, 'PATCH').length
+  await change('orders', { clusterServiceClassExternalName: 'queue', clusterServicePlanExternalName: 'only' })
+  await until(async () => (await reasonOf('orders')) === 'UpdateInstanceCallFailed')
+  assert.equal(askedOf(uid, 'PATCH').length, count)
+  await change('orders', { clusterServiceClassExternalName: 'database', clusterServicePlanExternalName: 'large' })
+  await until(async () => (await reasonOf('orders')) === 'InstanceUpdatedSuccessfully')
+})
+
+test('what a broker may have made without saying so is taken away before it is asked again', async () => {
+  broker.refusals.push({ status: 500, body: { description: 'lost my mind' }, doesIt: true })
+  await ask('orphan', 'small')
+  await until(async () => (await reasonOf('orphan')) === 'ProvisionedSuccessfully')
+  const { uid = '' } = (await instance('orphan')).metadata
+  const calls = broker.asked.filter(({ path }) => path === `/v2/service_instances/${uid}`).map(({ method }) => method)
+  assert.deepEqual(calls, ['PUT', 'DELETE', 'PUT'])
+  assert.equal((await instance('orphan')).status?.orphanMitigationInProgress, false)
+})
+
+test('one that fails after a while is taken away, and is not tried again', async () => {
+  broker.pollsUntilDone = 1
+  broker.failsInTheEnd = true
+  await ask('doomed', 'small')
+  await until(async () => (await reasonOf('doomed')) === 'ProvisionCallFailed')
+  await until(async () => (await instance('doomed')).status?.orphanMitigationInProgress === false)
+  const { metadata, status } = await instance('doomed')
+  assert.ok(isConditionTrue(status?.conditions, 'Failed'))
+  assert.deepEqual([askedOf(metadata.uid ?? '', 'PUT').length, askedOf(metadata.uid ?? '', 'DELETE').length], [1, 1])
+  broker.pollsUntilDone = undefined
+  broker.failsInTheEnd = false
 })
 
 test('what is not on offer is waited for', async () => {
@@ -155,6 +238,52 @@ test('a binding gets what it needs in a secret, and an instance stays until nobo
   assert.equal(broker.bindings.size, 0)
   await until(() => gone(instance('orders')))
   assert.ok(!broker.instances.has(uid))
+})
+
+test('a binding that takes its time is asked about until it is there, and until it is gone', async () => {
+  broker.pollsUntilDone = 2
+  await client.create(ServiceBinding, { metadata: { namespace: 'default', name: 'patient' }, spec: { instanceRef: { name: 'stubborn' } } })
+  const binding = () => client.get(ServiceBinding, 'default', 'patient')
+  const reason = async () => (await binding()).status?.conditions?.find(({ type }) => type === 'Ready')?.reason
+  await until(async () => (await reason()) === 'Binding')
+  assert.ok(await gone(client.get(Secret, 'default', 'patient')))
+  await until(async () => (await reason()) === 'InjectedBindResult')
+  const { data = {} } = await client.get(Secret, 'default', 'patient')
+  assert.equal(Buffer.from(data['host'] ?? '', 'base64').toString(), 'db.example.com')
+  const { status, metadata } = await binding()
+  assert.deepEqual([status?.asyncOpInProgress, status?.currentOperation, broker.bindings.size], [false, undefined, 1])
+  const polls = broker.asked.filter(({ path }) => path.endsWith(`/service_bindings/${metadata.uid}/last_operation`))
+  assert.equal(polls.length, 3)
+  await client.delete(ServiceBinding, { namespace: 'default', name: 'patient' })
+  await until(() => gone(binding()))
+  assert.equal(broker.bindings.size, 0)
+})
+
+test('a binding that fails after a while is forgotten by the broker; one it may have made is, before it is asked again', async () => {
+  broker.pollsUntilDone = 1
+  broker.failsInTheEnd = true
+  const make = (name: string) =>
+    client.create(ServiceBinding, { metadata: { namespace: 'default', name }, spec: { instanceRef: { name: 'stubborn' } } })
+  const { uid: doomed } = (await make('doomed')).metadata
+  const read = (name: string) => client.get(ServiceBinding, 'default', name)
+  await until(async () => isConditionTrue((await read('doomed')).status?.conditions, 'Failed'))
+  await until(async () => (await read('doomed')).status?.orphanMitigationInProgress === false)
+  broker.pollsUntilDone = undefined
+  broker.failsInTheEnd = false
+  broker.refusals.push({ status: 502, body: {}, doesIt: true })
+  const { uid: again } = (await make('again')).metadata
+  await until(async () => isConditionTrue((await read('again')).status?.conditions, 'Ready'))
+  const calls = (uid: string | undefined) =>
+    broker.asked.filter(({ path }) => path.endsWith(`/service_bindings/${uid}`)).map(({ method }) => method)
+  assert.deepEqual(
+    [calls(doomed), calls(again)],
+    [
+      ['PUT', 'DELETE'],
+      ['PUT', 'DELETE', 'PUT'],
+    ],
+  )
+  for (const name of ['doomed', 'again']) await client.delete(ServiceBinding, { namespace: 'default', name })
+  await until(async () => (await gone(read('doomed'))) && (await gone(read('again'))))
 })
 
 test('an instance that takes its time to go is asked about until it is gone', async () => {
