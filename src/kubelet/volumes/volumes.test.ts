@@ -238,11 +238,11 @@ test('host paths of all types', { skip }, async () => {
 
 test('a kind of volume this node does not know is said to be so', { skip }, async () => {
   await using node = await TestNode.start()
-  const pod = await node.create(withVolume({ persistentVolumeClaim: { claimName: 'c' } }))
+  const pod = await node.create(withVolume({ fc: { targetWWNs: ['1'], lun: 0 } }))
   await assert.rejects(node.sandbox(pod), {
     name: 'StartFailure',
     reason: 'FailedMount',
     message:
-      'Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], failed to process volumes=[v]: no volume plugin matched: persistentVolumeClaim',
+      'Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], failed to process volumes=[v]: no volume plugin matched: fc',
   })
 })
