@@ -2,6 +2,7 @@
 
 import type { X509Certificate } from 'node:crypto'
 import { Node, Service } from '#api/core/v1/kinds.gen.ts'
+import { isPodFinished } from '#api/core/v1/pod/pod-state.ts'
 import type { V1ContainerImage, V1Node } from '#api/core/v1/types.gen.ts'
 import { wholeValueOf } from '#api/meta/quantity.ts'
 import type { Clock } from '#base/clock.ts'
@@ -27,7 +28,9 @@ import { waitFor } from '#client/retry.ts'
 import { findCgroups } from '#kubelet/cgroups/cgroup-files.ts'
 import { PodCgroups } from '#kubelet/cgroups/pod-cgroups.ts'
 import type { KubeletConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
+import { watchPressure } from '#kubelet/eviction/watch-pressure.ts'
 import { hookRunner } from '#kubelet/hooks/hook-runner.ts'
+import { criImageStore } from '#kubelet/images/cri-image-store.ts'
 import { ImageManager } from '#kubelet/images/image-manager.ts'
 import { criImages } from '#kubelet/images/image-service.ts'
 import { ensureSandboxImage } from '#kubelet/images/import-image.ts'
@@ -164,6 +167,29 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
     await cgroups?.removeOrphans((uid) => known.has(uid))
   })
   present.catch(() => {})
+  const disks = criDisks(cri)
+  const usage =
+    found && cgroups
+      ? new MachineUsageSource({
+          ...{ cgroups: found, podCgroups: cgroups, kernel: kernelFiles, files, host: thisHost, clock, rootDirectory, ...disks },
+          pods: () => agent?.pods ?? [],
+          logDirectoryOf: (pod) => runtimeHelper.directories.logs(pod),
+          volumeDirectory: ({ metadata }, volume) => runtimeHelper.directories.volume(metadata.uid ?? '', emptyDirVolume.name, volume),
+        })
+      : undefined
+  const pressure =
+    usage &&
+    watchPressure(
+      {
+        ...{ configuration, clock, logger, metrics: seams.metrics, kernel: kernelFiles, host: thisHost, rootDirectory, usage },
+        ...{ imageDirectory: disks.imageDirectory, images: criImageStore(cri) },
+        pods: () => agent?.pods.filter((pod) => !isPodFinished(pod)) ?? [],
+        evict: ({ metadata }, message, graceMs) => agent?.evict(metadata.uid ?? '', message, graceMs),
+        warn: (reason, message) => recordFor({ kind: 'Node', name, uid: name, apiVersion: 'v1' }, 'Warning', reason, message),
+        onChange: () => agent?.checkNode(),
+      },
+      begun.adopt(new DisposableStack(), (stack) => stack.dispose()),
+    )
   const server = new KubeletServer({
     ...{ nodeName: name, client, clock, files, logger, runtime, metrics: seams.metrics, configuration: () => configuration },
     findPod: (namespace, pod) => agent?.pods.find(({ metadata }) => metadata.name === pod && metadata.namespace === namespace),
@@ -179,20 +205,9 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
       deniedLastsMs: parseDurationMs(configuration.authorization.webhook.cacheUnauthorizedTTL),
     },
     nodeLogDirectory: '/var/log',
-    ...(found === undefined || cgroups === undefined
-      ? {}
-      : {
-          morePaths: statsPaths({
-            ...{ nodeName: name, clock, machine: async () => ({ ...(await thisHost.facts()), version }) },
-            source: new MachineUsageSource({
-              ...{ cgroups: found, podCgroups: cgroups, kernel: kernelFiles, files, host: thisHost, clock, rootDirectory },
-              pods: () => agent?.pods ?? [],
-              logDirectoryOf: (pod) => runtimeHelper.directories.logs(pod),
-              volumeDirectory: ({ metadata }, volume) => runtimeHelper.directories.volume(metadata.uid ?? '', emptyDirVolume.name, volume),
-              ...criDisks(cri),
-            }),
-          }),
-        }),
+    ...(usage && {
+      morePaths: statsPaths({ nodeName: name, clock, source: usage, machine: async () => ({ ...(await thisHost.facts()), version }) }),
+    }),
   })
   const listeners = await listen(server, options, seams)
   begun.defer(() => listeners.close())
@@ -205,7 +220,7 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
       ...{ maxPods: configuration.maxPods, reserved: [configuration.systemReserved, configuration.kubeReserved] },
       ...{ taints: configuration.registerWithTaints, providerId: configuration.providerID },
       ...defined({ port }),
-      images: imagesHere,
+      ...{ images: imagesHere, pressure: pressure?.conditions ?? [] },
       volumesInUse: runtimeHelper.volumesInUse,
     })
   }
@@ -215,6 +230,7 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
     ...{ hooks: hookRunner({ runtime, clock, dialer: nodeDialer }), makesNode: configuration.registerNode, relistMs, refreshMs },
     pods: { follow: (...args) => feed.follow(...args), get: (...args) => feed.get(...args), ready: present },
     staticPods,
+    rejectionUnderPressure: (pod) => pressure?.rejectionOf(pod),
   })
   const started = agent
   begun.defer(() => started.stop())

@@ -20,7 +20,7 @@ import { keepContainerd } from '#cmd/node/keep-containerd.ts'
 import { type NodeSettings, nodePaths } from '#cmd/node/node-directory.ts'
 import { startNodeTraffic } from '#cmd/node/node-traffic.ts'
 import { kubernetesVersion } from '#cmd/version.ts'
-import { defaultKubeletConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
+import { defaultKubeletConfiguration, sharedMachineConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
 import { startNode } from '#kubelet/run-node.ts'
 import { forgetOtherNetwork } from '#network/bridge-network.ts'
 import { addressesOf } from '#network/node-namespace.ts'
@@ -97,6 +97,7 @@ async function startNodeOf(stage: Stage, settings: NodeSettings, seams: Seams): 
       },
       configuration: {
         ...defaultKubeletConfiguration(),
+        ...sharedMachineConfiguration,
         address,
         clusterDomain: 'cluster.local',
         clusterDNS: [...(settings.clusterDns ?? [])],

@@ -20,7 +20,7 @@ import { containerdDirectory, networksDirectory, podCgroupOf, type RuntimeChoice
 import { clientOfNode } from '#cmd/up/nodes.ts'
 import { pluginsOf, type UpOptions } from '#cmd/up/options.ts'
 import { kubernetesVersion } from '#cmd/version.ts'
-import { defaultKubeletConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
+import { defaultKubeletConfiguration, sharedMachineConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
 import { startNode } from '#kubelet/run-node.ts'
 import { bridgeNameOf, forgetOtherNetwork } from '#network/bridge-network.ts'
 import type { NodeNetwork } from '#network/node-network.ts'
@@ -89,6 +89,7 @@ export async function startRealNode(
       client,
       configuration: {
         ...defaultKubeletConfiguration(),
+        ...sharedMachineConfiguration,
         // A cluster for this machine alone is not reached from others, its node agent neither.
         address: isPublic ? '0.0.0.0' : ownNodeHost,
         clusterDomain: 'cluster.local',

@@ -44,6 +44,16 @@ export type KubeletConfiguration = {
   providerID: string
   containerRuntimeEndpoint: string
   runtimeRequestTimeout: string
+  evictionHard: Record<string, string>
+  evictionSoft: Record<string, string>
+  evictionSoftGracePeriod: Record<string, string>
+  evictionMinimumReclaim: Record<string, string>
+  evictionPressureTransitionPeriod: string
+  evictionMaxPodGracePeriod: number
+  imageMinimumGCAge: string
+  imageMaximumGCAge: string
+  imageGCHighThresholdPercent: number
+  imageGCLowThresholdPercent: number
 }
 
 export const defaultKubeletConfiguration = (): KubeletConfiguration => ({
@@ -82,6 +92,22 @@ export const defaultKubeletConfiguration = (): KubeletConfiguration => ({
   providerID: '',
   containerRuntimeEndpoint: 'unix:///run/containerd/containerd.sock',
   runtimeRequestTimeout: '2m0s',
+  evictionHard: {
+    'memory.available': '100Mi',
+    'nodefs.available': '10%',
+    'nodefs.inodesFree': '5%',
+    'imagefs.available': '15%',
+    'imagefs.inodesFree': '5%',
+  },
+  evictionSoft: {},
+  evictionSoftGracePeriod: {},
+  evictionMinimumReclaim: {},
+  evictionPressureTransitionPeriod: '5m0s',
+  evictionMaxPodGracePeriod: 0,
+  imageMinimumGCAge: '2m0s',
+  imageMaximumGCAge: '0s',
+  imageGCHighThresholdPercent: 85,
+  imageGCLowThresholdPercent: 80,
 })
 
 /** Settings that a file may hold, and that change nothing here. */
@@ -89,12 +115,12 @@ export const ignoredFields: readonly string[] = (
   'syncFrequency tlsCipherSuites tlsCurvePreferences tlsMinVersion rotateCertificates serverTLSBootstrap registryPullQPS registryBurst ' +
   'imagePullCredentialsVerificationPolicy preloadedImagesVerificationAllowlist eventRecordQPS eventBurst enableDebuggingHandlers ' +
   'enableContentionProfiling oomScoreAdj streamingConnectionIdleTimeout nodeStatusUpdateFrequency nodeStatusReportFrequency ' +
-  'nodeLeaseDurationSeconds imageMinimumGCAge imageMaximumGCAge imageGCHighThresholdPercent imageGCLowThresholdPercent ' +
+  'nodeLeaseDurationSeconds ' +
   'volumeStatsAggPeriod kubeletCgroups systemCgroups cgroupDriver cpuManagerPolicy singleProcessOOMKill cpuManagerPolicyOptions ' +
   'cpuManagerReconcilePeriod memoryManagerPolicy topologyManagerPolicy topologyManagerScope topologyManagerPolicyOptions qosReserved ' +
   'hairpinMode podPidsLimit runOnce cpuCFSQuota cpuCFSQuotaPeriod nodeStatusMaxImages maxOpenFiles contentType kubeAPIQPS kubeAPIBurst ' +
-  'maxParallelImagePulls evictionHard evictionSoft evictionSoftGracePeriod evictionPressureTransitionPeriod evictionMaxPodGracePeriod ' +
-  'evictionMinimumReclaim mergeDefaultEvictionSettings podsPerCore enableControllerAttachDetach protectKernelDefaults ' +
+  'maxParallelImagePulls ' +
+  'mergeDefaultEvictionSettings podsPerCore enableControllerAttachDetach protectKernelDefaults ' +
   'makeIPTablesUtilChains iptablesMasqueradeBit iptablesDropBit featureGates failSwapOn memorySwap ' +
   'containerLogMaxWorkers configMapAndSecretChangeDetectionStrategy ' +
   'reservedSystemCPUs showHiddenMetricsForVersion systemReservedCgroup kubeReservedCgroup enforceNodeAllocatable allowedUnsafeSysctls ' +
@@ -103,3 +129,12 @@ export const ignoredFields: readonly string[] = (
   'enableDebugFlagsHandler memoryThrottlingFactor memoryReservationPolicy tracing localStorageCapacityIsolation imageServiceEndpoint ' +
   'failCgroupV1 userNamespaces'
 ).split(' ')
+
+/**
+ * For nodes on a machine that people use for other things as well: its disk may be nearly full for reasons of their own. A share of
+ * a large disk is much room, and images that were loaded by hand are not to be fetched anywhere.
+ */
+export const sharedMachineConfiguration = {
+  evictionHard: { 'memory.available': '100Mi', 'nodefs.available': '1Gi', 'nodefs.inodesFree': '1%', 'imagefs.available': '1Gi' },
+  imageGCHighThresholdPercent: 100,
+} satisfies Partial<KubeletConfiguration>

@@ -43,6 +43,8 @@ export type NodeAgentOptions = {
   pods: PodSource
   /** Started before the agent is. */
   staticPods?: readonly StaticPodSource[]
+  /** Why the node takes no such pod while it has too little of something. */
+  rejectionUnderPressure?: (pod: V1Pod) => Waiting | undefined
   makesNode?: boolean
   /** Goes on trying to register while the API server does not answer; static pods run meanwhile. */
   isPatient?: boolean
@@ -153,9 +155,9 @@ export class NodeAgent {
     this.#statuses.stop()
   }
 
-  /** Ends a pod that has taken more than it may have. */
-  evict(podUid: string, message: string): void {
-    this.#known.get(podUid)?.worker.evict(message)
+  /** Ends a pod that has taken more than it may have, or that the node cannot keep. */
+  evict(podUid: string, message: string, graceMs?: number): void {
+    this.#known.get(podUid)?.worker.evict(message, graceMs)
   }
 
   /** Looks at the node now instead of when it is time to. */
@@ -244,7 +246,7 @@ export class NodeAgent {
     const { allocatable, info } = this.#registration.description
     const node = this.#registration.node ?? nodeObject(this.#registration.description)
     const admission = { node, allocatable, operatingSystem: info.operatingSystem, isStatic: isStaticPod }
-    return rejectionOf(pod, { ...admission, others: this.#othersThan(pod) })
+    return this.#options.rejectionUnderPressure?.(pod) ?? rejectionOf(pod, { ...admission, others: this.#othersThan(pod) })
   }
 
   #othersThan(pod: V1Pod): V1Pod[] {

@@ -12,6 +12,7 @@ import type {
 } from '#api/core/v1/types.gen.ts'
 import { findCondition, transitionTime } from '#api/meta/find-condition.ts'
 import { defined } from '#base/defined.ts'
+import type { PressureCondition } from '#kubelet/eviction/signals.ts'
 
 export type NodeDescription = {
   name: string
@@ -41,6 +42,8 @@ export type NodeDescription = {
   images?: readonly V1ContainerImage[]
   /** Attached volumes that its pods use; absent where nothing is attached ever. */
   volumesInUse?: readonly string[]
+  /** What it has too little of. */
+  pressure?: readonly PressureCondition[]
   features?: V1NodeFeatures
   runtimeHandlers?: readonly V1NodeRuntimeHandler[]
   declaredFeatures?: readonly string[]
@@ -96,7 +99,7 @@ export function nodeStatus(
     // Resources that others have announced on the node stay.
     capacity: { ...extended(previous.capacity), ...description.capacity },
     allocatable: { ...extended(previous.allocatable), ...description.allocatable },
-    conditions: [...foreignConditions(previous), ...ownConditions(previous, nowText, problems)],
+    conditions: [...foreignConditions(previous), ...ownConditions(previous, nowText, problems, description.pressure ?? [])],
     addresses: [...addresses.map((address) => ({ type: 'InternalIP', address })), { type: 'Hostname', address: hostname }],
     ...(port === undefined ? {} : { daemonEndpoints: { kubeletEndpoint: { Port: port } } }),
     nodeInfo: {
@@ -114,13 +117,32 @@ export function nodeStatus(
 const extended = (resources: Record<string, string> = {}): Record<string, string> =>
   Object.fromEntries(Object.entries(resources).filter(([name]) => name.includes('/')))
 
-const wellBeing = [
-  { type: 'MemoryPressure', status: 'False', reason: 'KubeletHasSufficientMemory', message: 'kubelet has sufficient memory available' },
-  { type: 'DiskPressure', status: 'False', reason: 'KubeletHasNoDiskPressure', message: 'kubelet has no disk pressure' },
-  { type: 'PIDPressure', status: 'False', reason: 'KubeletHasSufficientPID', message: 'kubelet has sufficient PID available' },
-] as const
+/** Of each condition, what is said where it holds and where it does not. */
+const pressures: Readonly<Record<PressureCondition, Record<'True' | 'False', { reason: string; message: string }>>> = {
+  MemoryPressure: {
+    True: { reason: 'KubeletHasInsufficientMemory', message: 'kubelet has insufficient memory available' },
+    False: { reason: 'KubeletHasSufficientMemory', message: 'kubelet has sufficient memory available' },
+  },
+  DiskPressure: {
+    True: { reason: 'KubeletHasDiskPressure', message: 'kubelet has disk pressure' },
+    False: { reason: 'KubeletHasNoDiskPressure', message: 'kubelet has no disk pressure' },
+  },
+  PIDPressure: {
+    True: { reason: 'KubeletHasInsufficientPID', message: 'kubelet has insufficient PID available' },
+    False: { reason: 'KubeletHasSufficientPID', message: 'kubelet has sufficient PID available' },
+  },
+}
 
-function ownConditions({ conditions = [] }: V1NodeStatus, nowText: string, problems: NodeProblems): V1NodeCondition[] {
+function ownConditions(
+  { conditions = [] }: V1NodeStatus,
+  nowText: string,
+  problems: NodeProblems,
+  pressure: readonly string[],
+): V1NodeCondition[] {
+  const wellBeing = Object.entries(pressures).map(([type, words]) => {
+    const status = pressure.includes(type) ? 'True' : 'False'
+    return { type, status, ...words[status] }
+  })
   const ready =
     problems.length === 0
       ? { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' }
@@ -144,5 +166,5 @@ export const withoutHeartbeats = ({ conditions = [], ...status }: V1NodeStatus) 
 })
 
 function foreignConditions({ conditions = [] }: V1NodeStatus): V1NodeCondition[] {
-  return conditions.filter(({ type }) => type !== 'Ready' && !wellBeing.some((verdict) => verdict.type === type))
+  return conditions.filter(({ type }) => type !== 'Ready' && !(type in pressures))
 }

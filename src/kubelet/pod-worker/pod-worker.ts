@@ -120,14 +120,14 @@ export class PodWorker {
     })
   }
 
-  /** The node cannot keep it: it fails, with a second to end. */
-  evict(message: string): void {
+  /** The node cannot keep it: it fails, with so much time to end. */
+  evict(message: string, graceMs = evictionGraceMs): void {
     if (this.#failure !== undefined || this.isDone) return
     const { events, clock } = this.#options
     events.warning(Pod, this.#pod, 'Evicted', message)
     this.#failure = { reason: 'Evicted', message }
     this.#evictedMs = clock.now()
-    this.#endsByMs = Math.min(this.#endsByMs ?? Number.POSITIVE_INFINITY, this.#evictedMs + evictionGraceMs)
+    this.#endsByMs = Math.min(this.#endsByMs ?? Number.POSITIVE_INFINITY, this.#evictedMs + graceMs)
     this.look()
   }
 
