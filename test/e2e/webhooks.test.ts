@@ -370,6 +370,16 @@ test('definitions of custom resources can be refused', async () => {
   await asRoot('DELETE', `${registration}/validatingwebhookconfigurations/definitions`)
 })
 
+test('questions about access are shown to webhooks as well', async () => {
+  const rule = { operations: ['CREATE'], apiGroups: ['authorization.k8s.io'], apiVersions: ['*'], resources: ['subjectaccessreviews'] }
+  const refuse: Answer = () => ({ allowed: false, status: { message: 'do not ask' } })
+  await withWebhook('Validating', 'questions', refuse, { rules: [rule], namespaceSelector: {} })
+  const spec = { user: 'somebody', resourceAttributes: { verb: 'get', resource: 'pods' } }
+  const { body } = await ask(root, 'POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', { spec })
+  assert.equal(body['message'], 'admission webhook "questions.example.com" denied the request: do not ask')
+  await asRoot('DELETE', `${registration}/validatingwebhookconfigurations/questions`)
+})
+
 test('a webhook on a simulated node is refused with a word about why', { timeout: 120_000 }, async () => {
   await using simulated = await startClusterHere({ simNodes: 1 })
   const { client } = simulated

@@ -1,6 +1,6 @@
 /** Admission of what is sent to a subresource and stored nowhere: bindings, evictions, connections. */
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
-import type { AdmissionChain, AdmissionOperation } from '#apiserver/admission/admission.ts'
+import type { AdmissionChain, AdmissionOperation, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
 
 export type Admission = Pick<AdmissionChain, 'mutate' | 'validate'>
@@ -17,9 +17,16 @@ export type AdmittedObject = {
 }
 
 /** Throws what a plugin has against it. */
-export async function admit(admission: Admission, context: RequestContext, { definition, ...admitted }: AdmittedObject): Promise<void> {
+export async function admit(admission: Admission, context: RequestContext, admitted: AdmittedObject): Promise<void> {
+  const request = admissionRequestOf(context, admitted)
+  await admission.mutate(request)
+  await admission.validate(request)
+}
+
+/** For those who have something to do between the two. */
+export function admissionRequestOf(context: RequestContext, { definition, ...admitted }: AdmittedObject): AdmissionRequest {
   const { group, version, plural } = definition
-  const request = {
+  return {
     ...admitted,
     definition,
     resource: { group, version, resource: plural },
@@ -33,8 +40,6 @@ export async function admit(admission: Admission, context: RequestContext, { def
     annotateAudit: context.annotateAudit,
     onFinish() {},
   }
-  await admission.mutate(request)
-  await admission.validate(request)
 }
 
 function optionsOf({ query }: RequestContext, isDryRun: boolean): Record<string, unknown> {

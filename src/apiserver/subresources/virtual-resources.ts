@@ -21,18 +21,27 @@ import type { Endpoint } from '#apiserver/http/handler.ts'
 import { writeOptions } from '#apiserver/http/query-options.ts'
 import { bodyOptions, writeContext } from '#apiserver/http/write-verbs.ts'
 import type { ServerParts } from '#apiserver/server.ts'
+import { admissionRequestOf } from '#apiserver/subresources/admit.ts'
 import { bind } from '#apiserver/subresources/binding.ts'
 import { respondValue, valueFormOf } from '#apiserver/subresources/respond-value.ts'
 import type { Clock } from '#base/clock.ts'
 
-type Answer = (review: KubernetesObject, context: RequestContext) => Promise<object>
+type Answer = {
+  /** Throws what the kind's rules do not say, before anybody else is asked. */
+  require(review: KubernetesObject, context: RequestContext): void
+  answer(review: KubernetesObject, context: RequestContext): Promise<object>
+}
 
 /** What is asked of a kind is decoded by its schema, hence of its type. */
 function answersOf<T extends KubernetesObject>(
   { group, plural }: Kind<T>,
   answer: (review: T, context: RequestContext) => Promise<object>,
+  require: (review: T, context: RequestContext) => void = () => {},
 ): [string, Answer] {
-  return [`${group}/${plural}`, (review, context) => answer(review as T, context)]
+  return [
+    `${group}/${plural}`,
+    { answer: (review, context) => answer(review as T, context), require: (review, context) => require(review as T, context) },
+  ]
 }
 
 export function virtualResources(
@@ -44,21 +53,26 @@ export function virtualResources(
     answersOf(SelfSubjectReview, async (_review, { user }) => ({ userInfo: userInfo(user) })),
     answersOf(SubjectAccessReview, ({ spec }) => reviewAccess(spec, authorizer)),
     answersOf(SelfSubjectAccessReview, ({ spec }, { user }) => reviewAccess(spec, authorizer, user)),
-    answersOf(LocalSubjectAccessReview, async ({ spec }, { info }) => {
-      if (spec.resourceAttributes?.namespace !== info.namespace) {
+    answersOf(
+      LocalSubjectAccessReview,
+      ({ spec }) => reviewAccess(spec, authorizer),
+      ({ spec }, { info }) => {
+        if (spec.resourceAttributes?.namespace === info.namespace) return
         throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${info.namespace}`)
-      }
-      return reviewAccess(spec, authorizer)
-    }),
-    answersOf(SelfSubjectRulesReview, async ({ spec: { namespace = '' } }, { user }) => {
-      if (namespace === '') throw badRequest('no namespace on request')
-      return reviewRules(user, namespace, authorizer)
-    }),
+      },
+    ),
+    answersOf(
+      SelfSubjectRulesReview,
+      async ({ spec: { namespace = '' } }, { user }) => reviewRules(user, namespace, authorizer),
+      ({ spec }) => {
+        if (!spec.namespace) throw badRequest('no namespace on request')
+      },
+    ),
   ]
   const endpoints = new Map<string, Endpoint>([['/bindings', (context) => bind(context, { registries, services, admission })]])
   for (const [name, answer] of answers) endpoints.set(name, (context) => review(context, answer))
 
-  async function review(context: RequestContext, answer: Answer): Promise<void> {
+  async function review(context: RequestContext, { require, answer }: Answer): Promise<void> {
     const { info } = context
     const resource = services.find(info.group, info.version, info.resource)
     if (resource === undefined) return
@@ -72,7 +86,15 @@ export function virtualResources(
     services.ownership.afterUpdate(undefined, object, writeContext(context, resource, options, 'CreateOptions'))
     if (definition.scope === 'Namespaced') object.metadata = { ...object.metadata, namespace: info.namespace }
     if (definition.kind === 'SelfSubjectReview') object.metadata = { ...object.metadata, creationTimestamp: formatTime(clock.now()) }
+    // Webhooks are asked about questions, too; policies are not.
+    const request = admissionRequestOf(context, {
+      ...{ operation: 'CREATE', definition: resource.registry.definition, kind: definition, name: object.metadata?.name ?? '', object },
+      isDryRun: options.dryRun.includes('All'),
+    })
+    await admission.mutate(request)
     validate(resource.registry.definition, object, clock)
+    require(object, context)
+    await admission.validate(request)
     const status = await answer(object, context)
     // An answer about the asker's own rules does not repeat the question.
     const shown = definition.kind === 'SelfSubjectRulesReview' ? { ...object, metadata: {}, spec: {} } : deepCopy(object)

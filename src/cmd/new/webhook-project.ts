@@ -9,7 +9,7 @@ export function webhookProject(names: ProjectNames): Project {
       resources: ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'],
       verbs: ['get', 'create', 'patch'],
     },
-    { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'update'] },
+    { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'watch', 'create', 'update'] },
   ]
   return {
     summary: 'Admission webhooks: pods without a team get one, and images must name a version.',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { type AddressInfo, createServer } from 'node:net'
 import { after, before, test } from 'node:test'
+import { connect } from 'node:tls'
 import {
   type Client,
   ConfigMap,
@@ -198,12 +199,16 @@ test('certificates are renewed before they end, and the API server is told', asy
   await using other = await clock.during(serveWebhooks(options))
   await other.register()
   assert.equal((await served()).fingerprint256, first.fingerprint256)
+  // A third, for which it is not time: it takes up what the second one writes.
+  await using third = await clock.during(serveWebhooks({ ...options, clock }))
   const until = async (holds: () => Promise<boolean>) => {
     while (!(await holds())) for (const each of [years, clock]) await each.advance(10)
   }
   await years.advance({ days: 250 })
   await until(async () => Date.parse((await served()).validTo) > Date.parse(first.validTo))
   assert.equal(await bundle(), firstBundle, 'the authority lives longer')
+  await until(async () => (await shownAt(third.port)) === (await served()).fingerprint256)
+  assert.notEqual((await served()).fingerprint256, first.fingerprint256)
   // The authority's own time: its new certificate is in every configuration, and has the old key.
   await years.advance({ days: 2500 })
   await until(async () => (await bundle()) !== firstBundle)
@@ -215,6 +220,17 @@ test('certificates are renewed before they end, and the API server is told', asy
   assert.ok(after.equals(before))
   assert.ok((await served()).verify(after))
 })
+
+/** The certificate that a server shows. */
+function shownAt(port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, () => {
+      resolve(socket.getPeerCertificate().fingerprint256)
+      socket.destroy()
+    })
+    socket.on('error', reject)
+  })
+}
 
 function freePort(): Promise<number> {
   return new Promise((resolve) => {

@@ -8,6 +8,7 @@ import type { Clock, Timer } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
+import { Informer } from '#client/informer/informer.ts'
 
 export type WebhookCertificate = {
   readonly cert: string
@@ -31,18 +32,27 @@ export type WebhookCertificatesOptions = {
 
 const retryMs = 60_000
 
-/** Resolves with the certificate that is good now; renews it when a third of its life is left, until disposed. */
+/**
+ * Resolves with the certificate that is good now. Until disposed it is renewed when a third of its life is left, and what another
+ * replica or anybody else puts into the secret is taken up at once.
+ */
 export async function keepWebhookCertificates(options: WebhookCertificatesOptions): Promise<Disposable & { first: WebhookCertificate }> {
-  const { clock, logger, onRenewed } = options
+  const { clock, logger, onRenewed, client, random, secret } = options
   let isOver = false
   let timer: Timer | undefined
+  let looking = Promise.resolve()
+  const first = await currentCertificate(options)
+  let current = first
   const wait = (delayMs: number) => {
-    if (!isOver) timer = clock.after(delayMs, () => void renew())
+    timer?.cancel()
+    if (!isOver) timer = clock.after(delayMs, look)
   }
   const renew = async () => {
+    if (isOver) return
     try {
       const next = await currentCertificate(options)
-      await onRenewed(next)
+      if (!isSame(next, current)) await onRenewed(next)
+      current = next
       wait(next.renewAtMs - clock.now())
     } catch (error) {
       logger.error('failed to renew the certificate of webhooks, retrying', {
@@ -51,16 +61,31 @@ export async function keepWebhookCertificates(options: WebhookCertificatesOption
       wait(retryMs)
     }
   }
-  const first = await currentCertificate(options)
+  // One after the other: it may be time while somebody else has just written.
+  const look = () => {
+    looking = looking.then(renew)
+  }
+  const lookAt = (object: V1Secret) => {
+    const kept = readKept(object)
+    if (kept === undefined || !isSame(kept.certificate, current)) look()
+  }
+  const watched = { namespace: secret.namespace, fieldSelector: `metadata.name=${secret.name}` }
+  const informer = new Informer({ client, kind: Secret, clock, random, logger, ...watched })
+  informer.addHandler({ onAdd: lookAt, onUpdate: lookAt, onDelete: look })
+  informer.start()
   wait(first.renewAtMs - clock.now())
   return {
     first,
     [Symbol.dispose]() {
       isOver = true
+      informer.stop()
       timer?.cancel()
     },
   }
 }
+
+const isSame = (one: WebhookCertificate, other: WebhookCertificate): boolean =>
+  one.cert === other.cert && one.key === other.key && one.caBundle === other.caBundle
 
 /** What the secret holds, or what is put there in its place. Of several replicas that find it wanting one writes, and all take that. */
 async function currentCertificate(options: WebhookCertificatesOptions): Promise<WebhookCertificate> {
