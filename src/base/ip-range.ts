@@ -1,4 +1,5 @@
 /** Ranges of addresses, IPv4 and IPv6 alike, as whole numbers. */
+import { isIP } from 'node:net'
 
 export type IpFamily = 'IPv4' | 'IPv6'
 
@@ -11,6 +12,13 @@ export function parseRange(text: string): IpRange {
   const size = 1n << (width - BigInt(bits))
   const value = addressNumber(address)
   return { text, family, first: value - (value % size), size }
+}
+
+/** Whether the text is an address and a length that its family has. */
+export function isRange(text: string): boolean {
+  const [address = '', length = '', ...rest] = text.split('/')
+  const family = isIP(address)
+  return family !== 0 && rest.length === 0 && /^\d{1,3}$/.test(length) && Number(length) <= (family === 4 ? 32 : 128)
 }
 
 export function familyOf(address: string): IpFamily {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import {
   addOptions,
+  applySettings,
   Command,
   decimal,
   defineOptions,
@@ -17,7 +18,7 @@ import {
 
 const declared = defineOptions({
   dataDir: text('where', { placeholder: 'DIR', default: '/var' }),
-  apiPort: wholeNumber('which port', { default: 6443 }),
+  apiPort: wholeNumber('which port', { default: 6443, min: 0, max: 65_535 }),
   scheduler: onOff('run it', { default: true }),
   detach: onOff('leave it', { short: 'd', default: false }),
   controllers: list('which', { default: ['*'] }),
@@ -28,7 +29,8 @@ function parse(args: string[], file?: Record<string, unknown>) {
   const command = new Command('x').exitOverride().configureOutput({ writeErr() {} })
   addOptions(command, declared)
   command.parse(args, { from: 'user' })
-  return optionValues(command, declared, file)
+  if (file !== undefined) applySettings(command, file, 'file')
+  return optionValues(command, declared)
 }
 
 afterEach(() => {
@@ -64,6 +66,7 @@ test('a flag goes before the environment, that before the file, that before the 
 
 for (const [args, complaint] of [
   [['--api-port', 'many'], /not a whole number/],
+  [['--api-port', '-1'], /Allowed are whole numbers from 0 to 65535/],
   [['--runtime', 'docker'], /Allowed are auto, sim/],
   [['--scheduler=perhaps'], /neither true nor false/],
   [['--nope'], /unknown option/],
@@ -74,7 +77,14 @@ for (const [args, complaint] of [
 }
 
 test('a key of the file that is no setting is an error that names it', () => {
-  assert.throws(() => parse([], { apiPrt: 3 }), /sets apiPrt, which is no setting/)
+  assert.throws(() => parse([], { apiPrt: 3 }), /^Error: file sets apiPrt, which is no setting of this command; did you mean api-port\?$/)
+})
+
+test('a file may spell settings as the flags are spelled, and is as strict as they are', () => {
+  assert.equal(parse([], { 'api-port': 3 }).apiPort, 3)
+  assert.deepEqual(parse([], { controllers: ['a', 'b,c'] }).controllers, ['a', 'b', 'c'])
+  assert.throws(() => parse([], { runtime: 'docker' }), /^Error: file: runtime: docker: Allowed are auto, sim\.$/)
+  assert.throws(() => parse([], { apiPort: 70_000 }), /file: apiPort: 70000: Allowed are whole numbers from 0 to 65535/)
 })
 
 test('the help names every flag, its default and its environment variable', () => {

@@ -2,8 +2,9 @@
 
 import { errorMessage } from '#base/error-message.ts'
 import { thisProcess } from '#base/machine.ts'
-import { Command } from '#base/options.ts'
+import { applySettings, Command, hasSettings } from '#base/options.ts'
 import { commands } from '#cmd/commands.ts'
+import { readSettings } from '#cmd/read-settings.ts'
 import { versionText } from '#cmd/version.ts'
 
 const program = new Command('typernetes')
@@ -13,7 +14,13 @@ const program = new Command('typernetes')
   .showHelpAfterError('(see --help)')
   .configureOutput({ outputError: (text, write) => write(`typernetes: ${text.replace(/^error: /, '')}`) })
 
-const asked = thisProcess.argv[2]
+// `help up` is `up --help`.
+const argv = thisProcess.argv[2] === 'help' ? [...thisProcess.argv.slice(0, 2), ...thisProcess.argv.slice(3), '--help'] : thisProcess.argv
+const asked = argv[2]
+program.hook('preAction', async (_, command) => {
+  const { config: path } = command.opts()
+  if (typeof path === 'string' && hasSettings(command)) applySettings(command, await readSettings(path), path)
+})
 for (const { name, summary, load } of commands) {
   const command = program.command(name).description(summary)
   // Help of the whole program needs the summaries only; a command's own flags are loaded with it.
@@ -21,7 +28,7 @@ for (const { name, summary, load } of commands) {
 }
 
 try {
-  await program.parseAsync(thisProcess.argv)
+  await program.parseAsync(argv)
 } catch (error) {
   thisProcess.complain(`typernetes: ${errorMessage(error)}`)
   if (thisProcess.environment['TYPERNETES_DEBUG'] && error instanceof Error) thisProcess.complain(String(error.stack))

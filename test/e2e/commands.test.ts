@@ -25,7 +25,7 @@ test('the help names every command', () => {
 })
 
 test('the help of up names its flags and their environment variables', () => {
-  const { stdout } = typernetes('up', '--help')
+  const { stdout } = typernetes('up', '--help-all')
   for (const part of ['--data-dir', '--api-port', '--store', 'TYPERNETES_API_PORT', '--legacy-apis', '--service-cluster-ip-range'])
     assert.ok(stdout.includes(part), part)
 })

@@ -45,6 +45,6 @@ test('controllers are chosen in upstream’s syntax', () => {
   assert.ok(!chosen('*', '-job-controller').includes('job'))
   assert.deepEqual(chosen('endpoint', 'cronjob-controller'), ['endpoint', 'cronjob'])
   // Those that are not here yet may be named.
-  assert.deepEqual(chosen('attachdetach', 'persistentvolume-binder-controller', 'job'), ['job'])
+  assert.deepEqual(chosen('service', 'node-route-controller', 'job'), ['job'])
   assert.throws(() => chosen('nonsense'), /"nonsense" is not in the list of known controllers/)
 })

@@ -37,7 +37,7 @@ export const kubeletOptions = defineOptions({
 })
 
 export function kubeletCommand(command: Command): void {
-  addOptions(command, kubeletOptions)
+  addOptions(command, kubeletOptions, { hasOwnConfig: true })
   command.action(async () => {
     const { config } = command.opts()
     const wasGiven = (key: string) => command.getOptionValueSource(key) !== 'default'

@@ -74,7 +74,7 @@ export const proxyOptions = defineOptions({
 })
 
 export function proxyCommand(command: Command): void {
-  addOptions(command, proxyOptions)
+  addOptions(command, proxyOptions, { hasOwnConfig: true })
   command.action(async () => {
     const { config } = command.opts()
     const wasGiven = (key: string) => command.getOptionValueSource(key) !== 'default'

@@ -15,7 +15,7 @@ export const schedulerOptions = defineOptions({
 })
 
 export function schedulerCommand(command: Command): void {
-  addOptions(command, schedulerOptions)
+  addOptions(command, schedulerOptions, { hasOwnConfig: true })
   command.action(async () => {
     const { config } = command.opts()
     const wasGiven = (key: string) => command.getOptionValueSource(key) !== 'default'

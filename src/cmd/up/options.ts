@@ -1,5 +1,6 @@
 import { thisMachine } from '#base/machine.ts'
 import { defineOptions, list, type OptionValues, onOff, text, wholeNumber } from '#base/options.ts'
+import { checkPortRange, checkRanges } from '#cmd/check-values.ts'
 import { aggregationOptions } from '#cmd/up/options/aggregation.ts'
 import { authenticationOptions, serviceAccountOptions } from '#cmd/up/options/authentication.ts'
 import { authorizationOptions } from '#cmd/up/options/authorization.ts'
@@ -9,38 +10,49 @@ import { nodeOptions } from '#cmd/up/options/nodes.ts'
 import { objectOptions } from '#cmd/up/options/objects.ts'
 import { requestOptions } from '#cmd/up/options/requests.ts'
 
+const port = { min: 0, max: 65_535 }
+
 /** Everything `up` can be told. */
 export const upOptions = defineOptions({
-  detach: onOff('return once the cluster is ready, and leave it running in the background', { short: 'd', default: false }),
+  detach: onOff('return once the cluster is ready, and leave it running in the background', { short: 'd', isCommon: true, default: false }),
   dataDir: text('keep everything in this directory', {
     placeholder: 'DIR',
+    isCommon: true,
     default: thisMachine().dataDirectory('typernetes'),
     defaultText: "the user's data directory",
   }),
-  apiPort: wholeNumber('serve the API on this port', { placeholder: 'N', default: 6443 }),
-  listen: text('serve on this address', { placeholder: 'ADDR', default: '127.0.0.1' }),
+  apiPort: wholeNumber('serve the API on this port; 0 takes any', { ...port, isCommon: true, default: 6443 }),
+  listen: text('serve on this address', { placeholder: 'ADDR', isCommon: true, default: '127.0.0.1' }),
   kubeconfig: text('write the admin kubeconfig to this file', {
     placeholder: 'FILE',
+    isCommon: true,
     default: '',
     defaultText: 'DATA-DIR/admin.kubeconfig',
   }),
   mergeKubeconfig: onOff("also add the cluster to the user's own kubeconfig, as a context that is not made the current one", {
+    isCommon: true,
     default: false,
   }),
-  store: text('where objects are kept: sqlite, memory, or etcd://HOST:PORT,…', { placeholder: 'STORE', default: 'sqlite' }),
+  store: text('where objects are kept: sqlite, memory, or etcd://HOST:PORT,…', { placeholder: 'STORE', isCommon: true, default: 'sqlite' }),
   etcdCafile: text('the certificate authority (CA) of the etcd servers (etcd://)', { placeholder: 'FILE', default: '' }),
   etcdCertfile: text('the client certificate for etcd', { placeholder: 'FILE', default: '' }),
   etcdKeyfile: text('the private key of that certificate', { placeholder: 'FILE', default: '' }),
   etcdListen: text('also serve the store as etcd on this address', { placeholder: 'ADDR:PORT', default: '' }),
-  runtime: text('how pods are run', { placeholder: 'KIND', default: 'auto', choices: ['auto', 'cri', 'embedded', 'sim', 'none'] }),
+  runtime: text('how pods are run', {
+    placeholder: 'KIND',
+    isCommon: true,
+    default: 'auto',
+    choices: ['auto', 'cri', 'embedded', 'sim', 'none'],
+  }),
   criSocket: text('the container runtime to use', { placeholder: 'PATH', default: '' }),
-  nodes: wholeNumber('run this many nodes', { placeholder: 'N', default: 1 }),
-  simNodes: wholeNumber('add this many simulated nodes', { placeholder: 'N', default: 0 }),
+  nodes: wholeNumber('run this many nodes', { min: 0, max: 100, isCommon: true, default: 1 }),
+  simNodes: wholeNumber('add this many simulated nodes', { min: 0, max: 16_384, isCommon: true, default: 0 }),
   controllers: list("which controllers run, in upstream's syntax (*,-job,…)", { placeholder: 'LIST', default: ['*'] }),
   addonsDir: text(
     'keep the manifests of this directory applied that are labelled addonmanager.kubernetes.io/mode=Reconcile or EnsureExists',
     {
       placeholder: 'DIR',
+      isCommon: true,
       default: '',
     },
   ),
@@ -50,14 +62,18 @@ export const upOptions = defineOptions({
   scheduler: onOff('run the scheduler', { default: true }),
   metricsServer: onOff('serve metrics.k8s.io for kubectl top and autoscalers, where the cluster has nodes', { default: true }),
   legacyApis: onOff('serve API versions that Kubernetes has removed', { default: true }),
-  serviceClusterIpRange: text('where services get their addresses from', { placeholder: 'CIDR', default: '10.96.0.0/16' }),
+  serviceClusterIpRange: text('where services get their addresses from; two ranges for two families', {
+    ...{ placeholder: 'CIDR', default: '10.96.0.0/16', check: checkRanges },
+  }),
   proxyMode: text('how services are made to work on real nodes: none leaves it to somebody else', {
     ...{ placeholder: 'MODE', default: 'nftables', choices: ['nftables', 'iptables', 'ipvs', 'userspace', 'none'] },
   }),
   dns: onOff("serve the cluster's names to pods, as the service kube-dns", { default: true }),
   dnsListen: text("also serve the cluster's names at this address", { placeholder: 'ADDR:PORT', default: '' }),
   networkPolicy: onOff('enforce NetworkPolicy on real nodes', { default: true }),
-  serviceNodePortRange: text('where services get their node ports from', { placeholder: 'FROM-TO', default: '30000-32767' }),
+  serviceNodePortRange: text('where services get their node ports from', {
+    ...{ placeholder: 'FROM-TO', default: '30000-32767', check: checkPortRange },
+  }),
   featureGates: list('switch features on or off (A=true,B=false)', { placeholder: 'LIST', default: [] }),
   runtimeConfig: list('switch API versions on or off (storage.k8s.io/v1beta1=true, api/all=true)', { placeholder: 'LIST', default: [] }),
   ...authenticationOptions,
@@ -69,7 +85,12 @@ export const upOptions = defineOptions({
   ...edgeOptions,
   ...objectOptions,
   ...requestOptions,
-  logLevel: text('how much is logged', { placeholder: 'LEVEL', default: 'warn', choices: ['debug', 'info', 'warn', 'error'] }),
+  logLevel: text('how much is logged', {
+    placeholder: 'LEVEL',
+    isCommon: true,
+    default: 'warn',
+    choices: ['debug', 'info', 'warn', 'error'],
+  }),
 })
 
 export type UpOptions = OptionValues<typeof upOptions>

@@ -1,4 +1,5 @@
 import { defineOptions, list, text, wholeNumber } from '#base/options.ts'
+import { checkRanges } from '#cmd/check-values.ts'
 import { ipipModes } from '#network/pod-network/ipip.ts'
 
 const podNetworks = ['host-gw', 'vxlan', 'udp', 'wireguard', 'bgp', 'none', 'kubenet', 'cni'] as const
@@ -9,6 +10,7 @@ export const networkOptions = defineOptions({
     placeholder: 'CIDR',
     default: ['10.244.0.0/16'],
     defaultText: '10.244.0.0/16, or the next range that is free on this machine',
+    check: checkRanges,
   }),
   podNetwork: text("how pods of several nodes are joined; cni: by somebody else's plugins in /etc/cni/net.d and /opt/cni/bin", {
     placeholder: 'KIND',
@@ -34,8 +36,8 @@ export const networkOptions = defineOptions({
     default: 'Never',
     choices: ipipModes,
   }),
-  nodeCidrMaskSizeIpv4: wholeNumber('how large the IPv4 range of a node is', { placeholder: 'N', default: 24 }),
-  nodeCidrMaskSizeIpv6: wholeNumber('how large the IPv6 range of a node is', { placeholder: 'N', default: 64 }),
+  nodeCidrMaskSizeIpv4: wholeNumber('how large the IPv4 range of a node is', { min: 16, max: 30, default: 24 }),
+  nodeCidrMaskSizeIpv6: wholeNumber('how large the IPv6 range of a node is', { min: 64, max: 126, default: 64 }),
   netConf: text("Flannel's net-conf.json: the range of pods and the backend, in place of --cluster-cidr and --pod-network", {
     placeholder: 'FILE',
     default: '',
