@@ -57,8 +57,8 @@ function listDefinition(definition: ResourceDefinition, itemType: string, dialec
     type: 'object',
     properties: {
       ...typeProperties(),
-      items: { description: `List of ${plural}.`, items: dialect.refer(itemType, {}), type: 'array' },
-      metadata: dialect.refer(`${meta}.ListMeta`, described(describe(`${anyKind}List`, 'metadata'))),
+      items: { description: `List of ${plural}. More info: ${conventions}`, items: dialect.refer(itemType, {}), type: 'array' },
+      metadata: dialect.refer(`${meta}.ListMeta`, { description: listMetadataText }),
     },
     required: ['items'],
     'x-kubernetes-group-version-kind': [{ group, kind: listKind, version }],
@@ -72,8 +72,9 @@ function listDefinition(definition: ResourceDefinition, itemType: string, dialec
 const described = (text: string): SchemaObject => (text === '' ? {} : { description: text })
 
 /** Shown beside the type's own: people look for these words, and conformance tests do. */
-const metadataText =
-  "Standard object's metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
+const conventions = 'https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md'
+const metadataText = `Standard object's metadata. More info: ${conventions}#metadata`
+const listMetadataText = `Standard list metadata. More info: ${conventions}#types-kinds`
 
 function typeProperties(): SchemaObject {
   const text = (name: string): SchemaObject => ({ ...described(describe(anyKind, name)), type: 'string' })
