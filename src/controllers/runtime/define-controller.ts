@@ -137,6 +137,7 @@ async function startController<T extends KubernetesObject>(
       try {
         const unseen = writes.seen(key)
         if (unseen !== undefined) await unseen
+        if (writes.isClosed) return
         // Sockets of the same process would wait for as long as there is anything to reconcile.
         if (clock.heldMs() > turnMs) await new Promise<void>((resolve) => clock.soon(resolve))
         await reconcile(key)
@@ -185,6 +186,7 @@ async function startController<T extends KubernetesObject>(
     async stop() {
       for (const subscription of subscriptions) subscription[Symbol.dispose]()
       queue.shutDown()
+      writes.close()
       await Promise.all(workers)
       await events[Symbol.asyncDispose]()
     },

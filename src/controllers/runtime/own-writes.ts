@@ -14,6 +14,9 @@ export class OwnWrites {
   readonly #informers: Informers
   readonly #clock: Clock
   readonly #byKey = new Map<string, Awaited[]>()
+  /** Of those who wait: a promise that they all raced would remember each of them. */
+  readonly #waiting = new Set<() => void>()
+  #isClosed = false
 
   constructor(informers: Informers, clock: Clock) {
     this.#informers = informers
@@ -55,7 +58,21 @@ export class OwnWrites {
     const all = Promise.all(open.map(({ kind, holds }) => this.#informers.find(kind)?.when(holds)))
     const enough = Promise.withResolvers<void>()
     const timer = this.#clock.after(patienceMs, enough.resolve)
-    return Promise.race([all.then(() => undefined), enough.promise]).finally(() => timer.cancel())
+    this.#waiting.add(enough.resolve)
+    return Promise.race([all.then(() => undefined), enough.promise]).finally(() => {
+      this.#waiting.delete(enough.resolve)
+      timer.cancel()
+    })
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** Nobody waits any longer: the cache has stopped, and will show nothing more. */
+  close(): void {
+    this.#isClosed = true
+    for (const resolve of this.#waiting) resolve()
   }
 }
 
