@@ -11,6 +11,7 @@ import { aliasCommand, nodeBridgeName, otherMachineNode, removeAbandonedBridges 
 import { ensureForwarding, removeForwarding } from '#network/forwarding.ts'
 import { ipTool, type Link, type Route } from '#network/kernel/ip-tool.ts'
 import { ensureMasquerade, removeMasquerade } from '#network/masquerade.ts'
+import { removeQuietAddress } from '#network/quiet-address.ts'
 
 export type NodeNetwork = {
   bridge: string
@@ -143,6 +144,7 @@ export async function removeNodeNetwork(dataDirectory: string, { files, processe
   const bridge = nodeBridgeName(dataDirectory)
   await removeMasquerade(commentOf({ bridge }), processes)
   await removeForwarding(commentOf({ bridge }), processes)
+  await removeQuietAddress(dataDirectory, processes)
   await ipTool(processes).try([`link delete ${bridge}`])
   await files.remove(keptPath(dataDirectory))
 }

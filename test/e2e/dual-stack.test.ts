@@ -1,7 +1,8 @@
 /** Several nodes on one machine with addresses of both families: nodes, pods, services and names. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { V1Pod, V1Service } from '#api/core/v1/types.gen.ts'
 import { systemClock } from '#base/clock.ts'
@@ -89,6 +90,22 @@ describe('nodes and pods with addresses of both families', { skip: whyNot, timeo
       const script = `printf 'GET /passwd HTTP/1.0\\r\\n\\r\\n' | busybox nc -w 3 ${address} ${service.spec?.ports?.[0]?.nodePort} | grep -q root`
       await until(() => spawnSync('sh', ['-c', script]).status === 0)
     }
+  })
+
+  test('requests without end: the agents of all nodes are killed and start again, and none fails', async () => {
+    const address = get<V1Service>('service', 'web').spec?.clusterIPs?.[1] ?? ''
+    const ask = `printf 'GET /passwd HTTP/1.0\\r\\n\\r\\n' | nc -w 20 ${address} 80 | grep -q root`
+    const load = `n=0; while [ ! -e /tmp/end ]; do ${ask} || echo $? >> /tmp/failed; n=$((n+1)); done; echo $n > /tmp/count`
+    ok(['exec', 'a', '--', 'sh', '-c', `(${load}) > /dev/null 2>&1 &`])
+    const pids = () => ['node-1', 'node-2'].map((name) => Number(readFileSync(join(cluster.dataDir, 'nodes', name, 'node.pid'), 'utf8')))
+    const before = pids()
+    for (const pid of before) process.kill(pid, 'SIGKILL')
+    await until(() => pids().every((pid, index) => pid !== before[index]))
+    await until(() => ['a', 'b'].every((pod) => kubectl.run(['exec', pod, '--', 'true']).exitCode === 0))
+    const script = 'touch /tmp/end; while [ ! -s /tmp/count ]; do sleep 0.1; done; cat /tmp/count; cat /tmp/failed 2>/dev/null; true'
+    const [count, ...failed] = ok(['exec', 'a', '--', 'sh', '-c', script]).trim().split('\n')
+    assert.ok(Number(count) > 5, `${count} requests`)
+    assert.deepEqual(failed, [], `of ${count} requests`)
   })
 
   test('a policy closes both families', async () => {

@@ -82,6 +82,22 @@ describe('names on a real node', { skip: whyNot, timeout: 300_000 }, () => {
     while (addressOf('web') !== get('{.spec.clusterIP}', 'service', 'web')) assert.ok(systemClock.monotonic() < until)
   })
 
+  test('requests by name, without end: the cluster and its name server are killed and started again, and none fails', async () => {
+    const askers = 8
+    const ask = 'wget -q -O /tmp/got$0 http://web.default/ || echo $? >> /tmp/failed; echo >> /tmp/asked'
+    const load = `for i in $(seq ${askers}); do sh -c 'while [ ! -e /tmp/end ]; do ${ask}; done; echo >> /tmp/ended' $i & done`
+    inClient('sh', '-c', `(${load}) > /dev/null 2>&1 &`)
+    await cluster.kill()
+    await cluster.start()
+    const until = systemClock.monotonic() + 120_000
+    while (inClient('nslookup', 'web.default.svc.cluster.local').exitCode !== 0) assert.ok(systemClock.monotonic() < until)
+    const done = `[ "$(wc -l < /tmp/ended)" = ${askers} ]`
+    const script = `touch /tmp/end /tmp/ended; while ! ${done}; do sleep 0.1; done; wc -l < /tmp/asked; cat /tmp/failed 2>/dev/null`
+    const [count, ...failed] = inClient('sh', '-c', script).stdout.trim().split('\n')
+    assert.ok(Number(count) > askers, `${count} requests`)
+    assert.deepEqual(failed, [], `of ${count} requests`)
+  })
+
   test('a new configuration in the cluster is in force a moment later', () => {
     const data = 'cluster.local {\n kubernetes\n}\n.:53 {\n hosts {\n 192.0.2.7 printer.office\n fallthrough\n }\n}\n'
     ok(['create', 'configmap', 'coredns', '-n', 'kube-system', `--from-literal=Corefile=${data}`])

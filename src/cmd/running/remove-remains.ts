@@ -6,6 +6,7 @@ import { nodeBridgeName } from '#network/clusters-on-machine.ts'
 import { removeForwarding } from '#network/forwarding.ts'
 import { ipTool, type Link } from '#network/kernel/ip-tool.ts'
 import { removeMasquerade } from '#network/masquerade.ts'
+import { removeQuietAddress } from '#network/quiet-address.ts'
 import { nftProgram } from '#wire/nftables/nft-program.ts'
 
 /** The data directory, and what the kernel still holds by names that stand for it: for those who have deleted some of the directory by hand. */
@@ -32,6 +33,7 @@ async function removeFromKernel(dataDir: string): Promise<void> {
     await removeMasquerade(comment, nodeProcesses)
     await removeForwarding(comment, nodeProcesses)
   }
+  await removeQuietAddress(dataDir, nodeProcesses)
   const nft = nftProgram(nodeProcesses)
   for (const family of ['ip', 'ip6'] as const) await nft.deleteTable(family, `kube-proxy-${hash}`)
   await nft.deleteTable('inet', `kube-network-policy-${hash}`)

@@ -8,6 +8,7 @@ import { listenHttp } from '#base/http-server.ts'
 import type { Stage } from '#base/lifecycle.ts'
 import { thisMachine, thisProcess } from '#base/machine.ts'
 import { Metrics } from '#base/metrics.ts'
+import { nodeProcesses } from '#base/processes.ts'
 import { nodeSockets, type SocketAddress } from '#base/sockets.ts'
 import { clientInProcess } from '#cmd/all-in-one/client-in-process.ts'
 import { withdrawDnsService } from '#cmd/dns/dns-service.ts'
@@ -22,6 +23,7 @@ import { DnsServer } from '#dns/run-dns.ts'
 import { readNameServers } from '#dns/upstream/read-name-servers.ts'
 import { followCluster } from '#dns/zone/follow-cluster.ts'
 import { isOfCluster, type NodeNetwork } from '#network/node-network.ts'
+import { layQuietAddress } from '#network/quiet-address.ts'
 
 export type ClusterDnsParts = { apiServer: RunningApiServer; options: UpOptions; network: NodeNetwork | undefined; clusterDomain: string }
 
@@ -81,6 +83,7 @@ export async function startClusterDns(stage: Stage, parts: ClusterDnsParts, seam
     return
   }
   const nodeName = network?.hasMachineNode ? machineNodeName() : undefined
+  await layQuietAddress(options.dataDir, hosts, nodeProcesses)
   const service = keepDnsService({ client, clock, random, logger, clusterIp, at: { ...at, ...defined({ nodeName }) } })
   stage.defer(() => service.stop())
   await service.published
