@@ -1,7 +1,7 @@
 /** Our network plugins as a runtime calls them: programs on the real kernel, each version of the contract. */
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -55,6 +55,10 @@ class Bench implements Disposable {
     assert.equal(exitCode, 0, JSON.stringify(answer))
     return answer
   }
+  /** How many calls a server has answered. */
+  served(): number {
+    return readFileSync(join(this.directory, 'served'), 'utf8').trim().split('\n').length
+  }
   [Symbol.dispose](): void {
     for (const name of this.#made) spawnSync('ip', ['netns', 'delete', name])
     rmSync(this.directory, { recursive: true, force: true })
@@ -65,6 +69,16 @@ async function openBench(): Promise<Bench> {
   const bench = new Bench()
   await layPlugins(join(bench.directory, 'bin'), nodeFiles)
   return bench
+}
+
+/** The server of plugins, as a node agent has it: in the node's namespace, where the plugins are called. */
+function serverIn({ node, directory }: Bench): Promise<{ port: number; token: string; kill(): void }> {
+  const program = join(import.meta.dirname, '..', 'support', 'plugin-server-program.ts')
+  spawnSync('nsenter', [`--net=${node}`, 'ip', 'link', 'set', 'lo', 'up'])
+  const child = spawn('nsenter', [`--net=${node}`, process.execPath, program, directory], { stdio: ['ignore', 'pipe', 'inherit'] })
+  return new Promise((resolve) => {
+    child.stdout.once('data', (line: Buffer) => resolve({ ...JSON.parse(line.toString()), kill: () => child.kill('SIGKILL') }))
+  })
 }
 
 const conf = (bench: Bench, more: object = {}) => ({
@@ -86,6 +100,35 @@ const linksOf = (bench: Bench) =>
     .output.split('\n')
     .map((line) => line.split(/[\s@]/)[0])
     .filter(Boolean)
+
+describe('network plugins served by a process that runs', { skip: whyNoLab(), timeout: 120_000 }, () => {
+  test('calls are answered by it, as the programs would; when it is gone, and by those who do not know the token, they are not', async () => {
+    using bench = await openBench()
+    const server = await serverIn(bench)
+    try {
+      await layPlugins(join(bench.directory, 'bin'), nodeFiles, server)
+      const one = bench.namespace('one')
+      const plugins = [{ type: 'bridge', ...conf(bench), bridge: 'br0' }]
+      const chained = { cniVersion: '1.0.0', plugins }
+      const added = bench.ok('typernetes', 'ADD', chained, { netns: one, args: 'K8S_POD_NAME=web;IgnoreUnknown=1' })
+      assert.equal(added.ips?.[0]?.address, '10.60.0.2/29')
+      assert.ok(bench.in(one, 'busybox', 'ping', '-c', '1', '-W', '2', '10.60.0.1').ok)
+      const { exitCode, answer } = bench.call('typernetes', 'ADD', { cniVersion: '9.9.9', plugins }, { netns: one })
+      assert.equal(exitCode, 1)
+      assert.match(answer.msg ?? '', /incompatible CNI versions/)
+      assert.equal(bench.served(), 2, 'the process has answered both')
+      await layPlugins(join(bench.directory, 'bin'), nodeFiles, { ...server, token: 'x'.repeat(server.token.length) })
+      assert.match(bench.call('typernetes', 'ADD', chained, { netns: one, id: 'c2' }).answer.msg ?? '', /try again later/)
+      server.kill()
+      await layPlugins(join(bench.directory, 'bin'), nodeFiles, server)
+      bench.ok('typernetes', 'DEL', chained, { netns: one })
+      assert.equal(bench.served(), 2, 'a process of its own has done it')
+      assert.ok(!bench.in(one, 'ip', 'link', 'show', 'eth0').ok)
+    } finally {
+      server.kill()
+    }
+  })
+})
 
 describe('network plugins', { skip: whyNoLab(), timeout: 120_000 }, () => {
   for (const type of ['bridge', 'ptp']) {

@@ -2,13 +2,14 @@
 import { nodeFiles } from '#base/files.ts'
 import { thisProcess } from '#base/machine.ts'
 import { nodeProcesses } from '#base/processes.ts'
-import { chain, plugins } from '#network/cni/chain.ts'
+import { plugins } from '#network/cni/chain.ts'
+import { chainPlugin, pluginCalled } from '#network/cni/plugin-server.ts'
 import { runPlugin } from '#network/cni/run-plugin.ts'
 
 const type = thisProcess.argv[2] ?? ''
-const plugin = type === 'typernetes' ? chain : plugins[type]
+const plugin = pluginCalled(type)
 if (plugin === undefined) {
-  thisProcess.complain(`there is no plugin ${type}; there are typernetes, ${Object.keys(plugins).join(', ')}`)
+  thisProcess.complain(`there is no plugin ${type}; there are ${chainPlugin}, ${Object.keys(plugins).join(', ')}`)
   thisProcess.exit(1)
 } else {
   const seams = { files: nodeFiles, processes: nodeProcesses }

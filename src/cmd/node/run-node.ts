@@ -64,7 +64,7 @@ async function startNodeOf(stage: Stage, settings: NodeSettings, seams: Seams): 
   const reader = stage.use(await openClient({ kubeconfig: paths.proxyConfig, userAgent: `kube-proxy/${kubernetesVersion}` }))
   const isForeign = podNetwork === 'cni'
   const networks = isForeign ? usualNetworks : paths.networks
-  const chosen = await choosePlugins(dataDir, settings.cniPlugins, files)
+  const chosen = await choosePlugins(stage, paths.directory, settings.cniPlugins, seams)
   const kind = JSON.stringify({ podNetwork, isKubenet: settings.isKubenet, ...chosen })
   if (!isForeign) await forgetOtherNetwork(kind, join(paths.directory, 'network-kind.json'), networks, files)
   const containerd = await keepContainerd(

@@ -57,7 +57,7 @@ export async function startRealNode(
   const isForeign = podNetwork === 'cni'
   const networks = isPrivate && !isForeign ? networksDirectory(options.dataDir) : systemNetworks
   const { cniPlugins, isKubenet, uplink } = pluginsOf(options)
-  const chosen = isPrivate ? await choosePlugins(options.dataDir, cniPlugins, files) : undefined
+  const chosen = isPrivate ? await choosePlugins(stage, options.dataDir, cniPlugins, { ...seams, logger }) : undefined
   const place = { cniConfigDirectory: networks, cniBinDirectory: isForeign ? systemPlugins : (chosen?.cniBinDirectory ?? systemPlugins) }
   const kind = JSON.stringify({ podNetwork, isKubenet, ...chosen })
   if (isPrivate && !isForeign) await forgetOtherNetwork(kind, join(options.dataDir, 'network-kind.json'), networks, files)
