@@ -70,6 +70,11 @@ export class ClusterNames {
   endpointsAt(ip: string): Iterable<EndpointEntry> {
     return this.#endpointOfIp.get(ip) ?? []
   }
+  /** Of one of the pods at the address. */
+  podNamespaceAt(ip: string): string | undefined {
+    for (const namespace of this.#podNamespacesOfIp.get(ip)?.values() ?? []) return namespace
+    return undefined
+  }
   hasPodAt(ip: string, namespace: string): boolean {
     for (const each of this.#podNamespacesOfIp.get(ip)?.values() ?? []) if (each === namespace) return true
     return false
