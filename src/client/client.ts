@@ -198,6 +198,13 @@ export class Client {
     return response.text()
   }
 
+  /** Sends to any path of the server: what stands behind a proxy. */
+  async post(target: string, body: string, { signal }: { signal?: AbortSignal } = {}): Promise<string> {
+    const headers = { ...this.#headers(), 'content-type': 'text/plain' }
+    const response = await this.#send({ method: 'POST', target, headers, body, ...defined({ signal }) }, noKind, '')
+    return response.text()
+  }
+
   async #ask<T>(
     method: TransportRequest['method'],
     kind: Kind,

@@ -28,6 +28,8 @@ import { waitFor } from '#client/retry.ts'
 import { findCgroups } from '#kubelet/cgroups/cgroup-files.ts'
 import { PodCgroups } from '#kubelet/cgroups/pod-cgroups.ts'
 import type { KubeletConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
+import { localDriverName } from '#kubelet/csi/local-driver/local-driver-name.ts'
+import { NodeCsi } from '#kubelet/csi/node-csi.ts'
 import { watchPressure } from '#kubelet/eviction/watch-pressure.ts'
 import { hookRunner } from '#kubelet/hooks/hook-runner.ts'
 import { criImageStore } from '#kubelet/images/cri-image-store.ts'
@@ -146,15 +148,33 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
     nodeCredentials: () => nodeCredentials(files, [rootDirectory, `${thisMachine().homeDirectory}/.docker`, '/.docker']),
   })
   let agent: NodeAgent | undefined
+  const csi = begun.use(
+    new NodeCsi({
+      ...{
+        nodeName: name,
+        rootDirectory,
+        client,
+        clock,
+        random,
+        logger,
+        files,
+        processes: seams.processes,
+        mounts: nodeMounts,
+        host: thisHost,
+      },
+      isInUse: (id) => runtimeHelper.usesVolume(`kubernetes.io/csi/${localDriverName}^${id}`),
+    }),
+  )
   const runtimeHelper = await NodeRuntimeHelper.open({
     ...{ client, clock, random, logger, events, files, mounts: nodeMounts, images, services, rootDirectory },
-    ...{ processes: seams.processes, nodeName: name, onVolumesInUse: () => agent?.checkNode() },
+    ...{ processes: seams.processes, nodeName: name, onVolumesInUse: () => agent?.checkNode(), csi },
     logDirectory: configuration.podLogsDir,
     dns: { clusterDns: configuration.clusterDNS, clusterDomain: configuration.clusterDomain, resolvConf: configuration.resolvConf },
     hostIps: addresses,
     allocatable: () => agent?.node?.status?.allocatable ?? {},
   })
   begun.defer(() => runtimeHelper.stop())
+  await csi.start()
   const recordFor: EventRecorder['recordFor'] = (...event) => events.recordFor(...event)
   const probes = new ProbeManager({ runtime, clock, random, dialer: nodeDialer, checkHealth: grpcHealthCheck, recordFor })
   const feed = PodFeed.ofNode(name, { client, clock, random, logger })
@@ -194,6 +214,7 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
     ...{ nodeName: name, client, clock, files, logger, runtime, metrics: seams.metrics, configuration: () => configuration },
     findPod: (namespace, pod) => agent?.pods.find(({ metadata }) => metadata.name === pod && metadata.namespace === namespace),
     allPods: () => agent?.pods ?? [],
+    csi: csi.drivers,
     upgrades: begun.use(nodeUpgradeClient()),
     access: {
       clientAuthorities: serving?.clientAuthorities ?? (() => []),

@@ -27,6 +27,9 @@ export const cannotMount: string | false = await (async () => {
   }
 })()
 
+/** Makes what serves CSI volumes, with what the node has. */
+export type WithCsi = (parts: { client: Client; clock: FakeCluster['clock']; root: string }) => NonNullable<NodeRuntimeHelperOptions['csi']>
+
 export class TestNode implements AsyncDisposable {
   readonly cluster: FakeCluster
   readonly root: string
@@ -52,10 +55,10 @@ export class TestNode implements AsyncDisposable {
   }
 
   static async start(
-    options: Partial<NodeRuntimeHelperOptions> & { controllers?: string[]; featureGates?: string[] } = {},
+    options: Partial<NodeRuntimeHelperOptions> & { controllers?: string[]; featureGates?: string[]; withCsi?: WithCsi } = {},
   ): Promise<TestNode> {
     await using stack = new AsyncDisposableStack()
-    const { controllers = [], featureGates = [], ...rest } = options
+    const { controllers = [], featureGates = [], withCsi, ...rest } = options
     const cluster = stack.use(await FakeCluster.start({ withoutNodes: true, controllers, featureGates }))
     const { clock } = cluster
     const root = await nodeFiles.temporaryDirectory('tn node ')
@@ -78,6 +81,7 @@ export class TestNode implements AsyncDisposable {
       dns: { clusterDns: ['10.96.0.10'], clusterDomain: 'cluster.local', resolvConf: '' },
       hostIps: ['192.0.2.1'],
       allocatable: () => ({ cpu: '2', memory: '4Gi' }),
+      ...(withCsi === undefined ? {} : { csi: withCsi({ client, clock, root }) }),
       ...rest,
     }
     const runtimeHelper = await NodeRuntimeHelper.open(all)

@@ -6,7 +6,7 @@ import { quoted } from '#api/meta/check.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { notFound } from '#api/meta/status-error.ts'
 import { RuntimeClass } from '#api/node/v1/kinds.gen.ts'
-import type { Clock } from '#base/clock.ts'
+import type { Clock, Timer } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 import type { Files } from '#base/files.ts'
@@ -17,6 +17,7 @@ import type { Random } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
 import type { EventRecorder } from '#client/events/event-recorder.ts'
 import type { Informer } from '#client/informer/informer.ts'
+import type { CsiVolumeOptions } from '#kubelet/csi/csi-volume.ts'
 import { containerVariables } from '#kubelet/environment/container-variables.ts'
 import { valueInEnvFile } from '#kubelet/environment/env-file.ts'
 import { expandVariables } from '#kubelet/environment/expand-variables.ts'
@@ -47,6 +48,7 @@ export type NodeRuntimeHelperOptions = {
   mounts: Mounts
   processes: Processes
   nodeName: string
+  csi?: Omit<CsiVolumeOptions, 'tokens'>
   /** The list of volumes in use has become another. */
   onVolumesInUse?(): void
   images: ImageSource
@@ -65,6 +67,8 @@ export type NodeRuntimeHelperOptions = {
 }
 
 const staticPod = 'kubernetes.io/config.source'
+const firstOrphanRetryMs = 2000
+const longestOrphanRetryMs = 120_000
 const envFileLimitBytes = 1024 * 1024
 
 /** What pods need on a real node: files, volumes, names and variables. */
@@ -72,6 +76,8 @@ export class NodeRuntimeHelper implements RuntimeHelper {
   readonly #options: NodeRuntimeHelperOptions
   readonly #directories: PodDirectories
   readonly #volumes: PodVolumes
+  #orphanTimer: Timer | undefined
+  #isStopped = false
 
   private constructor(options: NodeRuntimeHelperOptions, directories: PodDirectories) {
     this.#options = options
@@ -147,9 +153,25 @@ export class NodeRuntimeHelper implements RuntimeHelper {
    */
   async resume(pods: readonly V1Pod[], alsoKnown: readonly string[] = []): Promise<void> {
     const known = new Set([...pods.map(podUid), ...alsoKnown])
-    const { mountable } = this.#volumes
-    await removeOrphans({ ...this.#options, tearDown: (uid) => mountable.tearDown(uid) }, this.#directories, (uid) => known.has(uid))
+    await this.#removeOrphans((uid) => known.has(uid))
     for (const pod of pods) if (!isPodFinished(pod)) void this.#volumes.refresh(pod)
+  }
+
+  /** A driver that is not there yet, or a server that does not answer, may be there later. */
+  async #removeOrphans(isKnown: (uid: string) => boolean, retryMs = firstOrphanRetryMs): Promise<void> {
+    const { mountable } = this.#volumes
+    const left = await removeOrphans({ ...this.#options, tearDown: (uid) => mountable.tearDown(uid) }, this.#directories, isKnown)
+    if (left.length === 0 || this.#isStopped) return
+    this.#orphanTimer = this.#options.clock.after(retryMs, () => {
+      const orphans = new Set(left)
+      const again = this.#removeOrphans((uid) => !orphans.has(uid), Math.min(longestOrphanRetryMs, retryMs * 2))
+      again.catch((error: unknown) => this.#options.logger.warn('failed to remove orphaned pods', { error: String(error) }))
+    })
+  }
+
+  /** Whether a pod of this node has the volume still. */
+  usesVolume(uniqueName: string): boolean {
+    return this.#volumes.mountable.records.isUsed(uniqueName, '')
   }
 
   /** Attached volumes that pods of this node have, or are about to. */
@@ -159,6 +181,8 @@ export class NodeRuntimeHelper implements RuntimeHelper {
 
   /** What is there stays, and is kept up to date no more. */
   stop(): void {
+    this.#isStopped = true
+    this.#orphanTimer?.cancel()
     this.#volumes.stop()
   }
 

@@ -45,22 +45,27 @@ export async function removeLogs({ files }: OrphanTools, directories: PodDirecto
   }
 }
 
-/** Of pods that are no more: their directories, and their logs. One that cannot be removed is left for the next start. */
-export async function removeOrphans(tools: OrphanTools, directories: PodDirectories, isKnown: (uid: string) => boolean): Promise<void> {
+/** Of pods that are no more: their directories, and their logs. Resolves with those that cannot be removed now. */
+export async function removeOrphans(tools: OrphanTools, directories: PodDirectories, isKnown: (uid: string) => boolean): Promise<string[]> {
   const { files, logger } = tools
   const orphans = (await files.list(directories.pods)).filter((uid) => !isKnown(uid))
   const removals = orphans.map((uid) =>
-    removePod(tools, directories, uid).catch((error: unknown) =>
-      logger.warn('failed to remove orphaned pod directory', { pod: uid, error: String(error) }),
+    removePod(tools, directories, uid).then(
+      () => [],
+      (error: unknown) => {
+        logger.warn('failed to remove orphaned pod directory', { pod: uid, error: String(error) })
+        return [uid]
+      },
     ),
   )
   // Side by side: one that hangs keeps no other.
-  await Promise.all(removals)
+  const left = await Promise.all(removals)
   for (const name of await files.list(directories.logRoot)) {
     const uid = uidOfLogs(name)
     if (uid === undefined || isKnown(uid)) continue
     await files.remove(join(directories.logRoot, name))
   }
+  return left.flat()
 }
 
 /** `NAMESPACE_NAME_UID`; anything else in the directory is somebody else's. */

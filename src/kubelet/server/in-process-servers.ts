@@ -1,9 +1,12 @@
 import type { HttpExchange } from '#base/http-server.ts'
+import { localDriverName } from '#kubelet/csi/local-driver/local-driver-name.ts'
+import { simulatedLocalDriver } from '#kubelet/csi/local-driver/simulated-local-driver.ts'
 import type { SimulatedRuntime } from '#kubelet/runtimes/simulated/simulated-runtime.ts'
 import { KubeletServer, type ServerParts } from '#kubelet/server/kubelet-server.ts'
 import type { MachineFacts } from '#kubelet/stats/cadvisor-metrics.ts'
 import { simulatedUsageSource } from '#kubelet/stats/simulated-usage-source.ts'
 import { statsPaths } from '#kubelet/stats/stats-paths.ts'
+import { callerOf } from '#wire/csi/csi-driver.ts'
 
 export type InProcessServersOptions = Omit<ServerParts, 'runtime' | 'allPods'> & {
   /** Undefined for nodes that are not in this process. */
@@ -28,6 +31,10 @@ export function inProcessServers(options: InProcessServersOptions): (nodeName: s
       morePaths: statsPaths({ nodeName, source, clock: parts.clock, machine: async () => simulatedMachine }),
       ...{ ...parts, runtime, nodeName, client: { create: refuse } },
       allPods: () => podsOn(nodeName),
+      csi: {
+        find: (driver) =>
+          driver === localDriverName ? { caller: callerOf(simulatedLocalDriver({ nodeName, clock: parts.clock })) } : undefined,
+      },
       access: { clientAuthorities: () => [], reviewsTokens: false, allowsAnonymous: false, allowsEverything: false },
     })
     return server.handleTrusted

@@ -18,6 +18,7 @@ import {
   reviewingAuthorization,
 } from '#kubelet/server/authorization.ts'
 import { containerLogs } from '#kubelet/server/container-logs.ts'
+import { type CsiDoors, csiCall } from '#kubelet/server/csi-calls.ts'
 import { type HealthCheck, health } from '#kubelet/server/health.ts'
 import { nodeLogs } from '#kubelet/server/node-logs.ts'
 import { pods, runningPods } from '#kubelet/server/pod-lists.ts'
@@ -33,6 +34,8 @@ export type ServerParts = {
   clock: Clock
   files: Files
   logger: Logger
+  /** CSI drivers of the node. */
+  csi?: CsiDoors
   /** To the runtime's own server for conversations. */
   upgrades: UpgradeClient
 }
@@ -180,6 +183,9 @@ export class KubeletServer {
       case 'metrics':
         mustBe(rest.length === 0)
         return respondText(exchange, 200, options.metrics?.text() ?? '')
+      case 'csi':
+        mustBe(method === 'POST' && rest.length === 2 && options.csi !== undefined)
+        return csiCall(exchange, rest, query, options.csi as CsiDoors)
       case 'configz':
         return respondJson(exchange, { kubeletconfig: options.configuration?.() ?? {} })
       case 'logs':

@@ -12,10 +12,12 @@ import type { Processes } from '#base/processes.ts'
 import type { Random } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
 import type { EventRecorder } from '#client/events/event-recorder.ts'
+import { type CsiVolumeOptions, csiVolume } from '#kubelet/csi/csi-volume.ts'
 import { StartFailure } from '#kubelet/pod-worker/runtime-helper.ts'
 import type { PodDirectories } from '#kubelet/runtime-helper/pod-directories.ts'
 import { VolumeNotReady } from '#kubelet/volumes/mountable/claimed-volume.ts'
 import { MountFailure } from '#kubelet/volumes/mountable/mount-failure.ts'
+import { mountPlugins } from '#kubelet/volumes/mountable/mount-plugins.ts'
 import { MountableVolumes } from '#kubelet/volumes/mountable/mountable-volumes.ts'
 import { waitForAttach } from '#kubelet/volumes/mountable/wait-for-attach.ts'
 import { ServiceAccountTokens } from '#kubelet/volumes/service-account-tokens.ts'
@@ -36,6 +38,8 @@ export type PodVolumesOptions = {
   processes: Processes
   directories: PodDirectories
   nodeName: string
+  /** Absent where no CSI driver can be. */
+  csi?: Omit<CsiVolumeOptions, 'tokens'>
   /** The list of volumes in use has become another. */
   onVolumesInUse?(): void
   allocatable(): { [resource: string]: string }
@@ -87,9 +91,11 @@ export class PodVolumes {
       tokens: new ServiceAccountTokens({ client, clock, random, logger }),
       trustBundles: new TrustBundles({ client, clock, random, logger, onChange: () => this.#trustBundlesChanged() }),
     }
-    const { processes, nodeName, onVolumesInUse } = options
+    const { processes, nodeName, onVolumesInUse, csi } = options
+    const csiPlugins = csi === undefined ? [] : [csiVolume({ ...csi, tokens: this.#tools.tokens })]
     this.mountable = new MountableVolumes({
       ...{ client, clock, logger, files, mounts, processes, directories, nodeName },
+      plugins: [...mountPlugins, ...csiPlugins],
       mustBeAttached: (uniqueName) => waitForAttach(uniqueName, nodeName, { client, clock }),
       ...defined({ onInUse: onVolumesInUse }),
     })

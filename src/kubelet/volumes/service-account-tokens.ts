@@ -1,7 +1,7 @@
 import type { V1TokenRequest } from '#api/authentication/v1/types.gen.ts'
 import { ServiceAccount } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod, V1ServiceAccountTokenProjection } from '#api/core/v1/types.gen.ts'
-import { parseTime } from '#api/meta/time.ts'
+import { formatTime, parseTime } from '#api/meta/time.ts'
 import { smallest } from '#base/append.ts'
 import type { Clock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
@@ -28,26 +28,36 @@ export class ServiceAccountTokens {
     this.#options = options
   }
 
+  async get(pod: V1Pod, projection: V1ServiceAccountTokenProjection): Promise<string> {
+    return (await this.#get(pod, projection)).token
+  }
+
+  /** For those who are told when to ask for the next one. */
+  async getWithExpiry(pod: V1Pod, projection: V1ServiceAccountTokenProjection): Promise<{ token: string; expirationTimestamp: string }> {
+    const { token, expiresAtMs } = await this.#get(pod, projection)
+    return { token, expirationTimestamp: formatTime(expiresAtMs) }
+  }
+
   /** An old token that is still good is better than none. */
-  async get(pod: V1Pod, { audience = '', expirationSeconds }: V1ServiceAccountTokenProjection): Promise<string> {
+  async #get(pod: V1Pod, { audience = '', expirationSeconds }: V1ServiceAccountTokenProjection): Promise<Kept> {
     const { uid = '' } = pod.metadata
     const account = pod.spec.serviceAccountName ?? ''
     const key = JSON.stringify([account, audience, expirationSeconds])
     const { clock, logger } = this.#options
     const kept = this.#kept.get(uid)?.get(key)
-    if (kept !== undefined && clock.now() < kept.rotateAtMs) return kept.token
+    if (kept !== undefined && clock.now() < kept.rotateAtMs) return kept
     try {
       const fresh = await this.#ask(pod, account, audience, expirationSeconds)
       const ofPod = this.#kept.get(uid) ?? new Map<string, Kept>()
       this.#kept.set(uid, ofPod.set(key, fresh))
-      return fresh.token
+      return fresh
     } catch (error) {
       const why = errorMessage(error)
       if (kept === undefined) throw new Error(`failed to fetch token: ${why}`, { cause: error })
       kept.rotateAtMs = clock.now() + retryMs
       if (clock.now() > kept.expiresAtMs) throw new Error(`token ${key} expired and refresh failed: ${why}`, { cause: error })
       logger.warn('failed to refresh service account token volume', { pod: uid, error: why })
-      return kept.token
+      return kept
     }
   }
 

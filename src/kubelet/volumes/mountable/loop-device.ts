@@ -24,3 +24,12 @@ export async function releaseLoopDevice(path: string, { processes }: LoopTools):
   const { exitCode, stderr } = await processes.run('losetup', ['--detach', device])
   if (exitCode !== 0) throw new Error(`losetup failed to detach ${device} from ${path}: ${stderr.trim()}`)
 }
+
+/** The device sees the size that its file has now. */
+export async function refreshLoopDevice(path: string, { processes }: LoopTools): Promise<string | undefined> {
+  const device = await loopDeviceThere(path, { processes })
+  if (device === undefined) return undefined
+  const { exitCode, stderr } = await processes.run('losetup', ['--set-capacity', device])
+  if (exitCode !== 0) throw new Error(`losetup failed to resize ${device}: ${stderr.trim()}`)
+  return device
+}

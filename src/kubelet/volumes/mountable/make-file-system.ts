@@ -58,3 +58,14 @@ async function repair(device: string, processes: Processes): Promise<void> {
   const { exitCode, stdout } = await processes.run('fsck', ['-a', device]).catch(() => ({ exitCode: 0, stdout: '' }))
   if (exitCode === uncorrected) throw new Error(`'fsck' found errors on device ${device} but could not correct them: ${stdout.trim()}`)
 }
+
+/** Makes the file system at `target` as large as its device has become; does nothing where it is. */
+export async function growFileSystem(device: string, target: string, processes: Processes): Promise<void> {
+  const kind = await formatOf(device, processes)
+  if (kind === undefined) return
+  const [program, place] = kind.startsWith('ext') ? ['resize2fs', device] : kind === 'xfs' ? ['xfs_growfs', target] : []
+  if (program === undefined || place === undefined)
+    throw new Error(`resize of format ${kind} is not supported for device ${device} mounted at ${target}`)
+  const { exitCode, stderr } = await processes.run(program, [place])
+  if (exitCode !== 0) throw new Error(`${program} ${place} failed: ${stderr.trim()}`)
+}

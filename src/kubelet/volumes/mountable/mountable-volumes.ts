@@ -7,7 +7,6 @@ import { claimNameOf, volumeSpecOf } from '#kubelet/volumes/mountable/claimed-vo
 import { deviceLink, mapDevice, unmapDevice } from '#kubelet/volumes/mountable/map-device.ts'
 import { MountFailure } from '#kubelet/volumes/mountable/mount-failure.ts'
 import type { MountPlugin, MountRequest, MountTools, VolumeRecord } from '#kubelet/volumes/mountable/mount-plugin.ts'
-import { mountPlugins } from '#kubelet/volumes/mountable/mount-plugins.ts'
 import { VolumeRecords } from '#kubelet/volumes/mountable/volume-records.ts'
 import { sourceNameOf, type VolumeSpec } from '#kubelet/volumes/mountable/volume-spec.ts'
 import { podUid } from '#kubelet/volumes/volume-plugin.ts'
@@ -15,7 +14,7 @@ import { podUid } from '#kubelet/volumes/volume-plugin.ts'
 export type MountedVolume = { path: string; devicePath?: string; isReadOnly: boolean; isManaged: boolean }
 
 export type MountableVolumesOptions = MountTools & {
-  plugins?: readonly MountPlugin[]
+  plugins: readonly MountPlugin[]
   /** The list of volumes in use has become another. */
   onInUse?(): void
 }
@@ -35,7 +34,7 @@ export class MountableVolumes {
 
   constructor(options: MountableVolumesOptions) {
     this.#options = options
-    this.#plugins = options.plugins ?? mountPlugins
+    this.#plugins = options.plugins
     this.records = new VolumeRecords(options)
   }
 

@@ -1,0 +1,93 @@
+/** How pods of the node get the volumes of the built-in driver. */
+import { dirname } from 'node:path'
+import type { Files } from '#base/files.ts'
+import { GrpcError, grpcCodes } from '#base/grpc.ts'
+import type { Host } from '#base/host.ts'
+import type { Mounts } from '#base/mounts.ts'
+import type { Processes } from '#base/processes.ts'
+import type { StoredVolume, StoredVolumes } from '#kubelet/csi/local-driver/stored-volume.ts'
+import { bindOnce, isMounted } from '#kubelet/volumes/mountable/bind-mount.ts'
+import { loopDeviceOf, refreshLoopDevice, releaseLoopDevice } from '#kubelet/volumes/mountable/loop-device.ts'
+import { growFileSystem, makeFileSystem } from '#kubelet/volumes/mountable/make-file-system.ts'
+import type { CsiService } from '#wire/csi/csi-driver.ts'
+import { usageUnits } from '#wire/csi/csi-types.ts'
+
+export type NodeCallsOptions = {
+  volumes: StoredVolumes
+  files: Files
+  mounts: Mounts
+  processes: Processes
+  host: Pick<Host, 'fileSystem'>
+}
+
+export function nodeCalls({ volumes, files, mounts, processes, host }: NodeCallsOptions): CsiService {
+  const tools = { files, mounts, processes }
+  const find = async (id: string): Promise<StoredVolume> => {
+    const volume = await volumes.find(id)
+    if (volume === undefined)
+      throw new GrpcError(grpcCodes.notFound, `volume ${id} is not on this node: its data is gone, or the claim was made for another node`)
+    return volume
+  }
+  const takeOff = async (path: string) => {
+    for (const place of await mounts.below(path)) await mounts.unmount(place)
+    await files.removeOne(path)
+  }
+  return {
+    async nodeStageVolume({ volumeId, stagingTargetPath, volumeCapability }) {
+      const volume = await find(volumeId)
+      if (volume.kind !== 'loop') return {}
+      const device = await loopDeviceOf(volumes.dataOf(volume), tools)
+      if (!volume.isBlock) {
+        const { mountFlags = [], fsType } = volumeCapability.mount ?? {}
+        await makeFileSystem(
+          { device, target: stagingTargetPath, fsType: fsType || volume.fsType, isReadOnly: false, options: mountFlags },
+          tools,
+        )
+      }
+      return {}
+    },
+    async nodeUnstageVolume({ volumeId, stagingTargetPath }) {
+      if (await isMounted(mounts, stagingTargetPath)) await mounts.unmount(stagingTargetPath)
+      const volume = await volumes.find(volumeId)
+      if (volume?.kind === 'loop') await releaseLoopDevice(volumes.dataOf(volume), tools)
+      return {}
+    },
+    async nodePublishVolume({ volumeId, stagingTargetPath = '', targetPath, readonly = false, volumeCapability }) {
+      const volume = await find(volumeId)
+      if (volume.isBlock) {
+        const device = await loopDeviceOf(volumes.dataOf(volume), tools)
+        await bindOnce(tools, { source: device, target: targetPath, isReadOnly: false })
+        return {}
+      }
+      const source = volume.kind === 'loop' ? stagingTargetPath : volumes.dataOf(volume)
+      const options = volume.kind === 'loop' ? [] : (volumeCapability.mount?.mountFlags ?? [])
+      await bindOnce(tools, { source, target: targetPath, isReadOnly: readonly, options })
+      return {}
+    },
+    async nodeUnpublishVolume({ targetPath }) {
+      await takeOff(targetPath)
+      return {}
+    },
+    async nodeExpandVolume({ volumeId, volumePath, stagingTargetPath = '' }) {
+      const volume = await find(volumeId)
+      if (volume.kind === 'loop') {
+        const device = await refreshLoopDevice(volumes.dataOf(volume), tools)
+        if (device !== undefined && !volume.isBlock) await growFileSystem(device, stagingTargetPath || volumePath, processes)
+      }
+      return { capacityBytes: volume.sizeBytes }
+    },
+    async nodeGetVolumeStats({ volumeId, volumePath }) {
+      const volume = await find(volumeId)
+      if (volume.isBlock) return { usage: [{ total: volume.sizeBytes, used: 0, available: 0, unit: usageUnits.bytes }] }
+      if (!(await isMounted(mounts, volumePath)))
+        throw new GrpcError(grpcCodes.notFound, `${volumePath} is not mounted in ${dirname(volumePath)}`)
+      const { capacityBytes, availableBytes, usedBytes, inodes, inodesFree, inodesUsed } = await host.fileSystem(volumePath)
+      return {
+        usage: [
+          { total: capacityBytes, used: usedBytes, available: availableBytes, unit: usageUnits.bytes },
+          { total: inodes, used: inodesUsed, available: inodesFree, unit: usageUnits.inodes },
+        ],
+      }
+    },
+  }
+}
