@@ -95,6 +95,15 @@ export async function startClusterStages(
     })
   }
 
+  const simulated = options.simNodes + (options.runtime === 'sim' ? options.nodes : 0)
+  const isSimulatedOnly = simulated > 0 && (runtime === undefined || runtime.kind === 'none')
+  if (options.storage && selected.length > 0) {
+    await lifecycle.stage('storage', async (stage) => {
+      const { startStorage } = await import('#cmd/up/storage.ts')
+      await startStorage(stage, apiServer, { isDefault: !isSimulatedOnly }, seams)
+    })
+  }
+
   if (options.serviceCatalog) {
     await lifecycle.stage('service catalog', async (stage) => {
       const { startServiceCatalog } = await import('#cmd/up/service-catalog.ts')
@@ -123,7 +132,6 @@ export async function startClusterStages(
     })
   }
 
-  const simulated = options.simNodes + (options.runtime === 'sim' ? options.nodes : 0)
   if (options.metricsServer && (hasRealNodes || simulated > 0)) {
     await lifecycle.stage('metrics server', async (stage) => {
       const { startMetricsServer } = await import('#cmd/up/metrics-server.ts')
@@ -140,7 +148,7 @@ export async function startClusterStages(
   if (simulated > 0 && selected.length > 0) {
     await lifecycle.stage('simulated volumes', async (stage) => {
       const { startSimulatedVolumes } = await import('#cmd/up/simulated-volumes.ts')
-      startSimulatedVolumes(stage, apiServer, { isDefault: runtime === undefined || runtime.kind === 'none' }, seams)
+      startSimulatedVolumes(stage, apiServer, { isDefault: isSimulatedOnly }, seams)
     })
   }
 

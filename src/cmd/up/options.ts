@@ -59,6 +59,7 @@ export const upOptions = defineOptions({
   serviceCatalog: onOff('serve the kinds of the service catalog (servicecatalog.k8s.io), and ask service brokers for what users want', {
     default: false,
   }),
+  storage: onOff('have a default storage class of directories on the nodes, and do for CSI drivers what sidecars would', { default: true }),
   scheduler: onOff('run the scheduler', { default: true }),
   metricsServer: onOff('serve metrics.k8s.io for kubectl top and autoscalers, where the cluster has nodes', { default: true }),
   legacyApis: onOff('serve API versions that Kubernetes has removed', { default: true }),
