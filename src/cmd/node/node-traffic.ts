@@ -8,9 +8,11 @@ import type { Logger } from '#base/log.ts'
 import { Metrics } from '#base/metrics.ts'
 import { nodeProcesses } from '#base/processes.ts'
 import type { Random } from '#base/random.ts'
+import { nodeSockets } from '#base/sockets.ts'
 import type { Client } from '#client/client.ts'
 import { serveProxyHealth, serveProxyMetrics } from '#cmd/proxy/serve-proxy-health.ts'
 import { startProxy } from '#cmd/proxy/start-proxy.ts'
+import { runAddressAgent } from '#network/load-balancer/address-agent.ts'
 import { policyTableName, runPolicyAgent } from '#network/policy/policy-agent.ts'
 import type { ProxyMode } from '#proxy/backend.ts'
 import { defaultProxyConfiguration, type ProxyConfiguration } from '#proxy/configuration/proxy-configuration.ts'
@@ -29,6 +31,8 @@ export type NodeTraffic = {
   others?: RuleSettings['others']
   /** Where the proxy says whether it is well (port 10256); absent where another cluster may have the ports of this one. */
   healthHost?: string
+  /** Where it is kept which addresses of load balancers the node has. */
+  addressesPath: string
 }
 
 export const policyTableOf = (clusterId: string): string => (clusterId === '' ? policyTableName : `${policyTableName}-${clusterId}`)
@@ -41,7 +45,7 @@ type Seams = { clock: Clock; random: Random; files: Files; logger: Logger }
  */
 export async function startNodeTraffic(
   stage: Stage,
-  { nodeName, clusterCidrs, proxyMode, enforcesPolicies, clusterId, others, healthHost }: NodeTraffic,
+  { nodeName, clusterCidrs, proxyMode, enforcesPolicies, clusterId, others, healthHost, addressesPath }: NodeTraffic,
   { proxy: client, policyReader }: { proxy: Client; policyReader: Client },
   seams: Seams,
 ): Promise<{ mode: ProxyMode | 'none'; synced: Promise<void> }> {
@@ -91,5 +95,10 @@ export async function startNodeTraffic(
     })
     stage.defer(() => agent.stop())
   }
+  const addresses = runAddressAgent({
+    ...{ client, clock: seams.clock, random: seams.random, files: seams.files, nodeName, statePath: addressesPath },
+    ...{ processes: nodeProcesses, sockets: nodeSockets, logger: seams.logger.with({ component: 'load-balancer' }) },
+  })
+  stage.defer(() => addresses.stop())
   return { mode, synced }
 }

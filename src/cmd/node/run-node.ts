@@ -40,9 +40,10 @@ export async function runNode({ dataDir, name }: { dataDir: string; name: string
   await runUntilSignal(lifecycle, processSignals, async () => {
     const reader = await lifecycle.stage('node', (stage) => startNodeOf(stage, settings, seams))
     await lifecycle.stage('services', async (stage) => {
+      const addressesPath = join(nodePaths(dataDir, name).directory, 'load-balancer-addresses.json')
       const { clusterCidrs, proxyMode = 'nftables', enforcesPolicies = true } = settings
       // Nobody shares the node's network namespace, so names need no mark of the cluster.
-      const traffic = { nodeName: name, clusterCidrs, proxyMode, enforcesPolicies, clusterId: '', healthHost: '0.0.0.0' }
+      const traffic = { nodeName: name, clusterCidrs, proxyMode, enforcesPolicies, clusterId: '', healthHost: '0.0.0.0', addressesPath }
       await startNodeTraffic(stage, traffic, { proxy: reader, policyReader: reader }, seams)
     })
     thisProcess.print(`The node ${name} is running`)

@@ -125,6 +125,13 @@ export async function startClusterStages(
     })
   }
 
+  if (options.controllers.includes('*') && (network !== undefined || simulated > 0 || options.loadBalancerPool.length > 0)) {
+    await lifecycle.stage('load balancer', async (stage) => {
+      const { startLoadBalancer } = await import('#cmd/up/load-balancer.ts')
+      await startLoadBalancer(stage, { apiServer, options, network }, seams)
+    })
+  }
+
   if (options.ingress === 'on' || (options.ingress === 'auto' && network !== undefined)) {
     await lifecycle.stage('ingress', async (stage) => {
       const { startIngress } = await import('#cmd/up/ingress.ts')

@@ -12,6 +12,7 @@ import type { ClusterSeams } from '#cmd/up/cluster.ts'
 import { isLoopback } from '#cmd/up/cluster-addresses.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
 import { bridgeNameOf, hashOf } from '#network/bridge-network.ts'
+import { removeHeldAddresses } from '#network/load-balancer/address-agent.ts'
 import { defaultProxyConfiguration } from '#proxy/configuration/proxy-configuration.ts'
 import { nftProgram } from '#wire/nftables/nft-program.ts'
 
@@ -19,6 +20,8 @@ import { nftProgram } from '#wire/nftables/nft-program.ts'
 function clusterIdOf(dataDirectory: string): string {
   return dataDirectory === thisMachine().dataDirectory('typernetes') ? '' : hashOf(dataDirectory)
 }
+
+const addressesPath = (dataDirectory: string): string => join(dataDirectory, 'load-balancer-addresses.json')
 
 /** That there is something to clean up. */
 const notePath = (dataDirectory: string): string => join(dataDirectory, 'service-proxy.json')
@@ -35,6 +38,7 @@ export async function startMachineTraffic(
     proxyMode: options.proxyMode as NodeTraffic['proxyMode'],
     // A cluster for this machine alone says nothing to others.
     ...(clusterId === '' ? { healthHost: isLoopback(options.listen) ? '127.0.0.1' : '0.0.0.0' } : {}),
+    addressesPath: addressesPath(options.dataDir),
     others: { prefix: 'tn-', except: bridgeNameOf(options.dataDir) },
   }
   // It sees the pods of all nodes, which a node may not.
@@ -70,6 +74,7 @@ export async function grantPolicyReading(running: RunningApiServer): Promise<voi
 export async function removeMachineTraffic(dataDirectory: string, seams: ProxySeams & { processes: Processes }): Promise<void> {
   if ((await seams.files.stat(notePath(dataDirectory))) === undefined) return
   const clusterId = clusterIdOf(dataDirectory)
+  await removeHeldAddresses(addressesPath(dataDirectory), seams)
   await cleanUpProxy(defaultProxyConfiguration(), clusterId, seams)
   await nftProgram(seams.processes)
     .deleteTable('inet', policyTableOf(clusterId))

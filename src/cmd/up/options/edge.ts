@@ -18,5 +18,13 @@ export const edgeOptions = defineOptions({
     default: [],
     defaultText: '127.0.0.1, --listen, and the address in the network of nodes',
   }),
+  loadBalancerPool: list(
+    'give services of the type LoadBalancer addresses of these ranges ([NAME=]CIDR, [NAME=]FROM-TO), for which nodes answer; none: leave it to somebody else',
+    {
+      placeholder: 'LIST',
+      default: [],
+      defaultText: 'the last 55 addresses of the network of nodes',
+    },
+  ),
   ingressThreads: wholeNumber('how many threads serve Ingress', { placeholder: 'N', default: 0, defaultText: 'one a core, four at most' }),
 })
