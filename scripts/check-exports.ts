@@ -17,7 +17,6 @@ const awaited: Readonly<Record<string, string>> = {
 /** Files and folders that nothing leads to yet, and what will. */
 const awaitedParts: Readonly<Record<string, string>> = {
   'src/api/codec/watch-events.ts': 'clients that watch in protobuf',
-  'src/api/meta/patch/strategic-diff.ts': 'kubectl apply',
   'src/base/sockets.ts': 'the service proxy',
   'src/base/sync-loop.ts': 'the service proxy',
   'src/base/tracing.ts': 'spans of requests',

@@ -15,6 +15,8 @@ export type HttpClientOptions = {
   /** The name the certificate must hold, where it is not the URL's host. */
   serverName?: string
   insecureSkipVerify?: boolean
+  /** The proxy that leads to the server. */
+  proxyUrl?: string
   /** Sends a request once more where a kept connection turns out to be closed: for those that may arrive twice. */
   resendsOnClosedConnection?: boolean
 }
@@ -46,7 +48,10 @@ export function nodeHttpClient(options: HttpClientOptions = {}): HttpClient {
   const agentFor = (protocol: string) => {
     let agent = agents.get(protocol)
     if (agent === undefined) {
-      agent = protocol === 'https:' ? new Agent({ keepAlive: true, ...tlsOptions(options) }) : new PlainAgent({ keepAlive: true })
+      agent =
+        protocol === 'https:'
+          ? new Agent({ keepAlive: true, ...proxyOptions(options), ...tlsOptions(options) })
+          : new PlainAgent({ keepAlive: true, ...proxyOptions(options) })
       agents.set(protocol, agent)
     }
     return agent
@@ -82,6 +87,10 @@ export function tlsOptions({ ca, cert, key, serverName, insecureSkipVerify }: Ht
     ...defined({ ca, cert, key, servername: serverName }),
     rejectUnauthorized: !insecureSkipVerify,
   }
+}
+
+function proxyOptions({ proxyUrl }: HttpClientOptions): { proxyEnv?: Record<string, string> } {
+  return proxyUrl === undefined ? {} : { proxyEnv: { HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl } }
 }
 
 function responseOf(incoming: IncomingMessage): HttpClientResponse {

@@ -89,5 +89,10 @@ export const commands: readonly CommandEntry[] = [
     summary: 'begin a project: an operator, an extension API server, or webhooks',
     load: async () => (await import('#cmd/new/command.ts')).newCommand,
   },
+  {
+    name: 'kubectl',
+    summary: 'talk to a cluster: every command of kubectl (short: tn get, tn apply, …)',
+    load: async () => (await import('#cmd/kubectl-command.ts')).kubectlCommand,
+  },
   { name: 'version', summary: 'print the version', load: async () => (await import('#cmd/version.ts')).versionCommand },
 ]

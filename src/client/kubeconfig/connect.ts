@@ -50,7 +50,7 @@ function connectByProgram(
 
 export function tlsOf(cluster: KubeconfigCluster, certificate: string | undefined, key: string | undefined): HttpClientOptions {
   return {
-    ...defined({ ca: cluster.authority, serverName: cluster.serverName, cert: certificate, key }),
+    ...defined({ ca: cluster.authority, serverName: cluster.serverName, cert: certificate, key, proxyUrl: cluster.proxyUrl }),
     ...(cluster.skipsVerification ? { insecureSkipVerify: true } : {}),
   }
 }

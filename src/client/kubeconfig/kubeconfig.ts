@@ -1,7 +1,7 @@
 /** The files that tell clients which clusters there are, and as whom to speak to them. */
 
 import { dirname, isAbsolute, join } from 'node:path'
-import { load } from 'js-yaml'
+import { jsYaml } from '#api/codec/js-yaml.ts'
 import { defined } from '#base/defined.ts'
 import type { Files } from '#base/files.ts'
 
@@ -11,6 +11,8 @@ export type KubeconfigCluster = {
   authority?: string
   serverName?: string
   skipsVerification: boolean
+  /** The proxy that leads there. */
+  proxyUrl?: string
 }
 
 export type ExecPlugin = {
@@ -77,7 +79,12 @@ export class Kubeconfig {
     const { value: context } = this.#entry('context', name)
     const cluster = this.#entry('cluster', text(context['cluster']))
     const user = text(context['user']) === '' ? { value: {}, directory: '' } : this.#entry('user', text(context['user']))
-    return { name, namespace: text(context['namespace']), cluster: await this.#cluster(cluster), user: await this.#user(user) }
+    return {
+      name,
+      namespace: text(context['namespace']),
+      cluster: await readCluster(this.#files, cluster),
+      user: await readUser(this.#files, user),
+    }
   }
 
   /** For files that tell of one service: where no context is named, the only one there is, or the only cluster and user. */
@@ -87,8 +94,8 @@ export class Kubeconfig {
     const [cluster, user] = [this.#only('cluster'), this.#only('user')]
     if (cluster === undefined) throw new Error('there is no cluster with a server to ask')
     return {
-      ...{ name: '', namespace: '', cluster: await this.#cluster(this.#entry('cluster', cluster)) },
-      user: user === undefined ? {} : await this.#user(this.#entry('user', user)),
+      ...{ name: '', namespace: '', cluster: await readCluster(this.#files, this.#entry('cluster', cluster)) },
+      user: user === undefined ? {} : await readUser(this.#files, this.#entry('user', user)),
     }
   }
 
@@ -97,7 +104,7 @@ export class Kubeconfig {
   }
 
   user(name: string): Promise<KubeconfigUser> {
-    return this.#user(this.#entry('user', name))
+    return readUser(this.#files, this.#entry('user', name))
   }
 
   /** Of the current context; undefined where there is none, or it names nobody. */
@@ -124,48 +131,52 @@ export class Kubeconfig {
     }
     throw new Error(`${kind} "${name}" does not exist in the kubeconfig`)
   }
-
-  async #cluster({ value, directory }: Entry): Promise<KubeconfigCluster> {
-    const authority = await this.#pem(value, 'certificate-authority', directory)
-    const serverName = text(value['tls-server-name'])
-    return {
-      server: text(value['server']),
-      skipsVerification: value['insecure-skip-tls-verify'] === true,
-      ...defined({ authority }),
-      ...(serverName === '' ? {} : { serverName }),
-    }
-  }
-
-  async #user({ value, directory }: Entry): Promise<KubeconfigUser> {
-    const certificate = await this.#pem(value, 'client-certificate', directory)
-    const key = await this.#pem(value, 'client-key', directory)
-    const user: KubeconfigUser = { ...defined({ certificate, key }) }
-    for (const field of ['token', 'username', 'password'] as const) if (text(value[field]) !== '') user[field] = text(value[field])
-    if (text(value['tokenFile']) !== '') user.tokenFile = pathIn(directory, text(value['tokenFile']))
-    if (value['exec']) user.exec = execPlugin(value['exec'] as Json, directory)
-    if (text(value['as']) !== '') {
-      user.impersonate = {
-        user: text(value['as']),
-        uid: text(value['as-uid']),
-        groups: (value['as-groups'] as string[] | undefined) ?? [],
-        extra: (value['as-user-extra'] as Record<string, string[]> | undefined) ?? {},
-      }
-    }
-    return user
-  }
-
-  async #pem(value: Json, name: string, directory: string): Promise<string | undefined> {
-    const data = text(value[`${name}-data`])
-    if (data !== '') return Buffer.from(data, 'base64').toString()
-    const path = text(value[name])
-    return path === '' ? undefined : this.#files.readText(pathIn(directory, path))
-  }
 }
 
 type Entry = { value: Json; directory: string }
 
+/** A cluster as it is written in a kubeconfig of this directory, with the files it speaks of read. */
+export async function readCluster(files: Files, { value, directory }: Entry): Promise<KubeconfigCluster> {
+  const authority = await readPem(files, value, 'certificate-authority', directory)
+  const serverName = text(value['tls-server-name'])
+  const proxyUrl = text(value['proxy-url'])
+  return {
+    server: text(value['server']),
+    skipsVerification: value['insecure-skip-tls-verify'] === true,
+    ...defined({ authority }),
+    ...(serverName === '' ? {} : { serverName }),
+    ...(proxyUrl === '' ? {} : { proxyUrl }),
+  }
+}
+
+/** The same of a user. */
+export async function readUser(files: Files, { value, directory }: Entry): Promise<KubeconfigUser> {
+  const certificate = await readPem(files, value, 'client-certificate', directory)
+  const key = await readPem(files, value, 'client-key', directory)
+  const user: KubeconfigUser = { ...defined({ certificate, key }) }
+  for (const field of ['token', 'username', 'password'] as const) if (text(value[field]) !== '') user[field] = text(value[field])
+  if (text(value['tokenFile']) !== '') user.tokenFile = pathIn(directory, text(value['tokenFile']))
+  if (value['exec']) user.exec = execPlugin(value['exec'] as Json, directory)
+  if (text(value['as']) !== '') {
+    user.impersonate = {
+      user: text(value['as']),
+      uid: text(value['as-uid']),
+      groups: (value['as-groups'] as string[] | undefined) ?? [],
+      extra: (value['as-user-extra'] as Record<string, string[]> | undefined) ?? {},
+    }
+  }
+  return user
+}
+
+async function readPem(files: Files, value: Json, name: string, directory: string): Promise<string | undefined> {
+  const data = text(value[`${name}-data`])
+  if (data !== '') return Buffer.from(data, 'base64').toString()
+  const path = text(value[name])
+  return path === '' ? undefined : files.readText(pathIn(directory, path))
+}
+
 function sourceOf(path: string, content: string): Source {
-  const raw: unknown = load(content)
+  const raw: unknown = jsYaml().load(content)
   if (raw === null || typeof raw !== 'object' || Array.isArray(raw)) throw new Error(`${path} is no kubeconfig`)
   return { directory: dirname(path), raw: raw as RawConfig }
 }

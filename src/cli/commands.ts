@@ -1,0 +1,36 @@
+import type { Run } from './call.ts'
+import { generators } from './create/generators.ts'
+
+/** Every command that does something itself, loaded when it is asked for. */
+export const commandModules: Readonly<Record<string, () => Promise<Run>>> = {
+  ...generators,
+  get: async () => (await import('./commands/get.ts')).get,
+  create: async () => (await import('./commands/create.ts')).create,
+  apply: async () => (await import('./commands/apply.ts')).apply,
+  delete: async () => (await import('./commands/delete.ts')).deleteCommand,
+  label: async () => (await import('./commands/mark.ts')).label,
+  annotate: async () => (await import('./commands/mark.ts')).annotate,
+  patch: async () => (await import('./commands/patch.ts')).patch,
+  scale: async () => (await import('./commands/scale.ts')).scale,
+  autoscale: async () => (await import('./commands/autoscale.ts')).autoscale,
+  replace: async () => (await import('./commands/replace.ts')).replace,
+  expose: async () => (await import('./commands/expose.ts')).expose,
+  taint: async () => (await import('./commands/taint.ts')).taint,
+  cordon: async () => (await import('./commands/cordon.ts')).cordon,
+  uncordon: async () => (await import('./commands/cordon.ts')).uncordon,
+  drain: async () => (await import('./commands/drain.ts')).drain,
+  wait: async () => (await import('./commands/wait.ts')).wait,
+  'rollout pause': async () => (await import('./commands/rollout.ts')).pause,
+  'rollout resume': async () => (await import('./commands/rollout.ts')).resume,
+  'rollout restart': async () => (await import('./commands/rollout.ts')).restart,
+  'rollout status': async () => (await import('./commands/rollout.ts')).status,
+  'rollout history': async () => (await import('./commands/rollout.ts')).history,
+  'rollout undo': async () => (await import('./commands/rollout.ts')).undo,
+  'set image': async () => (await import('./commands/set.ts')).setImage,
+  'set env': async () => (await import('./commands/set.ts')).setEnv,
+  'set resources': async () => (await import('./commands/set.ts')).setResources,
+  'set serviceaccount': async () => (await import('./commands/set.ts')).setServiceAccount,
+  'set selector': async () => (await import('./commands/set.ts')).setSelector,
+  'set subject': async () => (await import('./commands/set.ts')).setSubject,
+  run: async () => (await import('./commands/run.ts')).run,
+}

@@ -1,0 +1,193 @@
+/** `kubectl apply` */
+import { contentTypes, isEmptyPatch, PatchFailure, patchLive } from '#cli/apply/patch-object.ts'
+import type { ApiObject, Call } from '#cli/call.ts'
+import { ApiError, CliError, throwAll, usageError } from '#cli/cli-error.ts'
+import { namePrinter, printerFor } from '#cli/print/printer.ts'
+import { fetchInfo, type Info, infoPath } from '#cli/resources/info.ts'
+import { readManifests, requireManifests } from '#cli/resources/read-manifests.ts'
+import { apiVersionOf, resourcePath } from '#cli/session/resource-types.ts'
+import {
+  type DryRun,
+  dryRunOf,
+  dryRunSuffix,
+  goJson,
+  lastAppliedName,
+  lastAppliedOf,
+  withLastApplied,
+  writeQuery,
+} from '#cli/write-options.ts'
+import { selectorTest } from './create.ts'
+
+const clientSideManager = 'kubectl-client-side-apply'
+
+export async function apply(call: Call): Promise<void> {
+  const { flags, host } = call
+  if (call.args.length > 0) throw usageError('apply', `Unexpected args: [${call.args.join(' ')}]`)
+  requireManifests(call)
+  const isServerSide = flags.isOn('server-side')
+  const dryRun = dryRunOf(call)
+  checkFlags(call, isServerSide, dryRun)
+  const objectPrinter = flags.text('output') === 'name' ? undefined : await printerFor(call)
+  const errors: unknown[] = []
+  const applied: Info[] = []
+  const isWanted = selectorTest(flags.text('selector'))
+  const infos = await readManifests(call)
+  let count = 0
+  for (const read of infos) {
+    if ('error' in read) {
+      errors.push(read.error)
+      continue
+    }
+    if (!isWanted(read.info.object)) continue
+    count++
+    try {
+      const { object, operation } = isServerSide
+        ? await applyServerSide(call, read.info, dryRun)
+        : await applyClientSide(call, read.info, dryRun, objectPrinter !== undefined)
+      applied.push({ ...read.info, object })
+      if (objectPrinter === undefined)
+        host.write(namePrinter(flags.text('output') === 'name' ? {} : { operation, suffix: dryRunSuffix(dryRun) })(object))
+    } catch (error) {
+      errors.push(error)
+    }
+  }
+  if (count === 0 && errors.length === 0) throw new CliError('no objects passed to apply')
+  if (objectPrinter !== undefined && applied.length > 0) {
+    const objects = applied.map(({ object }) => object)
+    host.write(
+      objectPrinter(
+        objects.length === 1 ? (objects[0] as ApiObject) : ({ apiVersion: 'v1', items: objects, kind: 'List', metadata: {} } as ApiObject),
+      ),
+    )
+  }
+  throwAll(errors)
+  if (flags.isOn('prune')) {
+    const { prune } = await import('#cli/apply/prune.ts')
+    await prune(call, applied, dryRun)
+  }
+}
+
+function checkFlags({ flags }: Call, isServerSide: boolean, dryRun: DryRun): void {
+  if (flags.isOn('force-conflicts') && !isServerSide) throw new CliError('--force-conflicts only works with --server-side')
+  if (dryRun === 'client' && isServerSide)
+    throw new CliError("--dry-run=client doesn't work with --server-side (did you mean --dry-run=server instead?)")
+  if (flags.isOn('force') && isServerSide) throw new CliError('--force cannot be used with --server-side')
+  if (flags.isOn('prune') && !flags.isOn('all') && flags.text('selector') === '' && flags.text('applyset') === '')
+    throw new CliError(
+      'all resources selected for prune without explicitly passing --all. To prune all resources, pass the --all flag. If you did not mean to prune all resources, specify a label selector',
+    )
+  if (dryRun === 'server' && flags.isOn('force')) throw new CliError('--dry-run=server cannot be used with --force')
+}
+
+async function applyClientSide(
+  call: Call,
+  info: Info,
+  dryRun: DryRun,
+  printsObjects: boolean,
+): Promise<{ object: ApiObject; operation: string }> {
+  const { flags, host, session } = call
+  const rest = await session.rest
+  const query = writeQuery(call, dryRun)
+  if (info.name === '' && info.object.metadata?.generateName)
+    throw new CliError(`from ${info.object.metadata.generateName}: cannot use generate name with apply`)
+  let live: ApiObject
+  try {
+    live = await fetchInfo(rest, info)
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    if (!error.isNotFound)
+      throw wrapped(error, `retrieving current configuration of:\n${describedInfo(info)}\nfrom server for:`, info.source)
+    const wanted = withLastApplied(info.object)
+    if (dryRun === 'client') return { object: wanted, operation: 'created' }
+    try {
+      return {
+        object: await rest.json<ApiObject>({ method: 'POST', path: resourcePath(info.type, info.namespace), query, body: wanted }),
+        operation: 'created',
+      }
+    } catch (refusal) {
+      throw refusal instanceof ApiError ? refusal.during('creating', info.source) : refusal
+    }
+  }
+  if (dryRun === 'client') return { object: live, operation: 'configured' }
+  if (lastAppliedOf(live) === undefined)
+    host.complain(
+      `Warning: resource ${info.type.plural}/${info.name} is missing the ${lastAppliedName} annotation which is required by kubectl apply. kubectl apply should only be used on resources created declaratively by either kubectl create --save-config or kubectl apply. The missing annotation will be patched automatically.\n`,
+    )
+  try {
+    const options = {
+      query,
+      overwrites: flags.isOn('overwrite'),
+      isForced: flags.isOn('force'),
+      forceQuery: { grace: flags.isOn('force') && !flags.isSet('grace-period') ? 0 : flags.number('grace-period'), cascade: 'Background' },
+    }
+    const { object, patch } = await patchLive(call, info, live, options)
+    if (object.metadata?.deletionTimestamp)
+      host.complain(`Warning: Detected changes to resource ${info.name} which is currently being deleted.\n`)
+    return { object, operation: isEmptyPatch(patch) && !printsObjects ? 'unchanged' : 'configured' }
+  } catch (error) {
+    if (!(error instanceof PatchFailure)) throw error
+    throw wrapped(error.refusal, `applying patch:\n${goJson(error.patch.body)}\nto:\n${describedInfo(info)}\nfor:`, info.source)
+  }
+}
+
+function wrapped(error: ApiError, doing: string, source: string): ApiError {
+  const message = `error when ${doing} ${JSON.stringify(source)}: ${error.message}`
+  return new ApiError({ ...error.status, message }, message)
+}
+
+/** As messages name it. */
+export function describedInfo({ type, name, namespace }: Info): string {
+  const version = apiVersionOf(type)
+  return `Resource: "${version}, Resource=${type.plural}", GroupVersionKind: "${version}, Kind=${type.kind}"\nName: ${JSON.stringify(name)}, Namespace: ${JSON.stringify(namespace)}`
+}
+
+export function serverSideManager({ flags }: Call): string {
+  const given = flags.text('field-manager')
+  return given === clientSideManager && !flags.isSet('field-manager') ? 'kubectl' : given
+}
+
+async function applyServerSide(call: Call, info: Info, dryRun: DryRun): Promise<{ object: ApiObject; operation: string }> {
+  const { flags, session } = call
+  const rest = await session.rest
+  if (info.object.metadata?.managedFields !== undefined) throw new CliError(`metadata.managedFields must be nil`)
+  const query = {
+    ...writeQuery(call, dryRun),
+    fieldManager: serverSideManager(call),
+    force: flags.isOn('force-conflicts') ? 'true' : 'false',
+  }
+  try {
+    const object = await rest.json<ApiObject>({
+      method: 'PATCH',
+      path: infoPath(info),
+      contentType: 'application/apply-patch+yaml',
+      query,
+      body: JSON.stringify(info.object),
+    })
+    const migrated = dryRun === 'none' ? await migratedOwnership(call, info, object, query.fieldManager) : object
+    return { object: migrated, operation: 'serverside-applied' }
+  } catch (error) {
+    if (error instanceof ApiError && error.isConflict) throw conflictError(error)
+    throw error
+  }
+}
+
+/** What client-side apply owned belongs to server-side apply from now on, so that fields can be removed by leaving them out. */
+async function migratedOwnership(call: Call, info: Info, object: ApiObject, manager: string): Promise<ApiObject> {
+  const { migrateManagedFields } = await import('#cli/apply/migrate-managers.ts')
+  const patch = migrateManagedFields(object, manager)
+  if (patch === undefined) return object
+  const rest = await call.session.rest
+  return rest.json<ApiObject>({
+    method: 'PATCH',
+    path: infoPath(info),
+    contentType: contentTypes.json,
+    body: patch,
+    query: { fieldManager: manager },
+  })
+}
+
+function conflictError(error: ApiError): CliError {
+  return new CliError(
+    `${error.message}\nPlease review the fields above--they currently have other managers. Here\nare the ways you can resolve this warning:\n* If you intend to manage all of these fields, please re-run the apply\n  command with the \`--force-conflicts\` flag.\n* If you do not intend to manage all of the fields, please edit your\n  manifest to remove references to the fields that should keep their\n  current managers.\n* You may co-own fields by updating your manifest to match the existing\n  value; in this case, you'll become the manager if the other manager(s)\n  stop managing the field (remove it from their configuration).\nSee https://kubernetes.io/docs/reference/using-api/server-side-apply/#conflicts`,
+  )
+}

@@ -1,0 +1,64 @@
+/** `kubectl create -f` */
+
+import { parseLabelSelector } from '#api/meta/selector.ts'
+import type { ApiObject, Call } from '#cli/call.ts'
+import { ApiError, CliError, throwAll, usageError } from '#cli/cli-error.ts'
+import { resultPrinter } from '#cli/print/printer.ts'
+import { readManifests, requireManifests } from '#cli/resources/read-manifests.ts'
+import { resourcePath } from '#cli/session/resource-types.ts'
+import { dryRunOf, dryRunSuffix, withLastApplied, writeQuery } from '#cli/write-options.ts'
+
+export async function create(call: Call): Promise<void> {
+  const { flags, host, session } = call
+  requireManifests(call)
+  if (call.args.length > 0) throw usageError('create', `Unexpected args: [${call.args.join(' ')}]`)
+  if (flags.text('raw') !== '') return createRaw(call)
+  if (flags.isOn('edit')) {
+    const { editAndCreate } = await import('./edit.ts')
+    return editAndCreate(call)
+  }
+  const dryRun = dryRunOf(call)
+  const printer = await resultPrinter(call, 'created', dryRunSuffix(dryRun))
+  const query = writeQuery(call, dryRun)
+  const rest = await session.rest
+  const errors: unknown[] = []
+  const isWanted = selectorTest(flags.text('selector'))
+  let count = 0
+  for (const read of await readManifests(call)) {
+    if ('error' in read) {
+      errors.push(read.error)
+      continue
+    }
+    const { info } = read
+    if (!isWanted(info.object)) continue
+    let object = flags.isOn('save-config') ? withLastApplied(info.object) : info.object
+    try {
+      if (dryRun !== 'client')
+        object = await rest.json<ApiObject>({ method: 'POST', path: resourcePath(info.type, info.namespace), query, body: object })
+      count++
+      host.write(printer(object))
+    } catch (error) {
+      errors.push(error instanceof ApiError ? error.during('creating', info.source) : error)
+    }
+  }
+  throwAll(errors)
+  if (count === 0) throw new CliError('no objects passed to create')
+}
+
+/** Objects of files are selected by their own labels. */
+export function selectorTest(text: string): (object: ApiObject) => boolean {
+  if (text === '') return () => true
+  const selector = parseLabelSelector(text)
+  return ({ metadata }) => selector.matches(metadata?.labels ?? {})
+}
+
+async function createRaw(call: Call): Promise<void> {
+  const { flags, host, session } = call
+  const [path = ''] = flags.list('filename')
+  if (flags.isOn('edit')) throw new CliError('--raw and --edit are mutually exclusive')
+  if (flags.list('filename').length !== 1) throw new CliError('--raw can only use a single local file or stdin')
+  if (/^https?:/.test(path)) throw new CliError('--raw cannot read from a url')
+  const body = path === '-' ? Buffer.from(await host.terminal.readAll()).toString() : await host.files.readText(path)
+  const rest = await session.rest
+  host.write(await rest.text({ method: 'POST', path: flags.text('raw'), body }))
+}

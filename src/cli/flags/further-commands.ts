@@ -1,0 +1,39 @@
+/** Commands that are ours, or that kubectl has had once: path, usage, aliases, flags, as in the generated table. */
+const output = 'output|o|string|'
+const reading = `${output}\tall-namespaces|A|bool|false`
+
+export const furtherCommands = [
+  `options\toptions [flags]\t\t`,
+  `help\thelp [command]\t\t`,
+  `tree\ttree (TYPE/NAME | TYPE NAME)\t\t${output}`,
+  `why\twhy (POD | TYPE/NAME | TYPE NAME)\t\t${output}`,
+  `ui\tui [TYPE]\t\t${reading}`,
+  `stop\tstop (-f FILENAME | TYPE (NAME | -l label | --all))\t\tall||bool|false\tfilename|f|list|\tkustomize|k|string|\trecursive|R|bool|false\tgrace-period||int|-1\tignore-not-found||bool|false\toutput|o|string|\tselector|l|string|\ttimeout||duration|0s`,
+  `run-container\trun-container NAME --image=image [--port=port] [--replicas=replicas]\t\t${[
+    'image||string|',
+    'port||string|',
+    'replicas||int|1',
+    'labels|l|string|',
+    'overrides||string|',
+    'dry-run||string|none',
+    'output|o|string|',
+    'env||list|',
+    'command||bool|false',
+  ].join('\t')}`,
+  `rolling-update\trolling-update OLD_CONTROLLER_NAME ([NEW_CONTROLLER_NAME] --image=NEW_CONTAINER_IMAGE | -f NEW_CONTROLLER_SPEC)\t\t${[
+    'filename|f|list|',
+    'recursive|R|bool|false',
+    'kustomize|k|string|',
+    'image||string|',
+    'container||string|',
+    'update-period||duration|1m0s',
+    'poll-interval||duration|3s',
+    'timeout||duration|5m0s',
+    'rollback||bool|false',
+    'deployment-label-key||string|deployment',
+    'image-pull-policy||string|',
+    'dry-run||string|none',
+    'output|o|string|',
+  ].join('\t')}`,
+  `convert\tconvert -f FILENAME\t\tfilename|f|list|\trecursive|R|bool|false\tkustomize|k|string|\toutput|o|string|yaml\toutput-version||string|\tlocal||bool|true\tvalidate||string|strict\ttemplate||string|\tallow-missing-template-keys||bool|true\tshow-managed-fields||bool|false`,
+].join('\n')

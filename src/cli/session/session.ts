@@ -1,0 +1,121 @@
+/** What one command line needs of a cluster, each part made when it is first needed. */
+import { join } from 'node:path'
+import { parseDurationMs } from '#api/meta/duration.ts'
+import { CliError } from '#cli/cli-error.ts'
+import type { Flags } from '#cli/flags/flags.ts'
+import type { Host } from '#cli/host.ts'
+import { kubectlVersion } from '#cli/kubectl-version.ts'
+import { connect, tlsOf } from '#client/kubeconfig/connect.ts'
+import { type ResolvedContext, resolveContext } from './resolve-context.ts'
+import { ResourceTypes } from './resource-types.ts'
+import { Rest } from './rest.ts'
+import { ServedResources } from './served-resources.ts'
+
+export class Session {
+  readonly #flags: Flags
+  readonly #host: Host
+  readonly #commandPath: string
+  #context: Promise<ResolvedContext> | undefined
+  #rest: Promise<Rest> | undefined
+  #types: Promise<ResourceTypes> | undefined
+  #warnings = 0
+  readonly #told = new Set<string>()
+
+  constructor(flags: Flags, host: Host, commandPath: string) {
+    this.#flags = flags
+    this.#host = host
+    this.#commandPath = commandPath
+  }
+
+  get context(): Promise<ResolvedContext> {
+    this.#context ??= resolveContext(this.#flags, this.#host)
+    return this.#context
+  }
+
+  get rest(): Promise<Rest> {
+    this.#rest ??= this.#connect()
+    return this.#rest
+  }
+
+  get types(): Promise<ResourceTypes> {
+    this.#types ??= this.rest.then(
+      (rest) => new ResourceTypes(new ServedResources({ host: this.#host, rest, cacheDirectory: this.#cacheDirectory })),
+    )
+    return this.#types
+  }
+
+  async namespace(): Promise<string> {
+    return (await this.context).namespace
+  }
+
+  /** How many warnings the server sent. */
+  get warnings(): number {
+    return this.#warnings
+  }
+
+  warn(text: string): void {
+    this.#warnings++
+    if (this.#told.has(text)) return
+    this.#told.add(text)
+    this.#host.complain(`Warning: ${text}\n`)
+  }
+
+  get #cacheDirectory(): string {
+    if (this.#flags.isSet('cache-dir')) return this.#flags.text('cache-dir')
+    return this.#host.environment['KUBECACHEDIR'] || join(this.#host.homeDirectory, '.kube', 'cache')
+  }
+
+  async #connect(): Promise<Rest> {
+    const { files, processes, clock, http } = this.#host
+    const context = await this.context
+    const transport = await connect(context, { files, processes, clock, http })
+    return new Rest({
+      transport,
+      server: context.cluster.server,
+      userAgent: `kubectl/${kubectlVersion} (linux/amd64) kubernetes/typernetes`,
+      timeoutMs: timeoutMs(this.#flags.text('request-timeout')),
+      headers: { 'kubectl-command': `kubectl ${this.#commandPath}` },
+      onWarning: (text) => this.warn(text),
+    })
+  }
+
+  /** For connections that change their protocol: how to reach the server, and the headers that say who asks. */
+  async upgradeTarget(): Promise<{ server: string; tls: ReturnType<typeof tlsOf>; headers: Record<string, string | string[]> }> {
+    const { cluster, user } = await this.context
+    const { files, processes, clock } = this.#host
+    let headers: Record<string, string | string[]> = {}
+    let tls = tlsOf(cluster, user.certificate, user.key)
+    // The transport knows how credentials are got: what it would send is what we send.
+    const caught = await connect(
+      { name: '', namespace: '', cluster, user },
+      {
+        files,
+        processes,
+        clock,
+        http: (options) => {
+          tls = options
+          return {
+            async request({ headers: given = {} }) {
+              headers = given
+              return { status: 200, headers: {}, body: (async function* () {})(), text: async () => '' }
+            },
+            [Symbol.dispose]() {},
+          }
+        },
+      },
+    )
+    await caught.send({ method: 'GET', target: '/', headers: {} })
+    return { server: cluster.server.replace(/\/+$/, ''), tls, headers }
+  }
+}
+
+function timeoutMs(text: string): number {
+  if (/^\d+$/.test(text)) return Number(text) * 1000
+  try {
+    return parseDurationMs(text)
+  } catch {
+    throw new CliError(
+      `Invalid timeout value. Timeout must be a single integer in seconds, or an integer followed by a corresponding time unit (e.g. 1s | 2m | 3h)`,
+    )
+  }
+}
