@@ -1,4 +1,4 @@
-import { parseDurationMs } from '#api/meta/duration.ts'
+import { parseDurationMs } from '#base/duration.ts'
 import type { FlagSpec } from './command-spec.ts'
 
 /** The flags of one command line: what was given, else what they are by default. */

@@ -1,6 +1,6 @@
 /** What one command line needs of a cluster, each part made when it is first needed. */
 import { join } from 'node:path'
-import { parseDurationMs } from '#api/meta/duration.ts'
+import { parseDurationMs } from '#base/duration.ts'
 import { CliError } from '#cli/cli-error.ts'
 import type { Flags } from '#cli/flags/flags.ts'
 import type { Host } from '#cli/host.ts'
