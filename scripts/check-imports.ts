@@ -13,6 +13,7 @@ const mayImport: Record<string, readonly string[] | 'all'> = {
   controllers: ['base', 'wire', 'api', 'client'],
   scheduler: ['base', 'wire', 'api', 'client'],
   kubelet: ['base', 'wire', 'api', 'client'],
+  runtime: ['base', 'wire', 'api'],
   proxy: ['base', 'wire', 'api', 'client'],
   dns: ['base', 'wire', 'api', 'client'],
   network: ['base', 'wire', 'api', 'client'],

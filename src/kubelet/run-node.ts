@@ -5,6 +5,7 @@ import { Node, Service } from '#api/core/v1/kinds.gen.ts'
 import { isPodFinished } from '#api/core/v1/pod/pod-state.ts'
 import type { V1ContainerImage, V1Node } from '#api/core/v1/types.gen.ts'
 import { wholeValueOf } from '#api/meta/quantity.ts'
+import { findCgroups } from '#base/cgroup-files.ts'
 import type { Clock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
 import { nodeDialer } from '#base/dialer.ts'
@@ -25,7 +26,6 @@ import type { Client } from '#client/client.ts'
 import { EventRecorder } from '#client/events/event-recorder.ts'
 import { Informer } from '#client/informer/informer.ts'
 import { waitFor } from '#client/retry.ts'
-import { findCgroups } from '#kubelet/cgroups/cgroup-files.ts'
 import { PodCgroups } from '#kubelet/cgroups/pod-cgroups.ts'
 import type { KubeletConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
 import { localDriverName } from '#kubelet/csi/local-driver/local-driver-name.ts'
@@ -46,7 +46,7 @@ import { PodFeed } from '#kubelet/node/pod-feed.ts'
 import { grpcHealthCheck } from '#kubelet/probes/grpc-health.ts'
 import { ProbeManager } from '#kubelet/probes/probe-manager.ts'
 import { NodeRuntimeHelper } from '#kubelet/runtime-helper/node-runtime-helper.ts'
-import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
+import { CriClient, type CriConnection } from '#kubelet/runtimes/cri/cri-client.ts'
 import { CriRuntime } from '#kubelet/runtimes/cri/cri-runtime.ts'
 import type { Runtime } from '#kubelet/runtimes/runtime.ts'
 import { KubeletServer } from '#kubelet/server/kubelet-server.ts'
@@ -72,6 +72,8 @@ export type NodeOptions = {
   rootDirectory: string
   /** The container runtime's. */
   socket: string
+  /** In place of the socket: a runtime in this process. */
+  connection?: CriConnection
   /** What the agent says it is: `v1.36.4`. */
   version: string
   /** The agent's own server; absent where it has none. */
@@ -113,12 +115,14 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
   const { name, client, configuration, addresses, socket, rootDirectory, version, serving, isPatient = false } = options
   const { clock, random, logger, files } = seams
   await using begun = new AsyncDisposableStack()
-  const cri = begun.use(await CriClient.connect(socket))
+  const cri = options.connection ?? begun.use(await CriClient.connect(socket))
   const facts = await thisHost.facts()
-  await ensureSandboxImage(cri, facts.architecture === 'arm64' ? 'arm64' : 'amd64', { files, clock }).catch((error: unknown) =>
-    // Runtimes other than containerd take no images this way; they fetch their own.
-    logger.info('failed to import the sandbox (pause) image', { error: String(error) }),
-  )
+  if (options.connection === undefined) {
+    await ensureSandboxImage(cri, facts.architecture === 'arm64' ? 'arm64' : 'amd64', { files, clock }).catch((error: unknown) =>
+      // Runtimes other than containerd take no images this way; they fetch their own.
+      logger.info('failed to import the sandbox (pause) image', { error: String(error) }),
+    )
+  }
   const found = configuration.cgroupsPerQOS ? await findCgroups(files) : undefined
   const root = options.podCgroup ?? `${configuration.cgroupRoot.replace(/^\/|\/$/g, '')}/kubepods`.replace(/^\//, '')
   const cgroups = found === undefined ? undefined : new PodCgroups({ cgroups: found, logger, root })

@@ -4,31 +4,36 @@ import { randomInt } from 'node:crypto'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { findCgroups } from '#base/cgroup-files.ts'
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles as files } from '#base/files.ts'
 import { silentLogger } from '#base/log.ts'
 import { nodeProcesses as processes } from '#base/processes.ts'
-import { findCgroups } from '#kubelet/cgroups/cgroup-files.ts'
 import { ensureSandboxImage, importImages } from '#kubelet/images/import-image.ts'
 import type { Architecture } from '#kubelet/images/pause-program.ts'
 import { sandboxImageName } from '#kubelet/images/sandbox-image.ts'
-import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
+import { CriClient, type CriConnection } from '#kubelet/runtimes/cri/cri-client.ts'
 import { privateContainerdSocket, removeAllPods, startContainerd, stopContainerd } from '#kubelet/runtimes/cri/private-containerd.ts'
 import { bridgeNameOf, layBridgeNetwork, removeBridgeNetwork } from '#network/bridge-network.ts'
 import { busyboxPath, testImageArchive } from './test-image.ts'
 
-export type TestContainerd = AsyncDisposable & {
-  readonly socket: string
+/** A runtime with the test images, and a network for its pods. */
+export type TestRuntime = AsyncDisposable & {
   readonly directory: string
   /** The interface of its pods' network. */
   readonly bridge: string
   readonly podCidr: string
   /** The group for its pods' processes; removed in the end. */
   readonly podCgroup: string
-  client(): Promise<CriClient>
+  client(): Promise<CriConnection>
   /** As by `kill -9`: containers run on. */
   kill(): Promise<void>
   start(): Promise<void>
+}
+
+export type TestContainerd = Omit<TestRuntime, 'client'> & {
+  readonly socket: string
+  client(): Promise<CriClient>
 }
 
 const programs = ['containerd', 'runc', 'ip', 'iptables']
@@ -45,7 +50,7 @@ export function whyNoContainers(): string | false {
 }
 
 /** Root in a container of somebody else's may lack what it takes to make others. */
-function whyNoRights(): string | false {
+export function whyNoRights(): string | false {
   const succeeds = (command: string, args: string[]) => spawnSync(command, args).status === 0
   if (!succeeds('unshare', ['--mount', '--net', '--pid', '--fork', 'true'])) return 'namespaces cannot be made here'
   if (!succeeds('iptables', ['-w', '-t', 'nat', '-L', '-n'])) return 'the rules of the network cannot be changed here'
@@ -140,7 +145,7 @@ export async function endContainerd(directory: string): Promise<void> {
 }
 
 /** By chance, since others may look at the same time. */
-function freePodCidr(): string {
+export function freePodCidr(): string {
   const taken = spawnSync('ip', ['-4', 'route'], { encoding: 'utf8' }).stdout ?? ''
   for (;;) {
     const prefix = `10.201.${randomInt(256)}.`

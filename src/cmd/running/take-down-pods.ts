@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { findCgroups } from '#base/cgroup-files.ts'
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
 import { silentLogger } from '#base/log.ts'
@@ -8,9 +9,9 @@ import { systemRandom } from '#base/random.ts'
 import { stopBackendHelpers } from '#cmd/node/backend-helpers.ts'
 import { readNodeRecords } from '#cmd/node/node-directory.ts'
 import { takeDownNode } from '#cmd/node/take-down-node.ts'
-import { containerdDirectory, networksDirectory, podCgroupOf } from '#cmd/up/container-runtime.ts'
+import { openEmbeddedRuntime } from '#cmd/runtime/start-embedded-runtime.ts'
+import { containerdDirectory, embeddedDirectory, networksDirectory, podCgroupOf } from '#cmd/up/container-runtime.ts'
 import { removeMachineTraffic } from '#cmd/up/machine-traffic.ts'
-import { findCgroups } from '#kubelet/cgroups/cgroup-files.ts'
 import { PodCgroups } from '#kubelet/cgroups/pod-cgroups.ts'
 import { sandboxImageName } from '#kubelet/images/sandbox-image.ts'
 import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
@@ -18,6 +19,9 @@ import { privateContainerdSocket, removeAllPods, startContainerd, stopContainerd
 import { bridgeNameOf, removeBridgeNetwork } from '#network/bridge-network.ts'
 import { removeNodeNetwork } from '#network/node-network.ts'
 import { leavePodNetwork } from '#network/pod-network/pod-network-agent.ts'
+import { InProcessConnection } from '#runtime/service/in-process-connection.ts'
+
+const stockPluginDirectory = '/opt/cni/bin'
 
 /** Ends what a cluster's own containerd still runs, and the containerd itself. Pods of a runtime that was there before are left alone. */
 export async function takeDownPods(dataDir: string): Promise<boolean> {
@@ -29,11 +33,12 @@ export async function takeDownPods(dataDir: string): Promise<boolean> {
   await leavePodNetwork(join(directory, 'pod-network.json'), seams)
   await removeMachineTraffic(dataDir, { ...seams, random: systemRandom })
   await removeNodeNetwork(dataDir, seams)
-  if ((await nodeFiles.stat(join(directory, 'config.toml'))) === undefined) return hadNodes
+  const isEmbedded = await endEmbedded(dataDir)
+  if (!isEmbedded && (await nodeFiles.stat(join(directory, 'config.toml'))) === undefined) return hadNodes
   const cniConfigDirectory = networksDirectory(dataDir)
-  // One that was killed has left its containers behind: only it can take them down.
-  await startContainerd({ directory, sandboxImage: sandboxImageName, cniConfigDirectory, keepsConfiguration: true }, seams)
-  {
+  if (!isEmbedded) {
+    // One that was killed has left its containers behind: only it can take them down.
+    await startContainerd({ directory, sandboxImage: sandboxImageName, cniConfigDirectory, keepsConfiguration: true }, seams)
     using client = await CriClient.connect(privateContainerdSocket(directory))
     await removeAllPods(client)
   }
@@ -45,6 +50,18 @@ export async function takeDownPods(dataDir: string): Promise<boolean> {
   await removeBridgeNetwork(network, cniConfigDirectory, seams)
   const cgroups = await findCgroups(nodeFiles)
   if (cgroups !== undefined) await new PodCgroups({ cgroups, logger: silentLogger, root: podCgroupOf(dataDir) }).removeAll()
+  return true
+}
+
+/** Resolves false where the cluster has no containers of its own process. */
+async function endEmbedded(dataDir: string): Promise<boolean> {
+  const directory = embeddedDirectory(dataDir)
+  if ((await nodeFiles.stat(directory)) === undefined) return false
+  const place = { directory, cniConfigDirectory: networksDirectory(dataDir), cniBinDirectory: stockPluginDirectory }
+  const seams = { files: nodeFiles, clock: systemClock, random: systemRandom, logger: silentLogger }
+  await using runtime = await openEmbeddedRuntime(place, seams)
+  using connection = new InProcessConnection(runtime)
+  await removeAllPods(connection)
   return true
 }
 

@@ -1,4 +1,4 @@
-/** Which container runtime a cluster's own node uses: one that is there, or a private containerd. */
+/** Which container runtime a cluster's own node uses: one that is there, a private containerd, or none but this very process. */
 import { delimiter, join } from 'node:path'
 import type { Files } from '#base/files.ts'
 import { thisMachine, thisProcess } from '#base/machine.ts'
@@ -10,6 +10,8 @@ import { bridgeNameOf } from '#network/bridge-network.ts'
 export type RuntimeChoice =
   | { kind: 'socket'; socket: string }
   | { kind: 'private'; directory: string }
+  /** None but our own process. */
+  | { kind: 'embedded'; directory: string }
   /** Why there is none, and what to do about it. */
   | { kind: 'none'; why: string }
 
@@ -21,25 +23,35 @@ const longestSocketPath = 107
 /** Throws where a runtime was asked for by name and cannot be had. */
 export async function chooseRuntime(options: UpOptions, seams: { files: Files }): Promise<RuntimeChoice> {
   const { runtime, criSocket } = options
-  if (runtime === 'embedded') throw new Error('there is no embedded runtime yet; --runtime cri runs pods with containerd')
   if (criSocket !== '') return { kind: 'socket', socket: criSocket.replace(/^unix:\/\//, '') }
+  if (runtime === 'embedded') {
+    const why = await whyNotEmbedded(seams.files)
+    if (why !== undefined) throw new Error(`--runtime embedded: ${why}`)
+    return { kind: 'embedded', directory: embeddedDirectory(options.dataDir) }
+  }
   const choice = await findRuntime(options, seams)
   if (choice.kind === 'none' && runtime === 'cri') throw new Error(`--runtime cri: ${choice.why}`)
   return choice
 }
 
-async function findRuntime({ dataDir }: UpOptions, { files }: { files: Files }): Promise<RuntimeChoice> {
+async function findRuntime({ dataDir, runtime }: UpOptions, { files }: { files: Files }): Promise<RuntimeChoice> {
   if (thisMachine().platform !== 'linux') return { kind: 'none', why: 'real containers need Linux' }
   if (!thisProcess.isRoot) return { kind: 'none', why: 'real containers need root (sudo)' }
   const directory = containerdDirectory(dataDir)
   // What was ours before stays ours, whatever else has been installed since.
+  const embedded = embeddedDirectory(dataDir)
+  const mayEmbed = runtime === 'auto'
+  if (mayEmbed && (await files.stat(embedded)) !== undefined) return { kind: 'embedded', directory: embedded }
   if ((await files.stat(join(directory, 'config.toml'))) === undefined) {
     for (const socket of usualSockets) if (await speaksCri(socket, files)) return { kind: 'socket', socket }
   }
   const missing = await missingPrograms(files)
   if (missing.length > 0) {
+    const why = mayEmbed ? await whyNotEmbedded(files) : undefined
+    if (mayEmbed && why === undefined) return { kind: 'embedded', directory: embedded }
     const what = `no container runtime was found (${usualSockets.join(', ')}), and for a private one there is no ${missing.join(', ')}`
-    return { kind: 'none', why: `${what}; on Debian: apt install containerd runc iproute2 iptables nftables` }
+    const own = why === undefined ? '' : `; the embedded one cannot be used: ${why}`
+    return { kind: 'none', why: `${what}${own}; on Debian: apt install containerd runc iproute2 iptables nftables` }
   }
   if (privateContainerdSocket(directory).length > longestSocketPath) {
     return { kind: 'none', why: `the path of the data directory (${dataDir}) is too long for a socket in it; choose another --data-dir` }
@@ -50,13 +62,24 @@ async function findRuntime({ dataDir }: UpOptions, { files }: { files: Files }):
 /** Everything of the private containerd: images, containers, socket, log. */
 export const containerdDirectory = (dataDir: string): string => join(dataDir, 'containerd')
 export const networksDirectory = (dataDir: string): string => join(containerdDirectory(dataDir), 'networks')
+/** Everything of the embedded runtime: images, containers, socket. */
+export const embeddedDirectory = (dataDir: string): string => join(dataDir, 'runtime')
 /** Another one for each cluster on a machine. */
 export const podCgroupOf = (dataDir: string): string => `kubepods-${bridgeNameOf(dataDir)}`
 
-async function missingPrograms(files: Files): Promise<string[]> {
+async function whyNotEmbedded(files: Files): Promise<string | undefined> {
+  if (thisMachine().platform !== 'linux') return 'real containers need Linux'
+  if (!thisProcess.isRoot) return 'containers need root (sudo)'
+  const { whyNoSystemCalls } = await import('#base/system-calls.ts')
+  const missing = await missingPrograms(files, ['ip', 'nsenter'])
+  if (missing.length > 0) return `there is no ${missing.join(', ')}; on Debian: apt install iproute2 util-linux`
+  return whyNoSystemCalls()
+}
+
+async function missingPrograms(files: Files, programs: readonly string[] = neededPrograms): Promise<string[]> {
   const directories = [...(thisProcess.environment['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin']
   const missing: string[] = []
-  for (const program of neededPrograms) {
+  for (const program of programs) {
     const places = await Promise.all(directories.map((directory) => files.stat(join(directory, program))))
     if (places.every((place) => place === undefined)) missing.push(program)
   }

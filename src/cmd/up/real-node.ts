@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import { nodeIdentities, nodeServingName } from '#apiserver/pki/identities.ts'
 import type { RunningApiServer } from '#apiserver/run-api-server.ts'
+import { defined } from '#base/defined.ts'
 import { nodeHttpClient } from '#base/http-client.ts'
 import type { Stage } from '#base/lifecycle.ts'
 import { thisMachine } from '#base/machine.ts'
@@ -14,6 +15,7 @@ import { choosePlugins } from '#cmd/node/choose-plugins.ts'
 import { joinPodNetwork } from '#cmd/node/join-pod-network.ts'
 import { keepContainerd } from '#cmd/node/keep-containerd.ts'
 import type { NodeSettings } from '#cmd/node/node-directory.ts'
+import { startEmbeddedRuntime } from '#cmd/runtime/start-embedded-runtime.ts'
 import type { ClusterSeams } from '#cmd/up/cluster.ts'
 import { clusterDnsServers, machineNodeName } from '#cmd/up/cluster-addresses.ts'
 import { containerdDirectory, networksDirectory, podCgroupOf, type RuntimeChoice } from '#cmd/up/container-runtime.ts'
@@ -53,16 +55,26 @@ export async function startRealNode(
   // Services and pods of both families need a node of both.
   const six = network?.addressV6 ?? addresses.find((address) => address.includes(':') && !address.startsWith('fe80:'))
   const sixth = six === undefined || first.includes(':') ? [] : [six]
-  const isPrivate = choice.kind === 'private'
+  // Ours: nobody else's pods are in it.
+  const isPrivate = choice.kind !== 'socket'
   const isForeign = podNetwork === 'cni'
   const networks = isPrivate && !isForeign ? networksDirectory(options.dataDir) : systemNetworks
   const { cniPlugins, isKubenet, uplink } = pluginsOf(options)
-  const chosen = isPrivate ? await choosePlugins(stage, options.dataDir, cniPlugins, { ...seams, logger }) : undefined
+  const own = { plugins: 'own' as const, cniBinDirectory: systemPlugins }
+  const ofContainerd = choice.kind === 'private' ? await choosePlugins(stage, options.dataDir, cniPlugins, { ...seams, logger }) : undefined
+  const chosen = choice.kind === 'embedded' ? own : ofContainerd
   const place = { cniConfigDirectory: networks, cniBinDirectory: isForeign ? systemPlugins : (chosen?.cniBinDirectory ?? systemPlugins) }
   const kind = JSON.stringify({ podNetwork, isKubenet, ...chosen })
   if (isPrivate && !isForeign) await forgetOtherNetwork(kind, join(options.dataDir, 'network-kind.json'), networks, files)
-  const containerd = isPrivate ? await keepContainerd({ directory: choice.directory, ...place }, { ...seams, logger }) : undefined
+  const containerd =
+    choice.kind === 'private' ? await keepContainerd({ directory: choice.directory, ...place }, { ...seams, logger }) : undefined
   if (containerd) stage.defer(() => containerd.stop())
+  // What is known of the network lies there whoever runs the containers.
+  if (choice.kind === 'embedded') await files.makeDirectory(networks)
+  const embedded =
+    choice.kind === 'embedded'
+      ? await startEmbeddedRuntime(stage, { directory: choice.directory, ...place }, { ...seams, logger })
+      : undefined
   const socket = containerd?.socket ?? (choice.kind === 'socket' ? choice.socket : '')
   await keys.add(nodeIdentities(name, [...new Set([...addresses, ...sixth])]))
   const tls = () => {
@@ -99,6 +111,7 @@ export async function startRealNode(
       },
       rootDirectory: join(options.dataDir, 'kubelet'),
       serving: { tls: tls(), clientAuthorities: () => authorities, takesAnyPort: true },
+      ...defined({ connection: embedded }),
       ...(isPrivate ? { podCgroup: podCgroupOf(options.dataDir) } : {}),
       ...joined,
     },

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Pod, V1PodSpec } from '#api/core/v1/types.gen.ts'
+import type { CgroupFiles } from '#base/cgroup-files.ts'
 import { silentLogger } from '#base/log.ts'
-import type { CgroupFiles } from '#kubelet/cgroups/cgroup-files.ts'
 import { PodCgroups, weightOf } from '#kubelet/cgroups/pod-cgroups.ts'
 
 /** Groups in memory: what was written, by group and file. */

@@ -2,8 +2,8 @@
 import { podLimits, podQosClass, podRequests, type QosClass } from '#api/core/v1/resources.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { milliValueOf } from '#api/meta/quantity.ts'
+import type { CgroupFiles } from '#base/cgroup-files.ts'
 import type { Logger } from '#base/log.ts'
-import type { CgroupFiles } from '#kubelet/cgroups/cgroup-files.ts'
 import { cpuQuotaMicros, cpuShares, quotaPeriodMicros, type SwapControl } from '#kubelet/runtimes/cri/linux-resources.ts'
 
 export type PodCgroupsOptions = {

@@ -1,7 +1,7 @@
 import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 import { GrpcError } from '#base/grpc.ts'
-import type { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
+import type { CriConnection } from '#kubelet/runtimes/cri/cri-client.ts'
 import type { AuthConfig, CriImage } from '#wire/cri/cri-types.ts'
 
 /** The images a runtime has, and may get. */
@@ -15,7 +15,7 @@ export type ImageService = {
 /** Images may be large and lines thin. */
 const pullTimeoutMs = 24 * 3_600_000
 
-export function criImages(client: CriClient): ImageService {
+export function criImages(client: CriConnection): ImageService {
   return {
     find: async (image) => (await client.call('imageStatus', { image: { image } })).image,
     async pull(image, auth) {

@@ -7,7 +7,7 @@ import { GrpcError, grpcCodes } from '#base/grpc.ts'
 import { ContainerdStore } from '#kubelet/images/containerd-store.ts'
 import type { Architecture } from '#kubelet/images/pause-program.ts'
 import { sandboxImageArchive, sandboxImageName } from '#kubelet/images/sandbox-image.ts'
-import type { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
+import type { CriConnection } from '#kubelet/runtimes/cri/cri-client.ts'
 import { type ArchivedBlob, readImageArchive } from '#wire/oci/read-image-archive.ts'
 
 export type ImportSeams = { files: Files; clock: Clock }
@@ -17,7 +17,7 @@ const chunkBytes = 1024 * 1024
 const noticedWithinMs = 5000
 
 /** Resolves with the names of the images that came in, once pods can use them. */
-export async function importImages(client: CriClient, archiveFile: string, { files, clock }: ImportSeams): Promise<string[]> {
+export async function importImages(client: CriConnection, archiveFile: string, { files, clock }: ImportSeams): Promise<string[]> {
   await using file = await files.open(archiveFile, 'r')
   const images = await readImageArchive(file)
   const names: string[] = []
@@ -52,7 +52,7 @@ function fullName(name: string): string {
   return `${repository}${tag === undefined ? '' : `:${tag}`}${digest === undefined ? '' : `@${digest}`}`
 }
 
-async function untilNoticed(client: CriClient, image: string, clock: Clock): Promise<void> {
+async function untilNoticed(client: CriConnection, image: string, clock: Clock): Promise<void> {
   const untilMs = clock.monotonic() + noticedWithinMs
   while ((await client.call('imageStatus', { image: { image } })).image === undefined) {
     if (clock.monotonic() > untilMs) throw new Error(`containerd has taken the image ${image} in, and does not show it`)
@@ -61,7 +61,7 @@ async function untilNoticed(client: CriClient, image: string, clock: Clock): Pro
 }
 
 /** Makes the image of sandboxes known to the runtime, by the name it is set up for, where it is not. */
-export async function ensureSandboxImage(client: CriClient, architecture: Architecture, seams: ImportSeams): Promise<void> {
+export async function ensureSandboxImage(client: CriConnection, architecture: Architecture, seams: ImportSeams): Promise<void> {
   const name = await sandboxImageOf(client)
   const { image } = await client.call('imageStatus', { image: { image: name } })
   if (image !== undefined) return
@@ -75,7 +75,7 @@ export async function ensureSandboxImage(client: CriClient, architecture: Archit
   }
 }
 
-async function sandboxImageOf(client: CriClient): Promise<string> {
+async function sandboxImageOf(client: CriConnection): Promise<string> {
   const { info } = await client.call('status', { verbose: true })
   const { sandboxImage } = JSON.parse(info['config'] ?? '{}') as { sandboxImage?: string }
   return sandboxImage || sandboxImageName

@@ -1,6 +1,7 @@
 /** What the processes of a cgroup use, as both versions of the kernel's interface tell it. */
+
+import type { CgroupFiles } from '#base/cgroup-files.ts'
 import type { KernelFiles } from '#base/kernel-files.ts'
-import type { CgroupFiles } from '#kubelet/cgroups/cgroup-files.ts'
 import type { CpuUsage, GroupUsage, MemoryUsage } from '#kubelet/stats/usage.ts'
 
 export type CgroupRoots = Pick<CgroupFiles, 'version' | 'roots'>

@@ -140,6 +140,8 @@ const types = describeMessages({
 export type CriMethod<Request, Response> = {
   path: string
   encodeRequest(request: Request): Uint8Array
+  decodeRequest(bytes: Uint8Array): Request
+  encodeResponse(response: Response): Uint8Array
   decodeResponse(bytes: Uint8Array): Response
 }
 
@@ -149,6 +151,8 @@ function method<Request extends object, Response>(path: string, request: TypeNam
   return {
     path: `/runtime.v1.${path}`,
     encodeRequest: (value) => encodeMessage(types[request], value),
+    decodeRequest: (bytes) => decodeMessage(types[request], bytes) as Request,
+    encodeResponse: (value) => encodeMessage(types[response], value as object),
     decodeResponse: (bytes) => decodeMessage(types[response], bytes) as Response,
   }
 }
@@ -262,3 +266,9 @@ export const criMethods = {
     'ImageFsInfoResponse',
   ),
 }
+
+type Methods = typeof criMethods
+/** All but the one that tells of events. */
+export type CriUnaryName = Exclude<keyof Methods, 'getContainerEvents'>
+export type CriRequest<Name extends keyof Methods> = Methods[Name] extends CriMethod<infer Request, infer _> ? Request : never
+export type CriResponse<Name extends keyof Methods> = Methods[Name] extends CriMethod<infer _, infer Response> ? Response : never

@@ -1,12 +1,10 @@
 import { type GrpcError, type GrpcReceiver, type GrpcStream, type GrpcStreamChannel, grpcChannel } from '#base/grpc.ts'
-import { type CriMethod, criMethods } from '#wire/cri/cri-messages.ts'
-
-type Methods = typeof criMethods
-type UnaryName = Exclude<keyof Methods, 'getContainerEvents'>
-type RequestOf<Name extends keyof Methods> = Methods[Name] extends CriMethod<infer Request, unknown> ? Request : never
-type ResponseOf<Name extends keyof Methods> = Methods[Name] extends CriMethod<never, infer Response> ? Response : never
+import { type CriMethod, type CriRequest, type CriResponse, type CriUnaryName, criMethods } from '#wire/cri/cri-messages.ts'
 
 export type CallOptions = { timeoutMs?: number; signal?: AbortSignal }
+
+/** A runtime that is spoken to in the words of CRI: behind a socket, or in this process. */
+export type CriConnection = Pick<CriClient, 'call' | 'channel' | 'containerEvents'> & Disposable
 
 const usualTimeoutMs = 2 * 60_000
 
@@ -28,14 +26,14 @@ export class CriClient implements Disposable {
     return this.#channel
   }
 
-  async call<Name extends UnaryName>(name: Name, request: RequestOf<Name>, options: CallOptions = {}): Promise<ResponseOf<Name>> {
-    const method = criMethods[name] as CriMethod<RequestOf<Name>, ResponseOf<Name>>
+  async call<Name extends CriUnaryName>(name: Name, request: CriRequest<Name>, options: CallOptions = {}): Promise<CriResponse<Name>> {
+    const method = criMethods[name] as CriMethod<CriRequest<Name>, CriResponse<Name>>
     const { timeoutMs = usualTimeoutMs, signal } = options
     const answer = await this.#channel.unary(method.path, method.encodeRequest(request), { timeoutMs, ...(signal ? { signal } : {}) })
     return method.decodeResponse(answer)
   }
 
-  containerEvents(onEvent: (event: ResponseOf<'getContainerEvents'>) => void, onEnd: (error: GrpcError | undefined) => void): GrpcStream {
+  containerEvents(onEvent: (event: CriResponse<'getContainerEvents'>) => void, onEnd: (error: GrpcError | undefined) => void): GrpcStream {
     const { path, encodeRequest, decodeResponse } = criMethods.getContainerEvents
     const receiver: GrpcReceiver = { onMessage: (bytes) => onEvent(decodeResponse(bytes)), onEnd }
     const stream = this.#channel.stream(path, receiver)

@@ -1,7 +1,7 @@
 /** Looks at a runtime's sandboxes and containers, and asks again only for what has changed. */
 import type { Files } from '#base/files.ts'
 import { GrpcError, grpcCodes } from '#base/grpc.ts'
-import type { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
+import type { CriConnection } from '#kubelet/runtimes/cri/cri-client.ts'
 import { podLabel } from '#kubelet/runtimes/cri/labels.ts'
 import { observedContainer, observedSandbox } from '#kubelet/runtimes/cri/observed-container.ts'
 import { terminationMessage } from '#kubelet/runtimes/cri/termination-message.ts'
@@ -11,14 +11,14 @@ import type { CriContainer, CriSandbox } from '#wire/cri/cri-types.ts'
 type Known<T> = { state: number; podUid: string; observed: T }
 
 export class CriObserver {
-  readonly #client: CriClient
+  readonly #client: CriConnection
   readonly #files: Pick<Files, 'open'>
   readonly #runtimeName: string
   /** By id: what was seen when it came into the state it is in. Nothing but a resize changes it within one. */
   readonly #containers = new Map<string, Known<ObservedContainer>>()
   readonly #sandboxes = new Map<string, Known<ObservedSandbox>>()
 
-  constructor(client: CriClient, files: Pick<Files, 'open'>, runtimeName: string) {
+  constructor(client: CriConnection, files: Pick<Files, 'open'>, runtimeName: string) {
     this.#client = client
     this.#files = files
     this.#runtimeName = runtimeName

@@ -10,7 +10,7 @@ import type { PodCgroups } from '#kubelet/cgroups/pod-cgroups.ts'
 import { StartFailure } from '#kubelet/pod-worker/runtime-helper.ts'
 import { cgroupDriver } from '#kubelet/runtimes/cri/cgroup-driver.ts'
 import { containerConfig } from '#kubelet/runtimes/cri/container-config.ts'
-import type { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
+import type { CriConnection } from '#kubelet/runtimes/cri/cri-client.ts'
 import { CriEvents } from '#kubelet/runtimes/cri/cri-events.ts'
 import { CriObserver, unlessGone } from '#kubelet/runtimes/cri/cri-observer.ts'
 import { criStreams } from '#kubelet/runtimes/cri/cri-streams.ts'
@@ -37,7 +37,7 @@ import {
 import { containerStates, type NamespaceOption, namespaceModes, type SandboxConfig, sandboxStates } from '#wire/cri/cri-types.ts'
 
 export type CriRuntimeOptions = {
-  client: CriClient
+  client: CriConnection
   clock: Clock
   logger: Logger
   files: Files

@@ -1,8 +1,8 @@
-import type { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
+import type { CriConnection } from '#kubelet/runtimes/cri/cri-client.ts'
 import type { RuntimeStreams } from '#kubelet/runtimes/runtime.ts'
 
 /** Conversations with containers, served by the runtime at a URL of its own. */
-export function criStreams(client: CriClient, bareId: (id: string) => string): RuntimeStreams {
+export function criStreams(client: CriConnection, bareId: (id: string) => string): RuntimeStreams {
   return {
     async exec(containerId, command, options) {
       return (await client.call('exec', { containerId: bareId(containerId), cmd: [...command], ...options })).url

@@ -5,7 +5,7 @@ import type { Files } from '#base/files.ts'
 import type { Logger } from '#base/log.ts'
 import type { Processes } from '#base/processes.ts'
 import { containerdConfig } from '#kubelet/runtimes/cri/containerd-config.ts'
-import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
+import { CriClient, type CriConnection } from '#kubelet/runtimes/cri/cri-client.ts'
 
 export type PrivateContainerdOptions = {
   /** Everything it keeps is below. */
@@ -86,7 +86,7 @@ export async function stopContainerd(directory: string, seams: Pick<ContainerdSe
 }
 
 /** Stops and removes all that runs in a runtime, whoever started it there: for one that is ours alone. */
-export async function removeAllPods(client: CriClient): Promise<void> {
+export async function removeAllPods(client: CriConnection): Promise<void> {
   const { items } = await client.call('listPodSandbox', {})
   const ids = items.map(({ id }) => id)
   const removeNext = async (): Promise<void> => {

@@ -1,0 +1,363 @@
+/** Containers: made, started, taken over from the agent before, ended, removed. */
+import { join } from 'node:path'
+import { descriptors } from '#base/descriptors.ts'
+import { errorMessage } from '#base/error-message.ts'
+import { GrpcError, grpcCodes } from '#base/grpc.ts'
+import { hadOom, limitCgroup, limitDevices, processesIn } from '#runtime/cgroups/container-cgroup.ts'
+import { ContainerOutput } from '#runtime/containers/container-output.ts'
+import { argsOf, containerSpec, environmentOf, type PlanContext, processOf, userOf } from '#runtime/containers/container-plan.ts'
+import { exitOf } from '#runtime/containers/exit-record.ts'
+import type { StoredImage } from '#runtime/images/stored-image.ts'
+import { containerScript } from '#runtime/launch/container-script.ts'
+import { terminalEnds } from '#runtime/launch/process-steps.ts'
+import { type ContainerRecord, Records, type SandboxRecord } from '#runtime/records.ts'
+import type { SandboxesOptions } from '#runtime/sandboxes/sandboxes.ts'
+import type { ContainerConfig, LinuxResources } from '#wire/cri/cri-types.ts'
+
+export type ContainersOptions = Omit<SandboxesOptions, 'networking' | 'nobody'> & {
+  context: PlanContext
+  findImage(name: string): StoredImage | undefined
+  /** A container has changed by itself or by a call. */
+  onChange(record: ContainerRecord, change: 'created' | 'started' | 'stopped' | 'deleted'): void
+}
+
+/** Largest a pipe may be where nobody has said otherwise: what is written while no agent is there waits in it. */
+const pipeBytes = 1 << 20
+const outputPatienceMs = 2000
+/** When the kernel's news of an end do not come. */
+const killPatienceMs = 10_000
+
+export class Containers {
+  readonly #options: ContainersOptions
+  readonly #records: Records<ContainerRecord>
+  readonly #outputs = new Map<string, ContainerOutput>()
+  readonly #ends = new Map<string, PromiseWithResolvers<void>>()
+  readonly #finishing = new Map<string, Promise<void>>()
+
+  constructor(options: ContainersOptions) {
+    this.#options = options
+    this.#records = new Records(options.files, options.paths.containers, 'container.json')
+  }
+
+  /** Takes over what runs, and finds out what has ended meanwhile. */
+  async load(): Promise<void> {
+    const { files, paths, table } = this.#options
+    const { unfinished } = await this.#records.load()
+    for (const id of unfinished) await files.remove(paths.container(id).directory)
+    for (const record of this.#records.all()) {
+      if (record.state !== 'running') continue
+      if (record.monitor !== undefined && (await table.isAlive(record.monitor))) this.#follow(record, undefined)
+      else await this.#finish(record)
+    }
+  }
+
+  all(): ContainerRecord[] {
+    return this.#records.all()
+  }
+
+  find(id: string): ContainerRecord | undefined {
+    return this.#records.find(id)
+  }
+
+  get(id: string): ContainerRecord {
+    const record = this.#records.find(id)
+    if (record === undefined) throw new GrpcError(grpcCodes.notFound, `container "${id}" in namespace "k8s.io": not found`)
+    return record
+  }
+
+  running(id: string): ContainerRecord {
+    const record = this.get(id)
+    if (record.state !== 'running') throw new GrpcError(grpcCodes.unknown, `container is in CONTAINER_${record.state.toUpperCase()} state`)
+    return record
+  }
+
+  output(id: string): ContainerOutput | undefined {
+    return this.#outputs.get(id)
+  }
+
+  /** Resolves when it has ended. */
+  async ended(id: string): Promise<void> {
+    await this.#ends.get(id)?.promise
+  }
+
+  async create(sandbox: SandboxRecord, config: ContainerConfig): Promise<string> {
+    const { random, clock, files, paths, context, findImage, cgroups } = this.#options
+    const image = findImage(config.image.image)
+    if (image === undefined) throw new GrpcError(grpcCodes.notFound, `failed to resolve image "${config.image.image}": not found`)
+    const id = Buffer.from(random.bytes(32)).toString('hex')
+    const { envs: _, ...kept } = config
+    const resources = config.linux?.resources ?? {}
+    const cgroup = `${sandbox.config.linux?.cgroupParent || '/typernetes'}/${id}`
+    const user = await userOf(image, config, files)
+    argsOf(image, config)
+    const record: ContainerRecord = {
+      ...{ id, sandboxId: sandbox.id, config: kept, env: environmentOf(image, config, sandbox.config.hostname ?? ''), imageId: image.id },
+      ...{ state: 'created', createdNanos: String(BigInt(clock.nowMicros()) * 1000n), startedNanos: '0', finishedNanos: '0' },
+      ...{ exitCode: 0, reason: '', message: '', cgroup, resources, user: { uid: user.uid, gid: user.gid, groups: user.groups } },
+      logFile: sandbox.config.logDirectory && config.logPath ? join(sandbox.config.logDirectory, config.logPath) : '',
+      stopSignal: signalOf(config.stopSignal) ?? image.config.StopSignal ?? 'SIGTERM',
+      hasCgroupNamespace: cgroups !== undefined,
+    }
+    // What cannot be started is refused before anything is made of it.
+    await processOf(record, kept, image, context)
+    const place = paths.container(id)
+    for (const directory of [place.upper, place.work, place.root]) await files.makeDirectory(directory, { mode: 0o755 })
+    await this.#records.save(record)
+    this.#options.onChange(record, 'created')
+    return id
+  }
+
+  async start(id: string, sandbox: SandboxRecord): Promise<void> {
+    const record = this.get(id)
+    if (record.state !== 'created')
+      throw new GrpcError(grpcCodes.failedPrecondition, `container is in CONTAINER_${record.state.toUpperCase()} state`)
+    try {
+      await this.#launch(record, sandbox)
+    } catch (error) {
+      const message = `unable to start container process: ${errorMessage(error)}`
+      const nanos = String(BigInt(this.#options.clock.nowMicros()) * 1000n)
+      const failed = { ...record, state: 'exited', exitCode: 128, reason: 'StartError', message, finishedNanos: nanos } as const
+      await this.#options.cgroups?.remove(record.cgroup)
+      await this.#records.save(failed)
+      this.#options.onChange(failed, 'stopped')
+      throw new GrpcError(grpcCodes.unknown, message)
+    }
+  }
+
+  /** Resolves when it has ended. A later call may shorten the grace of an earlier one. */
+  async stop(id: string, graceMs: number): Promise<void> {
+    const record = this.#records.find(id)
+    if (record === undefined || record.state !== 'running') return this.#finishing.get(record?.id ?? '')
+    const { clock, processes, table } = this.#options
+    const ended = this.#ends.get(record.id)?.promise ?? Promise.resolve()
+    if (graceMs > 0 && record.process !== undefined && (await table.isAlive(record.process))) {
+      processes.kill(record.process.pid, record.stopSignal as NodeJS.Signals)
+      const over = new AbortController()
+      await Promise.race([ended, clock.sleep(graceMs, over.signal).catch(() => {})])
+      over.abort()
+    }
+    if (this.get(record.id).state === 'running') {
+      await this.#killAll(record)
+      const over = new AbortController()
+      await Promise.race([ended, clock.sleep(killPatienceMs, over.signal).catch(() => {})])
+      over.abort()
+    }
+    if (this.#records.find(record.id)?.state === 'running') await this.#finish(record)
+  }
+
+  async remove(id: string): Promise<void> {
+    const record = this.#records.find(id)
+    if (record === undefined) return
+    const { files, paths, cgroups } = this.#options
+    if (record.state === 'running') await this.stop(record.id, 0)
+    await this.#finishing.get(record.id)
+    await cgroups?.remove(record.cgroup)
+    this.#records.forget(record.id)
+    await files.remove(paths.container(record.id).exit)
+    await files.remove(paths.container(record.id).directory)
+    this.#options.onChange(record, 'deleted')
+  }
+
+  async update(id: string, resources: LinuxResources): Promise<void> {
+    const record = this.get(id)
+    if (this.#options.cgroups !== undefined && record.state === 'running')
+      await limitCgroup(this.#options.cgroups, record.cgroup, resources)
+    await this.#records.save({ ...record, resources: { ...record.resources, ...resources } })
+  }
+
+  /** No more will be written to its input. */
+  async closeInput(id: string): Promise<void> {
+    const { monitor } = this.get(id)
+    if (monitor !== undefined && (await this.#options.table.isAlive(monitor))) this.#options.processes.kill(monitor.pid, 'SIGUSR1')
+  }
+
+  /** A file of ends has changed. */
+  async noticeEnd(id: string): Promise<void> {
+    const record = this.#records.get(id)
+    if (record?.state === 'running' && (await this.#readExit(record)) !== undefined) await this.#finish(record)
+  }
+
+  /** Finds ends that the kernel has told too many of at once to name them. */
+  async noticeAll(): Promise<void> {
+    for (const { id, state } of this.#records.all()) if (state === 'running') await this.noticeEnd(id)
+  }
+
+  async #noticeLost(id: string): Promise<void> {
+    const record = this.#records.get(id)
+    if (record?.state !== 'running' || record.monitor === undefined) return
+    if (!(await this.#options.table.isAlive(record.monitor))) await this.#finish(record)
+  }
+
+  /** Leaves everything running. */
+  async leave(): Promise<void> {
+    for (const output of this.#outputs.values()) await output.leave()
+  }
+
+  async #launch(record: ContainerRecord, sandbox: SandboxRecord): Promise<void> {
+    const { context, launcher, paths, cgroups, findImage, clock, table, files } = this.#options
+    const image = findImage(record.imageId)
+    if (image === undefined) throw new Error(`the image ${record.imageId} is gone`)
+    const place = paths.container(record.id)
+    const process = await processOf(record, record.config, image, context)
+    const targetId = record.config.linux?.securityContext?.namespaceOptions?.targetId ?? ''
+    const spec = await containerSpec(
+      record,
+      sandbox,
+      { image, process, target: targetId === '' ? undefined : this.running(targetId) },
+      context,
+    )
+    if (cgroups !== undefined) {
+      await cgroups.make(record.cgroup)
+      await limitCgroup(cgroups, record.cgroup, record.resources)
+      if (!spec.isPrivileged && !context.isRootless) await limitDevices(cgroups, record.cgroup, [])
+    }
+    const { hasTerminal } = process
+    await files.makeDirectory(paths.exits)
+    const opened: number[] = []
+    const open = (descriptor: number) => {
+      opened.push(descriptor)
+      return descriptor
+    }
+    const pipe = (stream: 'stdin' | 'stdout' | 'stderr') => {
+      descriptors.makeFifo(place.pipe(stream))
+      return open(descriptors.openFifo(place.pipe(stream), pipeBytes))
+    }
+    try {
+      const exit = open(descriptors.openForWriting(place.exit))
+      const stdin = record.config.stdin && !hasTerminal ? pipe('stdin') : 'nothing'
+      const streams = hasTerminal ? (['nothing', 'nothing', 'nothing'] as const) : ([stdin, pipe('stdout'), pipe('stderr')] as const)
+      const script = containerScript(spec, launcher.program, launcher.architecture)
+      const name = `typernetes: container ${record.config.metadata.name}`
+      // Read from the beginning on: a container that writes at once and ends is heard as well.
+      const output = this.#outputOf(record)
+      // Whoever asks for the log of a silent container finds an empty one.
+      await output.reopen()
+      if (!hasTerminal) for (const stream of ['stdout', 'stderr'] as const) output.readPipe(stream, place.pipe(stream))
+      const {
+        pid,
+        process: launched,
+        terminal,
+      } = await launcher.launch({ script, name, streams, further: [exit], hasTerminal }).catch(async (error) => {
+        await output.leave()
+        throw error
+      })
+      const startedNanos = String(BigInt(clock.nowMicros()) * 1000n)
+      const [inner, monitor] = await Promise.all([table.find(pid), table.find(launched.pid)])
+      const running: ContainerRecord = {
+        ...{ ...record, state: 'running', startedNanos, ...(inner && { process: inner }), ...(monitor && { monitor }) },
+        identity: {
+          ...{ directory: process.directory, hasNoNewPrivileges: process.hasNoNewPrivileges, maySetGroups: process.maySetGroups },
+          ...{ capabilities: String(process.capabilities), ambient: String(process.ambient) },
+          ...(process.seccompFilter && { seccomp: Buffer.from(process.seccompFilter).toString('base64') }),
+        },
+        env: [...process.env],
+      }
+      await this.#records.save(running)
+      if (terminal !== undefined) output.readTerminal(terminal)
+      this.#outputs.set(record.id, output)
+      this.#ends.set(record.id, Promise.withResolvers())
+      this.#options.onChange(running, 'started')
+      // It may have ended before anybody waited for it.
+      await this.noticeEnd(record.id)
+    } finally {
+      for (const descriptor of opened) descriptors.close(descriptor)
+    }
+  }
+
+  #outputOf({ id, logFile }: ContainerRecord): ContainerOutput {
+    const { clock, files, logger } = this.#options
+    // A monitor that was killed wrote nothing down; its pipes tell.
+    return new ContainerOutput({ logFile, clock, files, logger, onEnd: () => void this.#noticeLost(id) })
+  }
+
+  #follow(record: ContainerRecord, terminal: number | undefined): void {
+    const { paths, logger } = this.#options
+    const place = paths.container(record.id)
+    const output = this.#outputOf(record)
+    try {
+      if (record.config.tty) output.readTerminal(terminal ?? descriptors.takeFrom(record.monitor?.pid ?? 0, terminalEnds.outer))
+      else for (const stream of ['stdout', 'stderr'] as const) output.readPipe(stream, place.pipe(stream))
+    } catch (error) {
+      logger.warn('failed to read the output of a container', { container: record.id, error: errorMessage(error) })
+    }
+    this.#outputs.set(record.id, output)
+    this.#ends.set(record.id, Promise.withResolvers())
+    void this.noticeEnd(record.id)
+  }
+
+  async #readExit(record: ContainerRecord) {
+    const path = this.#options.paths.container(record.id).exit
+    return exitOf(await this.#options.files.read(path).catch(() => new Uint8Array(0)))
+  }
+
+  #finish(record: ContainerRecord): Promise<void> {
+    const known = this.#finishing.get(record.id)
+    if (known !== undefined) return known
+    const finishing = this.#settle(record)
+      .catch((error: unknown) =>
+        this.#options.logger.error('failed to note the end of a container', { container: record.id, error: errorMessage(error) }),
+      )
+      .finally(() => this.#finishing.delete(record.id))
+    this.#finishing.set(record.id, finishing)
+    return finishing
+  }
+
+  async #settle(record: ContainerRecord): Promise<void> {
+    const { clock, cgroups, paths, files } = this.#options
+    const exit = await this.#readExit(record)
+    const wasOom = cgroups !== undefined && (await hadOom(cgroups, record.cgroup))
+    // Where others share its processes, some may be left.
+    await this.#killAll(record)
+    const output = this.#outputs.get(record.id) ?? this.#outputOf(record)
+    for (const stream of ['stdout', 'stderr'] as const) {
+      const left = await files.read(paths.container(record.id).leftover(stream)).catch(() => undefined)
+      if (left !== undefined) output.take(stream, left)
+    }
+    await output.end(outputPatienceMs)
+    this.#outputs.delete(record.id)
+    const current = this.#records.get(record.id)
+    if (current?.state !== 'running') return
+    const exitCode = exit?.exitCode ?? 255
+    const ended: ContainerRecord = {
+      ...{ ...current, state: 'exited', exitCode },
+      finishedNanos: String(exit?.finishedNanos ?? BigInt(clock.nowMicros()) * 1000n),
+      reason: wasOom && exitCode !== 0 ? 'OOMKilled' : exit === undefined ? 'Unknown' : exitCode === 0 ? 'Completed' : 'Error',
+    }
+    await this.#records.save(ended)
+    await cgroups?.remove(record.cgroup)
+    this.#ends.get(record.id)?.resolve()
+    this.#ends.delete(record.id)
+    this.#options.onChange(ended, 'stopped')
+  }
+
+  async #killAll(record: ContainerRecord): Promise<void> {
+    const { cgroups, processes, table } = this.#options
+    if (record.process !== undefined && (await table.isAlive(record.process))) processes.kill(record.process.pid, 'SIGKILL')
+    if (cgroups === undefined) return
+    for (const pid of await processesIn(cgroups, record.cgroup)) processes.kill(pid, 'SIGKILL')
+  }
+}
+
+/** As CRI numbers them: alphabetically, some left out; 0 says nothing. */
+const signals: readonly string[] = [
+  ...[
+    '',
+    'SIGABRT',
+    'SIGALRM',
+    'SIGBUS',
+    'SIGCHLD',
+    'SIGCLD',
+    'SIGCONT',
+    'SIGFPE',
+    'SIGHUP',
+    'SIGILL',
+    'SIGINT',
+    'SIGIO',
+    'SIGIOT',
+    'SIGKILL',
+  ],
+  ...['SIGPIPE', 'SIGPOLL', 'SIGPROF', 'SIGPWR', 'SIGQUIT', 'SIGSEGV', 'SIGSTKFLT', 'SIGSTOP', 'SIGSYS', 'SIGTERM', 'SIGTRAP', 'SIGTSTP'],
+  ...['SIGTTIN', 'SIGTTOU', 'SIGURG', 'SIGUSR1', 'SIGUSR2', 'SIGVTALRM', 'SIGWINCH', 'SIGXCPU', 'SIGXFSZ'],
+]
+
+const signalOf = (number = 0): string | undefined => signals[number] || undefined

@@ -1,0 +1,137 @@
+/** Commands that are run in containers. */
+import type { Duplex, Readable, Writable } from 'node:stream'
+import type { CgroupFiles } from '#base/cgroup-files.ts'
+import type { Clock } from '#base/clock.ts'
+import { descriptors } from '#base/descriptors.ts'
+import { GrpcError, grpcCodes } from '#base/grpc.ts'
+import type { Processes } from '#base/processes.ts'
+import { procsFiles } from '#runtime/cgroups/container-cgroup.ts'
+import { exitCodeOf } from '#runtime/containers/exit-record.ts'
+import { execScript } from '#runtime/launch/exec-script.ts'
+import { LaunchError, type Launcher } from '#runtime/launch/launcher.ts'
+import type { ProcessSpec } from '#runtime/launch/process-spec.ts'
+import type { ContainerRecord } from '#runtime/records.ts'
+
+export type ExecSeams = { launcher: Launcher; cgroups: CgroupFiles | undefined; clock: Clock; processes: Processes }
+
+export type RunningCommand = {
+  readonly stdin: Writable | undefined
+  readonly stdout: Readable | undefined
+  readonly stderr: Readable | undefined
+  /** In place of all three, where it has a terminal. */
+  readonly terminal: Duplex | undefined
+  resize(size: { columns: number; rows: number }): void
+  /** Rejects where there is no such program. */
+  readonly exitCode: Promise<number>
+  kill(): void
+}
+
+/** What still holds the output of a command that has ended is not waited for longer. */
+const outputPatienceMs = 200
+const mostOutputBytes = 16 << 20
+
+export async function startCommand(
+  record: ContainerRecord,
+  args: readonly string[],
+  { hasTerminal, hasStdin }: { hasTerminal: boolean; hasStdin: boolean },
+  seams: ExecSeams,
+): Promise<RunningCommand> {
+  const { launcher, cgroups, processes } = seams
+  const pid = record.process?.pid
+  if (pid === undefined) throw new GrpcError(grpcCodes.unknown, 'the container has no process')
+  const script = execScript(
+    {
+      process: processFor(record, args, hasTerminal),
+      pid,
+      cgroupProcs: cgroups === undefined ? [] : procsFiles(cgroups, record.cgroup),
+      hasCgroupNamespace: record.hasCgroupNamespace,
+    },
+    launcher.architecture,
+  )
+  const name = `typernetes: exec in ${record.config.metadata.name}`
+  const streams = hasTerminal ? (['nothing', 'nothing', 'nothing'] as const) : ([hasStdin ? 'pipe' : 'nothing', 'pipe', 'pipe'] as const)
+  const launched = await launcher.launch({ script, name, streams, hasTerminal }, { waitsForEnd: true }).catch((error: unknown) => {
+    throw failed(error)
+  })
+  const { process, ended, terminal } = launched
+  const stream = terminal === undefined ? undefined : descriptors.terminalStream(terminal)
+  stream?.on('error', () => stream.destroy())
+  return {
+    stdin: process.stdin ?? undefined,
+    stdout: process.stdout ?? undefined,
+    stderr: process.stderr ?? undefined,
+    terminal: stream,
+    resize: (size) => {
+      if (terminal !== undefined && !stream?.destroyed) descriptors.setTerminalSize(terminal, size)
+    },
+    exitCode: ended.then(
+      (status) => exitCodeOf(status ?? 0),
+      (error: unknown) => {
+        throw failed(error)
+      },
+    ),
+    kill: () => processes.kill(launched.pid, 'SIGKILL'),
+  }
+}
+
+function failed(error: unknown): unknown {
+  if (!(error instanceof LaunchError)) return error
+  return new GrpcError(
+    grpcCodes.unknown,
+    `failed to exec in container: failed to start exec: OCI runtime exec failed: exec failed: unable to start container process: ${error.message}: unknown`,
+  )
+}
+
+/** Runs it to its end. */
+export async function runCommand(record: ContainerRecord, args: readonly string[], timeoutMs: number, seams: ExecSeams) {
+  const command = await startCommand(record, args, { hasTerminal: false, hasStdin: false }, seams)
+  const [stdout, stderr] = [collected(command.stdout), collected(command.stderr)]
+  const over = new AbortController()
+  const limit =
+    timeoutMs > 0
+      ? seams.clock.sleep(timeoutMs, over.signal).then(
+          () => 'late' as const,
+          () => 'over' as const,
+        )
+      : undefined
+  const outcome = await Promise.race([command.exitCode, ...(limit === undefined ? [] : [limit])]).finally(() => over.abort())
+  if (outcome === 'late' || outcome === 'over') {
+    command.kill()
+    throw new GrpcError(
+      grpcCodes.deadlineExceeded,
+      `failed to exec in container: timeout ${timeoutMs / 1000}s exceeded: context deadline exceeded`,
+    )
+  }
+  const patience = new AbortController()
+  await Promise.race([Promise.all([stdout.ended, stderr.ended]), seams.clock.sleep(outputPatienceMs, patience.signal).catch(() => {})])
+  patience.abort()
+  command.stdout?.destroy()
+  command.stderr?.destroy()
+  return { exitCode: outcome, stdout: stdout.bytes(), stderr: stderr.bytes() }
+}
+
+function collected(stream: Readable | undefined) {
+  const pieces: Uint8Array[] = []
+  let sizeBytes = 0
+  stream?.on('data', (piece: Uint8Array) => {
+    sizeBytes += piece.length
+    if (sizeBytes <= mostOutputBytes) pieces.push(piece)
+  })
+  stream?.on('error', () => {})
+  const ended = stream === undefined ? Promise.resolve() : new Promise<void>((resolve) => void stream.once('close', resolve))
+  return { bytes: () => Buffer.concat(pieces), ended }
+}
+
+function processFor(record: ContainerRecord, args: readonly string[], hasTerminal: boolean): ProcessSpec {
+  const { identity, user, env } = record
+  const { directory = '/', hasNoNewPrivileges = false, maySetGroups = true, capabilities = '0', ambient = '0', seccomp } = identity ?? {}
+  const oomScoreAdjust = record.config.linux?.resources?.oomScoreAdj
+  return {
+    ...{ args, directory, hasNoNewPrivileges, maySetGroups, hasTerminal, ...user },
+    env: hasTerminal && !env.some((variable) => variable.startsWith('TERM=')) ? [...env, 'TERM=xterm'] : env,
+    capabilities: BigInt(capabilities),
+    ambient: BigInt(ambient),
+    ...(oomScoreAdjust === undefined ? {} : { oomScoreAdjust }),
+    ...(seccomp === undefined ? {} : { seccompFilter: Buffer.from(seccomp, 'base64') }),
+  }
+}

@@ -1,0 +1,197 @@
+/** What CRI asks for, done by the embedded runtime. */
+import { usageOf } from '#runtime/cgroups/container-cgroup.ts'
+import { runCommand } from '#runtime/containers/exec.ts'
+import type { ContainerRecord } from '#runtime/records.ts'
+import { containerStatus, containerView, type Filter, imageView, matches, sandboxStatus, sandboxView } from '#runtime/service/cri-views.ts'
+import type { EmbeddedRuntime } from '#runtime/service/embedded-runtime.ts'
+import { conversation } from '#runtime/streams/converse.ts'
+import { commandPartner, containerPartner, portConversation } from '#runtime/streams/partners.ts'
+import type { CriRequest, CriResponse, CriUnaryName } from '#wire/cri/cri-messages.ts'
+import { type CriContainerStats, cgroupDrivers, namespaceModes } from '#wire/cri/cri-types.ts'
+
+/** What is left out of a request is zero. */
+export type CriService = { [Name in CriUnaryName]: (request: CriRequest<Name>) => Promise<CriResponse<Name>> }
+
+const runtimeName = 'typernetes'
+
+export function criService(runtime: EmbeddedRuntime): CriService {
+  return { ...ofRuntime(runtime), ...ofSandboxes(runtime), ...ofContainers(runtime), ...ofCommands(runtime), ...ofImages(runtime) }
+}
+
+function ofRuntime({ version, networking }: EmbeddedRuntime) {
+  return {
+    version: async () => ({ version: '0.1.0', runtimeName, runtimeVersion: version, runtimeApiVersion: 'v1' }),
+    async status() {
+      const problem = await networking.problem()
+      const network = { type: 'NetworkReady', status: problem === undefined, reason: problem === undefined ? '' : 'NetworkPluginNotReady' }
+      return {
+        status: {
+          conditions: [
+            { type: 'RuntimeReady', status: true, reason: '', message: '' },
+            { ...network, message: problem === undefined ? '' : `Network plugin returns error: ${problem}` },
+          ],
+        },
+        info: {},
+        runtimeHandlers: [{ name: '', features: { recursiveReadOnlyMounts: true, userNamespaces: false } }],
+        features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: false },
+      }
+    },
+    updateRuntimeConfig: async () => ({}),
+    runtimeConfig: async () => ({ linux: { cgroupDriver: cgroupDrivers.cgroupfs } }),
+  }
+}
+
+function ofSandboxes({ sandboxes, containers }: EmbeddedRuntime) {
+  const stop = async (id: string) => {
+    const record = sandboxes.find(id)
+    if (record === undefined) return undefined
+    const own = containers.all().filter(({ sandboxId, state }) => sandboxId === record.id && state === 'running')
+    await Promise.all(own.map((container) => containers.stop(container.id, 0)))
+    await sandboxes.stop(record)
+    return sandboxes.find(record.id)
+  }
+  return {
+    async runPodSandbox({ config, runtimeHandler = '' }: CriRequest<'runPodSandbox'>) {
+      return { podSandboxId: (await sandboxes.run(config, runtimeHandler)).id }
+    },
+    async stopPodSandbox({ podSandboxId }: CriRequest<'stopPodSandbox'>) {
+      await stop(podSandboxId)
+      return {}
+    },
+    async removePodSandbox({ podSandboxId }: CriRequest<'removePodSandbox'>) {
+      const record = await stop(podSandboxId)
+      if (record === undefined) return {}
+      const own = containers.all().filter(({ sandboxId }) => sandboxId === record.id)
+      await Promise.all(own.map((container) => containers.remove(container.id)))
+      await sandboxes.remove(record)
+      return {}
+    },
+    async podSandboxStatus({ podSandboxId, verbose = false }: CriRequest<'podSandboxStatus'>) {
+      const record = sandboxes.get(podSandboxId)
+      const info: Record<string, string> = verbose ? { info: JSON.stringify({ pid: record.process.pid }) } : {}
+      return { status: sandboxStatus(record, await sandboxes.isReady(record)), info }
+    },
+    async listPodSandbox({ filter }: CriRequest<'listPodSandbox'>) {
+      const items = await Promise.all(sandboxes.all().map(async (record) => sandboxView(record, await sandboxes.isReady(record))))
+      return { items: items.filter((item) => matches(item, filter as Filter)) }
+    },
+  }
+}
+
+function ofContainers({ sandboxes, containers, images, cgroups, clock }: EmbeddedRuntime) {
+  const stats = async (record: ContainerRecord): Promise<CriContainerStats> => {
+    const { metadata, labels = {}, annotations = {} } = record.config
+    const timestamp = BigInt(clock.nowMicros()) * 1000n
+    const attributes = { id: record.id, metadata, labels, annotations }
+    if (cgroups === undefined) return { attributes }
+    const { cpuNanos, memoryBytes, workingSetBytes, rssBytes } = await usageOf(cgroups, record.cgroup)
+    return {
+      attributes,
+      cpu: { timestamp, usageCoreNanoSeconds: { value: cpuNanos } },
+      memory: { timestamp, workingSetBytes: { value: workingSetBytes }, usageBytes: { value: memoryBytes }, rssBytes: { value: rssBytes } },
+    }
+  }
+  return {
+    async createContainer({ podSandboxId, config }: CriRequest<'createContainer'>) {
+      return { containerId: await containers.create(sandboxes.get(podSandboxId), config) }
+    },
+    async startContainer({ containerId }: CriRequest<'startContainer'>) {
+      const { id, sandboxId } = containers.get(containerId)
+      await containers.start(id, sandboxes.get(sandboxId))
+      return {}
+    },
+    async stopContainer({ containerId, timeout }: CriRequest<'stopContainer'>) {
+      await containers.stop(containerId, timeout * 1000)
+      return {}
+    },
+    async removeContainer({ containerId }: CriRequest<'removeContainer'>) {
+      await containers.remove(containerId)
+      return {}
+    },
+    async listContainers({ filter }: CriRequest<'listContainers'>) {
+      return {
+        containers: containers
+          .all()
+          .map(containerView)
+          .filter((item) => matches(item, filter as Filter)),
+      }
+    },
+    async containerStatus({ containerId }: CriRequest<'containerStatus'>) {
+      const record = containers.get(containerId)
+      return { status: containerStatus(record, images.find(record.imageId)), info: {} }
+    },
+    async updateContainerResources({ containerId, linux }: CriRequest<'updateContainerResources'>) {
+      await containers.update(containerId, linux)
+      return {}
+    },
+    async reopenContainerLog({ containerId }: CriRequest<'reopenContainerLog'>) {
+      await containers.output(containers.running(containerId).id)?.reopen()
+      return {}
+    },
+    async listContainerStats({ filter }: CriRequest<'listContainerStats'>) {
+      const running = containers.all().filter((record) => record.state === 'running' && matches(containerView(record), filter as Filter))
+      return { stats: await Promise.all(running.map(stats)) }
+    },
+  }
+}
+
+function ofCommands(runtime: EmbeddedRuntime) {
+  const { sandboxes, containers, streams, clock, paths } = runtime
+  return {
+    async execSync({ containerId, cmd, timeout = 0 }: CriRequest<'execSync'>) {
+      return runCommand(containers.running(containerId), cmd, timeout * 1000, runtime)
+    },
+    async exec({ containerId, cmd, ...wish }: CriRequest<'exec'>) {
+      const record = containers.running(containerId)
+      return {
+        url: streams.urlFor(
+          'exec',
+          conversation(wish, clock, () => commandPartner(record, cmd, wish, runtime)),
+        ),
+      }
+    },
+    async attach({ containerId, ...wish }: CriRequest<'attach'>) {
+      const record = containers.running(containerId)
+      return {
+        url: streams.urlFor(
+          'attach',
+          conversation(wish, clock, async () => containerPartner(record, containers, paths)),
+        ),
+      }
+    },
+    async portForward({ podSandboxId }: CriRequest<'portForward'>) {
+      const { process, config } = sandboxes.get(podSandboxId)
+      const isNodes = config.linux?.securityContext?.namespaceOptions?.network === namespaceModes.node
+      return { url: streams.urlFor('portforward', portConversation(isNodes ? undefined : process.pid, clock)) }
+    },
+  }
+}
+
+function ofImages({ images, clock, paths }: EmbeddedRuntime) {
+  return {
+    async listImages({ filter }: CriRequest<'listImages'>) {
+      const name = filter?.image.image ?? ''
+      const found = name === '' ? images.all() : [images.find(name)].filter((image) => image !== undefined)
+      return { images: found.map(imageView) }
+    },
+    async imageStatus({ image }: CriRequest<'imageStatus'>) {
+      const found = images.find(image.image)
+      return { ...(found === undefined ? {} : { image: imageView(found) }), info: {} }
+    },
+    async pullImage({ image, auth }: CriRequest<'pullImage'>) {
+      return { imageRef: await images.pull(image.image, auth) }
+    },
+    async removeImage({ image }: CriRequest<'removeImage'>) {
+      await images.remove(image.image)
+      return {}
+    },
+    async imageFsInfo() {
+      const timestamp = BigInt(clock.nowMicros()) * 1000n
+      const usage = { timestamp, fsId: { mountpoint: paths.images }, usedBytes: { value: images.usedBytes() }, inodesUsed: { value: 0 } }
+      return {
+        imageFilesystems: [usage],
+        containerFilesystems: [{ ...usage, fsId: { mountpoint: paths.containers }, usedBytes: { value: 0 } }],
+      }
+    },
+  }
+}

@@ -1,0 +1,144 @@
+/** A container runtime in this process. It is spoken to as any other, in the words of CRI. */
+import { type CgroupFiles, findCgroups } from '#base/cgroup-files.ts'
+import type { Clock } from '#base/clock.ts'
+import { descriptors } from '#base/descriptors.ts'
+import type { Files } from '#base/files.ts'
+import type { HttpClient } from '#base/http-client.ts'
+import type { Logger } from '#base/log.ts'
+import type { Processes } from '#base/processes.ts'
+import type { Random } from '#base/random.ts'
+import { thisProcessor } from '#base/system-calls.ts'
+import { Containers } from '#runtime/containers/containers.ts'
+import { ImageStore } from '#runtime/images/image-store.ts'
+import { boundingSetIn } from '#runtime/launch/capabilities.ts'
+import { Launcher } from '#runtime/launch/launcher.ts'
+import { ProcessTable } from '#runtime/living-process.ts'
+import type { ContainerRecord, SandboxRecord } from '#runtime/records.ts'
+import { type RuntimePaths, runtimePaths } from '#runtime/runtime-paths.ts'
+import type { PodNetworking } from '#runtime/sandboxes/pod-networking.ts'
+import { Sandboxes } from '#runtime/sandboxes/sandboxes.ts'
+import { sandboxStatus } from '#runtime/service/cri-views.ts'
+import { StreamServer } from '#runtime/streams/stream-server.ts'
+import type { ContainerEvent } from '#wire/cri/cri-messages.ts'
+
+export type EmbeddedRuntimeOptions = {
+  directory: string
+  version: string
+  networking: PodNetworking
+  /** In a user namespace of its own; `hasOneUser` where that has no more than one. */
+  rootless?: { hasOneUser: boolean }
+}
+
+export type EmbeddedRuntimeSeams = { files: Files; clock: Clock; random: Random; logger: Logger; processes: Processes; http(): HttpClient }
+
+const eventTypes = { created: 0, started: 1, stopped: 2, deleted: 3 } as const
+const nobody = 65_535
+
+export class EmbeddedRuntime implements AsyncDisposable {
+  readonly version: string
+  readonly paths: RuntimePaths
+  readonly images: ImageStore
+  readonly sandboxes: Sandboxes
+  readonly containers: Containers
+  readonly networking: PodNetworking
+  readonly streams: StreamServer
+  readonly launcher: Launcher
+  readonly cgroups: CgroupFiles | undefined
+  readonly clock: Clock
+  readonly processes: Processes
+  readonly #listeners: Set<(event: ContainerEvent) => void>
+  readonly #stack: AsyncDisposableStack
+
+  private constructor(
+    parts: Omit<EmbeddedRuntime, typeof Symbol.asyncDispose | 'onEvent'>,
+    listeners: Set<(event: ContainerEvent) => void>,
+    stack: AsyncDisposableStack,
+  ) {
+    this.version = parts.version
+    this.paths = parts.paths
+    this.images = parts.images
+    this.sandboxes = parts.sandboxes
+    this.containers = parts.containers
+    this.networking = parts.networking
+    this.streams = parts.streams
+    this.launcher = parts.launcher
+    this.cgroups = parts.cgroups
+    this.clock = parts.clock
+    this.processes = parts.processes
+    this.#listeners = listeners
+    this.#stack = stack
+  }
+
+  /** Takes over what an agent before has left. Rejects where another uses the directory. */
+  static async open(options: EmbeddedRuntimeOptions, seams: EmbeddedRuntimeSeams): Promise<EmbeddedRuntime> {
+    const { files, clock, random, logger, processes, http } = seams
+    const { directory, version, networking, rootless } = options
+    await using stack = new AsyncDisposableStack()
+    const paths = runtimePaths(directory)
+    await files.makeDirectory(paths.exits)
+    const lock = descriptors.lock(paths.lock)
+    if (!lock.isOurs) throw new Error(`another process runs containers in ${directory}`)
+    stack.defer(() => descriptors.close(lock.descriptor))
+    const launcher = stack.use(new Launcher())
+    const table = await ProcessTable.open(files)
+    const cgroups = rootless === undefined ? await findCgroups(files) : undefined
+    const listeners = new Set<(event: ContainerEvent) => void>()
+    const images: ImageStore = await ImageStore.open({
+      ...{ directory: paths.images, files, clock, logger, http, architecture: thisProcessor },
+      isRootless: rootless !== undefined,
+      keepsOwners: !rootless?.hasOneUser,
+      isUsed: (imageId) => containers.all().some((record) => record.imageId === imageId),
+    })
+    const tellOf = async (sandbox: SandboxRecord, containerId: string, containerEventType: number) => {
+      if (listeners.size === 0) return
+      const podSandboxStatus = sandboxStatus(sandbox, await sandboxes.isReady(sandbox))
+      for (const listener of listeners) listener({ containerId, containerEventType, podSandboxStatus, containersStatuses: [] })
+    }
+    const shared = { paths, files, clock, random, logger, processes, launcher, table, cgroups }
+    const sandboxes: Sandboxes = new Sandboxes({
+      ...shared,
+      networking,
+      nobody: rootless?.hasOneUser ? 0 : nobody,
+      onDeath: (record) => tellOf(record, record.id, eventTypes.stopped),
+    })
+    const containers: Containers = new Containers({
+      ...shared,
+      findImage: (name) => images.find(name),
+      context: {
+        ...{
+          paths,
+          files,
+          cgroups,
+          processor: thisProcessor,
+          isRootless: rootless !== undefined,
+          hasOneUser: rootless?.hasOneUser ?? false,
+        },
+        ownCapabilities: boundingSetIn(await files.readText('/proc/self/status')),
+      },
+      onChange: (record, change) => void tell(record, change),
+    })
+    const tell = async (record: ContainerRecord, change: keyof typeof eventTypes) => {
+      const sandbox = sandboxes.find(record.sandboxId)
+      if (sandbox !== undefined) await tellOf(sandbox, record.id, eventTypes[change])
+    }
+    await sandboxes.load()
+    // Before the first look: an end between the two would be missed.
+    stack.use(files.watch(paths.exits, (name) => void (name === undefined ? containers.noticeAll() : containers.noticeEnd(name))))
+    await containers.load()
+    stack.defer(() => containers.leave())
+    stack.defer(() => sandboxes.leave())
+    const streams = stack.use(await StreamServer.start({ random, clock }))
+    const parts = { version, paths, images, sandboxes, containers, networking, streams, launcher, cgroups, clock, processes }
+    return new EmbeddedRuntime(parts, listeners, stack.move())
+  }
+
+  onEvent(listener: (event: ContainerEvent) => void): Disposable {
+    this.#listeners.add(listener)
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) }
+  }
+
+  /** Leaves everything running. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stack.disposeAsync()
+  }
+}

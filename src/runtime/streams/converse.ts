@@ -1,0 +1,162 @@
+/** Input and output of a process, as streams of a connection. */
+import type { Duplex, Readable, Writable } from 'node:stream'
+import type { Clock } from '#base/clock.ts'
+import { errorMessage } from '#base/error-message.ts'
+import type { Conversation } from '#runtime/streams/stream-server.ts'
+import { SpdyConnection, type SpdyStream } from '#wire/spdy/connection.ts'
+
+export type StreamWish = { stdin: boolean; stdout: boolean; stderr: boolean; tty: boolean }
+
+/** The other side of a conversation: what a command or a container offers. */
+export type Partner = {
+  readonly input: Writable | undefined
+  /** Calls back with what it writes, until `ended`. */
+  listen(receive: (stream: 'stdout' | 'stderr', bytes: Uint8Array) => void): Disposable
+  /** Holds it back while the client cannot take more. */
+  pause(): void
+  resume(): void
+  resize(size: { columns: number; rows: number }): void
+  /** Whoever asked will send no more. */
+  endInput(): void
+  /** Resolves with an exit code, or undefined where there is none to tell. */
+  readonly ended: Promise<number | undefined>
+  /** The client has gone. */
+  leave(): void
+}
+
+/** How long what was written last may take on its way. */
+const farewellMs = 10
+
+/** `begin` is called once all streams are there. */
+export function conversation(wish: StreamWish, clock: Clock, begin: () => Promise<Partner>): Conversation {
+  return (socket, head, protocol) => {
+    const streams = new Map<string, SpdyStream>()
+    const canResize = wish.tty && protocol !== '' && !/^(v2\.)?channel/.test(protocol)
+    const expected = 1 + [wish.stdin, wish.stdout, wish.stderr && !wish.tty, canResize].filter(Boolean).length
+    let hasBegun = false
+    const connection = new SpdyConnection({
+      ...{ socket, head, role: 'server' },
+      onStream(stream) {
+        streams.set(stream.headers['streamtype'] ?? '', stream)
+        if (streams.size >= expected && !hasBegun) {
+          hasBegun = true
+          void talk(connection, streams, protocol, clock, begin)
+        }
+        return true
+      },
+    })
+  }
+}
+
+async function talk(
+  connection: SpdyConnection,
+  streams: Map<string, SpdyStream>,
+  protocol: string,
+  clock: Clock,
+  begin: () => Promise<Partner>,
+): Promise<void> {
+  const error = streams.get('error')
+  const early: Uint8Array[] = []
+  const [stdin, resize] = [streams.get('stdin'), streams.get('resize')]
+  let partner: Partner | undefined
+  let hasEnded = false
+  const send = (bytes: Uint8Array) => {
+    if (partner?.input === undefined) early.push(bytes)
+    else if (!partner.input.write(bytes)) {
+      connection.pause()
+      partner.input.once('drain', () => connection.resume())
+    }
+  }
+  if (stdin !== undefined) {
+    stdin.onData = send
+    stdin.onEnd = () => {
+      hasEnded = true
+      partner?.endInput()
+    }
+  }
+  const sizes: { columns: number; rows: number }[] = []
+  if (resize !== undefined) {
+    resize.onData = (bytes) => {
+      for (const size of sizesIn(bytes)) {
+        if (partner === undefined) sizes.push(size)
+        else partner.resize(size)
+      }
+    }
+  }
+  const finish = (status: object | string) => {
+    for (const name of ['stdout', 'stderr']) streams.get(name)?.end()
+    if (status !== '') error?.write(Buffer.from(typeof status === 'string' ? status : JSON.stringify({ metadata: {}, ...status })))
+    error?.end()
+    clock.after(farewellMs, () => connection.close())
+  }
+  try {
+    partner = await begin()
+  } catch (failure) {
+    return finish(statusOf(protocol, undefined, errorMessage(failure)))
+  }
+  const talking = partner
+  connection.onClose(() => talking.leave())
+  for (const bytes of early) talking.input?.write(bytes)
+  for (const size of sizes) talking.resize(size)
+  const listening = talking.listen((name, bytes) => {
+    const stream = streams.get(name)
+    if (stream === undefined || stream.write(bytes)) return
+    talking.pause()
+    connection.onDrain(() => talking.resume())
+  })
+  if (hasEnded) talking.endInput()
+  try {
+    finish(statusOf(protocol, await talking.ended, undefined))
+  } catch (failure) {
+    finish(statusOf(protocol, undefined, errorMessage(failure)))
+  } finally {
+    listening[Symbol.dispose]()
+  }
+}
+
+function statusOf(protocol: string, exitCode: number | undefined, failure: string | undefined): object | string {
+  const hasStatus = /^v[45]\./.test(protocol)
+  if (failure !== undefined) return hasStatus ? { status: 'Failure', message: failure, reason: 'InternalError', code: 500 } : failure
+  if (exitCode === undefined || exitCode === 0) return hasStatus ? { status: 'Success' } : ''
+  const message = `command terminated with non-zero exit code: exit status ${exitCode}`
+  if (!hasStatus) return message
+  return { status: 'Failure', message, reason: 'NonZeroExitCode', details: { causes: [{ reason: 'ExitCode', message: String(exitCode) }] } }
+}
+
+function sizesIn(bytes: Uint8Array): { columns: number; rows: number }[] {
+  const found: { columns: number; rows: number }[] = []
+  for (const [text] of Buffer.from(bytes)
+    .toString()
+    .matchAll(/\{[^}]*\}/g)) {
+    try {
+      const { Width = 0, Height = 0 } = JSON.parse(text) as { Width?: number; Height?: number }
+      if (Width > 0 && Height > 0 && Width < 65_536 && Height < 65_536) found.push({ columns: Width, rows: Height })
+    } catch {
+      // Half a message: the next one will be whole.
+    }
+  }
+  return found
+}
+
+/** Readable streams that are listened to together. */
+export function listenTo(
+  sources: Partial<Record<'stdout' | 'stderr', Readable | Duplex | undefined>>,
+): Pick<Partner, 'listen' | 'pause' | 'resume'> & { ended: Promise<void> } {
+  const entries = (['stdout', 'stderr'] as const).flatMap((name) => (sources[name] === undefined ? [] : [[name, sources[name]] as const]))
+  const ended = Promise.all(
+    entries.map(([, source]) => new Promise<void>((resolve) => void source.once('close', resolve).once('end', resolve))),
+  )
+  return {
+    listen(receive) {
+      for (const [name, source] of entries) source.on('data', (bytes: Uint8Array) => receive(name, bytes))
+      return { [Symbol.dispose]() {} }
+    },
+    pause() {
+      for (const [, source] of entries) source.pause()
+    },
+    resume() {
+      for (const [, source] of entries) source.resume()
+    },
+    ended: ended.then(() => {}),
+  }
+}
