@@ -14,6 +14,7 @@ import {
   optionValues,
   text,
   wholeNumber,
+  withSwitchValues,
 } from '#base/options.ts'
 
 const declared = defineOptions({
@@ -28,7 +29,7 @@ const declared = defineOptions({
 function parse(args: string[], file?: Record<string, unknown>) {
   const command = new Command('x').exitOverride().configureOutput({ writeErr() {} })
   addOptions(command, declared)
-  command.parse(args, { from: 'user' })
+  command.parse(withSwitchValues(args, command), { from: 'user' })
   if (file !== undefined) applySettings(command, file, 'file')
   return optionValues(command, declared)
 }
@@ -55,6 +56,14 @@ test('flags take their values with a space or an equals sign; switches take true
     [values.dataDir, values.apiPort, values.scheduler, values.detach, values.controllers],
     ['/x', 1, false, true, ['a', 'b', 'c']],
   )
+})
+
+test('what follows a switch is not its value, unless it is true or false', () => {
+  const command = new Command('x').argument('[name]')
+  addOptions(command, declared)
+  assert.deepEqual(withSwitchValues(['-d', 'lab', '--scheduler', 'false', '--detach'], command), [
+    ...['--detach=true', 'lab', '--scheduler', 'false', '--detach=true'],
+  ])
 })
 
 test('a flag goes before the environment, that before the file, that before the default', () => {

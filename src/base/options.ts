@@ -113,6 +113,17 @@ export function environmentName(key: string): string {
   return `TYPERNETES_${flagName(key).replaceAll('-', '_').toUpperCase()}`
 }
 
+/** Switches by themselves are on: what follows is theirs only where it is `true` or `false`, else `up -d NAME` would take the name for it. */
+export function withSwitchValues(args: readonly string[], command: Command): string[] {
+  const switches = new Map(
+    command.options.filter(({ optional }) => optional).flatMap(({ short, long }) => [[short, long] as const, [long, long] as const]),
+  )
+  return args.map((arg, index) => {
+    const long = switches.get(arg)
+    return long === undefined || ['true', 'false'].includes(args[index + 1] ?? '') ? arg : `${long}=true`
+  })
+}
+
 /** What each command was declared with. */
 const declaredOf = new WeakMap<Command, OptionDeclarations>()
 

@@ -16,13 +16,23 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'status',
-    summary: 'show whether a cluster is running, and its URL',
+    summary: 'show how a cluster is, and what is wrong with it',
     load: async () => (await import('#cmd/running/command.ts')).statusCommand,
   },
   {
     name: 'logs',
     summary: 'print the logs of a cluster in the background',
     load: async () => (await import('#cmd/running/command.ts')).logsCommand,
+  },
+  {
+    name: 'list',
+    summary: 'list the clusters on this machine',
+    load: async () => (await import('#cmd/running/command.ts')).listCommand,
+  },
+  {
+    name: 'use',
+    summary: "make a cluster the current one of the user's kubeconfig",
+    load: async () => (await import('#cmd/running/command.ts')).useCommand,
   },
   {
     name: 'certs',

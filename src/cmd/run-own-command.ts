@@ -1,6 +1,6 @@
 import { errorMessage } from '#base/error-message.ts'
 import { thisProcess } from '#base/machine.ts'
-import { applySettings, Command, hasSettings } from '#base/options.ts'
+import { applySettings, Command, hasSettings, withSwitchValues } from '#base/options.ts'
 import { commands } from '#cmd/commands.ts'
 import { readSettings } from '#cmd/read-settings.ts'
 import { versionText } from '#cmd/version.ts'
@@ -15,6 +15,7 @@ export async function runOwnCommand(argv: readonly string[]): Promise<void> {
     .configureOutput({ outputError: (text, write) => write(`typernetes: ${text.replace(/^error: /, '')}`) })
 
   const asked = argv[2]
+  let args = argv
   program.hook('preAction', async (_, command) => {
     const { config: path } = command.opts()
     if (typeof path === 'string' && hasSettings(command)) applySettings(command, await readSettings(path), path)
@@ -22,11 +23,14 @@ export async function runOwnCommand(argv: readonly string[]): Promise<void> {
   for (const { name, summary, load } of commands) {
     const command = program.command(name).description(summary)
     // Help of the whole program needs the summaries only; a command's own flags are loaded with it.
-    if (asked === name) (await load())(command)
+    if (asked === name) {
+      ;(await load())(command)
+      args = withSwitchValues(args, command)
+    }
   }
 
   try {
-    await program.parseAsync(argv)
+    await program.parseAsync(args)
   } catch (error) {
     thisProcess.complain(`typernetes: ${errorMessage(error)}`)
     if (thisProcess.environment['TYPERNETES_DEBUG'] && error instanceof Error) thisProcess.complain(String(error.stack))

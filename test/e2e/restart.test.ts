@@ -207,12 +207,12 @@ test('a cluster in the background: up -d twice, status, logs, down, in a directo
   assert.equal(first.status, 0, first.stderr)
   assert.match(
     first.stdout,
-    /^The cluster is ready at https:.*\nNext: export KUBECONFIG='.*my data\/admin\.kubeconfig' && kubectl get namespaces\n$/,
+    /^The cluster is ready at https:.*\n {2}API +Kubernetes v1\.[\s\S]*\n {2}Nodes +none\n[\s\S]*\nNext: export KUBECONFIG='.*my data\/admin\.kubeconfig' && kubectl get namespaces\n$/,
   )
   const second = typernetes(...up)
   assert.equal(second.status, 0, second.stderr)
   assert.match(second.stdout, /^It is running already\.\nThe cluster is ready at https:/)
-  assert.match(typernetes('status', ...place).stdout, /has been running for less than a minute\nAPI: https:/)
+  assert.match(typernetes('status', ...place).stdout, /has been running for less than a minute\n {2}API +https:/)
   assert.match(typernetes('logs', ...place).stdout, /^The cluster is ready/)
   assert.match(typernetes('snapshot', 'save', join(dataDir, 'saved'), ...place).stdout, /^saved /)
   assert.match(typernetes('certs', 'status', ...place).stdout, /^NAME +SIGNER +SUBJECT/)

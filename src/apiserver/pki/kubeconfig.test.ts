@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { load } from 'js-yaml'
-import { mergedKubeconfig, mergeKubeconfig, renderKubeconfig, writeKubeconfig } from '#apiserver/pki/kubeconfig.ts'
+import { kubeconfigWithout, mergedKubeconfig, mergeKubeconfig, renderKubeconfig, writeKubeconfig } from '#apiserver/pki/kubeconfig.ts'
 import { nodeFiles } from '#base/files.ts'
 
 const entry = {
@@ -122,4 +122,16 @@ test('the file is merged through a link, and not while another program holds its
     mergeKubeconfig(nodeFiles, join(home, 'config'), entry),
     /is being changed by another program; if it is not, remove .*real\.lock/,
   )
+})
+
+test('what was merged is taken out again, and nothing else', async () => {
+  const entry = { name: 'typernetes', server: 'https://127.0.0.1:6443', authorityPem: 'a', credential: { token: 't' } }
+  const other = { name: 'other', server: 'https://10.0.0.1', authorityPem: 'b', credential: { token: 'u' } }
+  const { text: before } = await mergedKubeconfig(undefined, other)
+  const { text } = await mergedKubeconfig(before, entry, { makeCurrent: true })
+  const { text: after, names } = await kubeconfigWithout(text, entry.server)
+  assert.deepEqual(names, ['typernetes'])
+  assert.ok(!after.includes('6443') && !after.includes('typernetes') && after.includes('https://10.0.0.1'))
+  assert.match(after, /^current-context: ''$/m)
+  assert.deepEqual(await kubeconfigWithout(after, entry.server), { text: after, names: [] })
 })

@@ -84,6 +84,45 @@ export async function mergeKubeconfig(
   entry: KubeconfigEntry,
   options: { makeCurrent?: boolean } = {},
 ): Promise<string> {
+  const { text: _, contextName } = await rewritten(files, path, (existing) => mergedKubeconfig(existing, entry, options))
+  return contextName
+}
+
+/** Takes the entries of a server out of the file again; resolves with the names of its contexts. */
+export async function removeFromKubeconfig(files: Files, path: string, server: string): Promise<string[]> {
+  if ((await files.readTextIfPresent(path)) === undefined) return []
+  const { names } = await rewritten(files, path, (existing) => kubeconfigWithout(existing ?? '', server))
+  return names
+}
+
+export async function kubeconfigWithout(existing: string, server: string): Promise<{ text: string; names: string[] }> {
+  const yaml = await import('js-yaml')
+  const loaded: unknown = yaml.load(existing)
+  if (loaded === null || typeof loaded !== 'object' || Array.isArray(loaded)) return { text: existing, names: [] }
+  const config = { ...(loaded as Kubeconfig) }
+  const clusters = new Set(
+    (config.clusters ?? []).filter(({ cluster }) => (cluster as { server?: unknown })?.server === server).map(({ name }) => name),
+  )
+  if (clusters.size === 0) return { text: existing, names: [] }
+  type Joined = { cluster?: unknown; user?: unknown }
+  const isOurs = ({ context }: Named) => clusters.has((context as Joined)?.cluster)
+  const ours = (config.contexts ?? []).filter(isOurs)
+  const left = (config.contexts ?? []).filter((each) => !isOurs(each))
+  const usersLeft = new Set(left.map(({ context }) => (context as Joined)?.user))
+  const users = new Set(ours.map(({ context }) => (context as Joined)?.user).filter((user) => !usersLeft.has(user)))
+  config.contexts = left
+  config.clusters = (config.clusters ?? []).filter(({ name }) => !clusters.has(name))
+  config.users = (config.users ?? []).filter(({ name }) => !users.has(name))
+  const names = ours.map(({ name }) => String(name))
+  if (names.includes(config['current-context'] ?? '')) config['current-context'] = ''
+  return { text: yaml.dump(config, { lineWidth: -1 }), names }
+}
+
+async function rewritten<T extends { text: string }>(
+  files: Files,
+  path: string,
+  change: (existing: string | undefined) => Promise<T>,
+): Promise<T> {
   const target = await files.readLink(path).catch((error: unknown) => {
     if (hasCode(error, 'EINVAL')) return undefined
     throw error
@@ -93,9 +132,10 @@ export async function mergeKubeconfig(
   const lock = `${file}.lock`
   if (!(await files.createExclusive(lock, ''))) throw new Error(`${file} is being changed by another program; if it is not, remove ${lock}`)
   try {
-    const { text, contextName } = await mergedKubeconfig(await files.readTextIfPresent(file), entry, options)
-    await files.write(file, text, { mode: 0o600 })
-    return contextName
+    const before = await files.readTextIfPresent(file)
+    const outcome = await change(before)
+    if (outcome.text !== before) await files.write(file, outcome.text, { mode: 0o600 })
+    return outcome
   } finally {
     await files.remove(lock)
   }

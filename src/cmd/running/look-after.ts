@@ -1,3 +1,4 @@
+import { join, resolve } from 'node:path'
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
 import { thisProcess } from '#base/machine.ts'
@@ -10,22 +11,19 @@ const patienceMs = 30_000
 const lookEveryMs = 50
 
 /** Ends with 1 where no cluster runs, so that scripts can ask. */
-export async function printStatus({ dataDir }: Place): Promise<void> {
+export async function printStatus({ dataDir: given, output }: Place & { output: string }): Promise<void> {
+  const dataDir = resolve(given)
   const cluster = await runningCluster(dataDir)
+  const { podsRunOn, runningPods } = await import('#cmd/running/running-pods.ts')
   if (cluster === undefined) {
-    thisProcess.print(`No cluster runs in ${dataDir}`)
-    const { podsRunOn, runningPods } = await import('#cmd/running/running-pods.ts')
     const left = podsRunOn(await runningPods(dataDir))
-    if (left !== undefined) thisProcess.print(left)
+    if (output === 'json') thisProcess.print(JSON.stringify({ dataDir, running: false }))
+    else thisProcess.print([`No cluster runs in ${dataDir}`, ...(left === undefined ? [] : [left])].join('\n'))
     return thisProcess.exit(1)
   }
-  const minutes = Math.floor((systemClock.now() - cluster.startedMs) / 60_000)
-  const since = minutes < 1 ? 'less than a minute' : minutes < 120 ? `${minutes} minutes` : `${Math.floor(minutes / 60)} hours`
-  thisProcess.print(`The cluster in ${dataDir} has been running for ${since}`)
-  thisProcess.print(`API: ${cluster.url}\nProcess: ${cluster.pid}\nKubeconfig: ${cluster.kubeconfig}`)
-  const { runningPods } = await import('#cmd/running/running-pods.ts')
-  const pods = await runningPods(dataDir)
-  if (pods > 0) thisProcess.print(`Pods in containers: ${pods}`)
+  const { clusterStatus, statusText } = await import('#cmd/running/cluster-status.ts')
+  const status = await clusterStatus(dataDir, cluster)
+  thisProcess.print(output === 'json' ? JSON.stringify({ running: true, ...status }, undefined, 2) : statusText(status))
 }
 
 export async function stopCluster({ dataDir, pods }: Place & { pods: boolean }): Promise<void> {
@@ -46,9 +44,16 @@ export async function stopCluster({ dataDir, pods }: Place & { pods: boolean }):
 
 /** Again where some of it is gone already. */
 export async function deleteCluster({ dataDir }: Place): Promise<void> {
+  const kubeconfig = await nodeFiles.readTextIfPresent(join(dataDir, 'admin.kubeconfig'))
   await stopCluster({ dataDir, pods: true })
   const { removeRemains } = await import('#cmd/running/remove-remains.ts')
   await removeRemains(dataDir)
+  const server = /^ +server: "?(\S+?)"?$/m.exec(kubeconfig ?? '')?.[1]
+  if (server !== undefined) {
+    const { forgetOwnKubeconfig } = await import('#cmd/up/kubeconfig.ts')
+    const contexts = await forgetOwnKubeconfig(nodeFiles, server)
+    if (contexts.length > 0) thisProcess.print(`Contexts removed from the kubeconfig: ${contexts.join(', ')}`)
+  }
   thisProcess.print(`${dataDir} is removed`)
 }
 

@@ -3,9 +3,10 @@ import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
 import { nodeHttpClient } from '#base/http-client.ts'
 import { nodeProcesses } from '#base/processes.ts'
+import type { ReadyCluster } from '#cmd/up/ready-text.ts'
 
 /** What a cluster leaves in its data directory while it runs, for those who look after it. */
-export type RunningCluster = { pid: number; url: string; kubeconfig: string; startedMs: number }
+export type RunningCluster = ReadyCluster & { pid: number; startedMs: number }
 
 const patienceMs = 2000
 

@@ -7,17 +7,28 @@ import type { HttpExchange } from '#base/http-server.ts'
 import type { Lifecycle } from '#base/lifecycle.ts'
 import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
+import { contextOfCluster } from '#cmd/cluster-names.ts'
 import { apiServerUrl, startApiServer, urlForNodes } from '#cmd/up/api-server.ts'
 import { clusterAddresses } from '#cmd/up/cluster-addresses.ts'
 import { openClusterKeys } from '#cmd/up/keys.ts'
 import { keepKubeconfig } from '#cmd/up/kubeconfig.ts'
 import { LocalNodes } from '#cmd/up/local-nodes.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
+import { retireSimulatedNodes } from '#cmd/up/retire-simulated-nodes.ts'
+import { simulatedNodeNames } from '#kubelet/node/simulated-node-names.ts'
 import type { Store } from '#store/store.ts'
 
 export type ClusterSeams = { clock: Clock; random: Random; files: Files; logger: Logger }
 
-export type Cluster = { readonly kubeconfigPath: string; readonly url: string; readonly apiServer: RunningApiServer }
+export type Cluster = {
+  readonly kubeconfigPath: string
+  readonly url: string
+  readonly apiServer: RunningApiServer
+  /** How many controllers run. */
+  readonly controllerCount: number
+  /** Why there is no real node, where one was asked for. */
+  readonly whyNoNode: string | undefined
+}
 
 /** Parts that are not asked for are not loaded. `opening` is the store, which may be on its way already. */
 export async function startClusterStages(
@@ -78,7 +89,13 @@ export async function startClusterStages(
 
   const kubeconfigPath = options.kubeconfig || join(options.dataDir, 'admin.kubeconfig')
   await lifecycle.stage('kubeconfig', async (stage) => {
-    stage.use(await keepKubeconfig({ path: kubeconfigPath, url, merges: options.mergeKubeconfig }, keys, seams))
+    stage.use(
+      await keepKubeconfig(
+        { path: kubeconfigPath, url, name: contextOfCluster(options.dataDir), merges: options.mergeKubeconfig },
+        keys,
+        seams,
+      ),
+    )
   })
 
   if (selected.length > 0) {
@@ -95,7 +112,10 @@ export async function startClusterStages(
     })
   }
 
-  const simulated = options.simNodes + (options.runtime === 'sim' ? options.nodes : 0)
+  const whyNoNode = runtime?.kind === 'none' ? runtime.why : undefined
+  // Whoever asks for nothing special shall have a cluster on which pods run, if only on paper.
+  const standIns = whyNoNode !== undefined && options.runtime === 'auto' && options.simNodes === 0 ? 1 : 0
+  const simulated = options.simNodes + (options.runtime === 'sim' ? options.nodes : 0) + standIns
   const isSimulatedOnly = simulated > 0 && (runtime === undefined || runtime.kind === 'none')
   if (options.storage && selected.length > 0) {
     await lifecycle.stage('storage', async (stage) => {
@@ -139,6 +159,7 @@ export async function startClusterStages(
     })
   }
 
+  await retireSimulatedNodes(apiServer, new Set(simulatedNodeNames(simulated)))
   if (options.metricsServer && (hasRealNodes || simulated > 0)) {
     await lifecycle.stage('metrics server', async (stage) => {
       const { startMetricsServer } = await import('#cmd/up/metrics-server.ts')
@@ -159,9 +180,8 @@ export async function startClusterStages(
     })
   }
 
-  if (runtime?.kind === 'none') {
-    seams.logger.info(`no container runtime: the cluster has no real node; --sim-nodes adds simulated ones: ${runtime.why}`)
-  } else if (runtime !== undefined && podNetwork !== undefined) {
+  if (whyNoNode !== undefined) seams.logger.info(`no container runtime: the cluster has no real node: ${whyNoNode}`)
+  if (runtime !== undefined && runtime.kind !== 'none' && podNetwork !== undefined) {
     mayHavePods = true
     if (network?.hasMachineNode !== false) {
       const nodeName = await lifecycle.stage('node', async (stage) => {
@@ -189,5 +209,5 @@ export async function startClusterStages(
     }
   }
 
-  return { kubeconfigPath, url, apiServer }
+  return { kubeconfigPath, url, apiServer, controllerCount: selected.length, whyNoNode }
 }

@@ -6,7 +6,7 @@ import { nodeProcesses } from '#base/processes.ts'
 import { logPath, readyPath, runningCluster } from '#cmd/running/running-cluster.ts'
 import { prepareDataDirectory } from '#cmd/up/data-directory.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
-import { readyText } from '#cmd/up/ready-text.ts'
+import { kubectlCommand, type ReadyCluster, readyText } from '#cmd/up/ready-text.ts'
 
 const patienceMs = 60_000
 
@@ -14,7 +14,7 @@ const patienceMs = 60_000
 export async function startDetached({ dataDir }: UpOptions): Promise<void> {
   const running = await runningCluster(dataDir)
   if (running) {
-    thisProcess.print(`It is running already.\n${readyText(running.kubeconfig, running.url)}`)
+    thisProcess.print(`It is running already.\n${readyText(running, await kubectlCommand(nodeFiles))}`)
     thisProcess.exit(0)
   }
   await prepareDataDirectory(nodeFiles, dataDir)
@@ -37,11 +37,11 @@ export async function startDetached({ dataDir }: UpOptions): Promise<void> {
         : words.replace(/^typernetes: /, '') || `the cluster ended at once; see ${logFile}`,
     )
   }
-  thisProcess.print(readyText(outcome.kubeconfig, outcome.url))
+  thisProcess.print(readyText(outcome, await kubectlCommand(nodeFiles)))
   thisProcess.exit(0)
 }
 
-async function waitForFile(path: string): Promise<{ url: string; kubeconfig: string }> {
+async function waitForFile(path: string): Promise<ReadyCluster> {
   for (;;) {
     const text = await nodeFiles.readTextIfPresent(path)
     if (text) return JSON.parse(text)

@@ -1,25 +1,28 @@
 import { delimiter, join } from 'node:path'
 import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
-import { type KubeconfigEntry, mergeKubeconfig, writeKubeconfig } from '#apiserver/pki/kubeconfig.ts'
+import { type KubeconfigEntry, mergeKubeconfig, removeFromKubeconfig, writeKubeconfig } from '#apiserver/pki/kubeconfig.ts'
+import type { Files } from '#base/files.ts'
 import { thisMachine, thisProcess } from '#base/machine.ts'
 import type { ClusterSeams } from '#cmd/up/cluster.ts'
 
 export type KubeconfigOptions = {
   path: string
   url: string
+  /** Of the context. */
+  name: string
   /** Also adds the cluster to the kubeconfig that kubectl reads by itself. */
   merges: boolean
 }
 
 /** Writes the admin's kubeconfig, now and whenever what it holds is renewed. */
 export async function keepKubeconfig(
-  { path, url, merges }: KubeconfigOptions,
+  { path, url, name, merges }: KubeconfigOptions,
   keys: ClusterKeys,
   { files, logger }: Pick<ClusterSeams, 'files' | 'logger'>,
 ): Promise<Disposable> {
   const write = async () => {
     const entry: KubeconfigEntry = {
-      name: 'typernetes',
+      name,
       server: url,
       authorityPem: keys.authority('ca').certificatePem,
       credential: keys.identity('admin'),
@@ -33,6 +36,33 @@ export async function keepKubeconfig(
     write().catch((error: unknown) => logger.error('failed to write the renewed kubeconfig', { path, error: String(error) }))
   })
 }
+
+/** Adds what the cluster's own kubeconfig holds to the user's, and makes it the current context; resolves with the path. */
+export async function mergeOwnKubeconfig(files: Files, kubeconfig: string, name: string): Promise<string> {
+  const { load } = await import('js-yaml')
+  const config = load(await files.readText(kubeconfig)) as {
+    clusters: [{ cluster: { server: string; 'certificate-authority-data': string } }]
+    users: [{ user: { 'client-certificate-data': string; 'client-key-data': string } }]
+  }
+  const decoded = (text: string) => Buffer.from(text, 'base64').toString('utf8')
+  const { cluster } = config.clusters[0]
+  const { user } = config.users[0]
+  const entry: KubeconfigEntry = {
+    ...{ name, server: cluster.server, authorityPem: decoded(cluster['certificate-authority-data']) },
+    credential: {
+      notBeforeMs: 0,
+      notAfterMs: 0,
+      certificatePem: decoded(user['client-certificate-data']),
+      privateKeyPem: decoded(user['client-key-data']),
+    },
+  }
+  await mergeKubeconfig(files, ownKubeconfigPath(), entry, { makeCurrent: true })
+  return ownKubeconfigPath()
+}
+
+/** Takes it out again. */
+export const forgetOwnKubeconfig = (files: Files, server: string): Promise<string[]> =>
+  removeFromKubeconfig(files, ownKubeconfigPath(), server)
 
 /** Where kubectl looks. */
 function ownKubeconfigPath(): string {

@@ -1,3 +1,5 @@
+import { resolve } from 'node:path'
+import { Node } from '#api/core/v1/kinds.gen.ts'
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
 import { giveBackIdleMemory } from '#base/idle-memory.ts'
@@ -9,7 +11,7 @@ import { systemRandom } from '#base/random.ts'
 import { type RunningCluster, readyPath, runningCluster } from '#cmd/running/running-cluster.ts'
 import { openStore } from '#cmd/up/open-store.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
-import { readyText } from '#cmd/up/ready-text.ts'
+import { clusterParts, kubectlCommand, readyText } from '#cmd/up/ready-text.ts'
 
 /** Runs a cluster until a signal ends it. */
 export async function up(options: UpOptions): Promise<void> {
@@ -23,10 +25,13 @@ export async function up(options: UpOptions): Promise<void> {
   opening.catch(() => {})
   const { startClusterStages } = await import('#cmd/up/cluster.ts')
   await runUntilSignal(lifecycle, processSignals, async () => {
-    const { url, kubeconfigPath: kubeconfig } = await startClusterStages(lifecycle, options, seams, opening)
-    thisProcess.print(readyText(kubeconfig, url))
+    const { url, kubeconfigPath, apiServer, controllerCount, whyNoNode } = await startClusterStages(lifecycle, options, seams, opening)
+    const { cluster } = apiServer.server
+    const parts = clusterParts({ cluster, options, controllerCount, whyNoNode })
+    const ready = { url, kubeconfig: resolve(kubeconfigPath), parts, hasNodes: cluster.list(Node).length > 0 }
+    thisProcess.print(readyText(ready, await kubectlCommand(nodeFiles)))
     // A parent that waits for us (up -d) learns it from this file, and so do down and status.
-    const running: RunningCluster = { pid: thisProcess.pid, url, kubeconfig, startedMs: systemClock.now() }
+    const running: RunningCluster = { pid: thisProcess.pid, startedMs: systemClock.now(), ...ready }
     await nodeFiles.write(readyPath(options.dataDir), JSON.stringify(running))
     giveBackIdleMemory(systemClock)
   })

@@ -6,6 +6,7 @@ import type { Client } from '#client/client.ts'
 import { NodeAgent } from '#kubelet/node/node-agent.ts'
 import { agentFeatures, type NodeDescription } from '#kubelet/node/node-object.ts'
 import { PodFeed } from '#kubelet/node/pod-feed.ts'
+import { simulatedNodeNames } from '#kubelet/node/simulated-node-names.ts'
 import { AddressRange } from '#kubelet/runtimes/simulated/address-range.ts'
 import { SimulatedRuntime } from '#kubelet/runtimes/simulated/simulated-runtime.ts'
 import { SimulatedMounts } from '#kubelet/volumes/simulated-mounts.ts'
@@ -44,8 +45,8 @@ export class SimulatedNodes {
   }
 
   get names(): string[] {
-    const { count, namePrefix = 'sim-node' } = this.#options
-    return Array.from({ length: count }, (_, index) => `${namePrefix}-${index + 1}`)
+    const { count, namePrefix } = this.#options
+    return simulatedNodeNames(count, namePrefix)
   }
 
   /** Resolves when all nodes are Ready. When it fails or is aborted, nothing goes on. */
