@@ -22,6 +22,7 @@ import { objectPermissionHooks } from '#apiserver/authz/object-permissions/objec
 import { escalationHooks } from '#apiserver/authz/rbac/escalation-hooks.ts'
 import { standardAuthorizer } from '#apiserver/authz/standard-authorizer.ts'
 import { bootstrap } from '#apiserver/bootstrap/bootstrap.ts'
+import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import { InsecureExchange, isFromThisMachine } from '#apiserver/http/insecure-exchange.ts'
 import { overWebSocket } from '#apiserver/http/websocket-exchange.ts'
 import { joinedHostPort, type NodeConnectionSettings, NodeConnections } from '#apiserver/node-connections/node-connections.ts'
@@ -34,6 +35,7 @@ import { ServiceRoutes } from '#apiserver/webhooks/service-routes.ts'
 import { WebhookCalls } from '#apiserver/webhooks/webhook-calls.ts'
 import { webhookCredentials } from '#apiserver/webhooks/webhook-credentials.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import { type HttpExchange, type HttpListener, listenHttp } from '#base/http-server.ts'
 import type { Logger } from '#base/log.ts'
 import { Metrics } from '#base/metrics.ts'
@@ -51,7 +53,7 @@ export type RunApiServerOptions = {
   /** Absent: no socket, in-process only. */
   listen?: { host: string; port: number }
   /** Another address to listen on, at the same port, for those alone whose own address is taken. */
-  alsoListen?: { host: string; accepts(remoteAddress: string): boolean } | undefined
+  alsoListen?: { host: string; accepts(cluster: ClusterView): (remoteAddress: string) => boolean } | undefined
   advertiseAddress: string
   serviceCidrs: readonly string[]
   nodePortRange: readonly [number, number]
@@ -116,8 +118,14 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
   const { requests, metrics = new Metrics() } = options
   const auditor = requests && (await auditorFor(requests, { ...options.outside, clock, logger, metrics }))
   if (auditor) opened.defer(() => auditor.close())
-  let nodes: NodeConnections | undefined
-  opened.defer(() => nodes?.[Symbol.dispose]())
+  const nodes = opened.use(
+    new NodeConnections({
+      cluster: () => server.cluster,
+      identity: () => keys.identity('apiserver-kubelet-client'),
+      makeClient: nodeUpgradeClient,
+      settings: options.nodeConnections ?? {},
+    }),
+  )
   let port = options.listen?.port ?? 0
   const routes = opened.use(
     new ServiceRoutes({
@@ -182,15 +190,7 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
         ...escalationHooks(authorizer.rbac, authorizer),
         ...objectPermissionHooks({ authorizer, cluster: registries.view(), isEnabled }),
       ]),
-    specialSubresources(parts) {
-      nodes = new NodeConnections({
-        cluster: parts.cluster,
-        identity: () => keys.identity('apiserver-kubelet-client'),
-        makeClient: nodeUpgradeClient,
-        settings: options.nodeConnections ?? {},
-      })
-      return specialSubresources(parts, { serviceAccounts, clock, random, nodes, isEnabled })
-    },
+    specialSubresources: (parts) => specialSubresources(parts, { serviceAccounts, clock, random, nodes, isEnabled }),
     virtualResources: (parts) => virtualResources(parts, { clock, audiences: serviceAccounts.audiences }),
     paths: () => openIdEndpoints(serviceAccounts, () => `${options.advertiseAddress || '127.0.0.1'}:${port}`, logger),
     ...(encryption === undefined ? {} : { transformer: (group, plural) => encryption.transformerFor(group, plural) }),
@@ -211,7 +211,9 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
   const listener = options.listen && (await listenHttp({ ...options.listen, ...serving }))
   port = listener?.port ?? 0
   if (listener) opened.defer(() => listener.close())
-  const second = listener && options.alsoListen && (await listenHttp({ ...options.alsoListen, port, ...serving }))
+  const { alsoListen } = options
+  const accepts = alsoListen?.accepts(server.cluster)
+  const second = listener && alsoListen && (await listenHttp({ host: alsoListen.host, port, ...defined({ accepts }), ...serving }))
   if (second) opened.defer(() => second.close())
   if (options.insecurePort > 0) {
     const insecure = await listenInsecurely(options.insecurePort, server)

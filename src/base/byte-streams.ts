@@ -1,4 +1,5 @@
 /** Connections of a proxy: taken on ports that several threads share, with TLS by the name that the client asks for, and made to servers. */
+
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import {
   connect as connectSecurely,
@@ -7,6 +8,7 @@ import {
   type SecureContext,
   TLSSocket,
 } from 'node:tls'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 /** Bytes both ways. `end` closes our half, `destroy` everything. */
 export type ByteStream = Socket
@@ -98,7 +100,7 @@ export function connectStream(target: StreamTarget, onConnect: (stream: ByteStre
       ? connect({ host, port, noDelay: true, allowHalfOpen: true })
       : connectSecurely({
           ...{ host, port, rejectUnauthorized: false, ALPNProtocols: [...tls.alpn], allowHalfOpen: true },
-          ...(tls.serverName === '' ? {} : { servername: tls.serverName }),
+          ...omitEmpty({ servername: tls.serverName }),
         })
   stream.once('error', onError)
   stream.once(tls === undefined ? 'connect' : 'secureConnect', () => {

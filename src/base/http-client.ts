@@ -62,7 +62,7 @@ export function nodeHttpClient(options: HttpClientOptions = {}): HttpClient {
       const send = target.protocol === 'https:' ? secureRequest : plainRequest
       // Said explicitly, since Node does not say it for methods that seldom have a body, DELETE for one.
       const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
-      const requestOptions = { method, headers: { ...headers, ...length }, agent: agentFor(target.protocol), ...(signal ? { signal } : {}) }
+      const requestOptions = { method, headers: { ...headers, ...length }, agent: agentFor(target.protocol), ...defined({ signal }) }
       return new Promise((resolve, reject) => {
         const attempt = (isLast: boolean) => {
           const outgoing = send(target, requestOptions, (incoming) => resolve(responseOf(incoming)))

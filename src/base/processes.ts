@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
+import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 /** Other programs, started and awaited. */
 export type Processes = {
@@ -42,7 +44,7 @@ type Held = { ref(): void; unref(): void }
 export const nodeProcesses: Processes = {
   run(command, args, options = {}) {
     return new Promise((resolve, reject) => {
-      const child = spawn(command, args, { ...spawnOptions(options), stdio: 'pipe', ...(options.signal ? { signal: options.signal } : {}) })
+      const child = spawn(command, args, { ...spawnOptions(options), stdio: 'pipe', ...defined({ signal: options.signal }) })
       let stdout = ''
       let stderr = ''
       child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -118,5 +120,5 @@ function isZombie(pid: number): boolean {
 }
 
 function spawnOptions({ environment, directory }: { environment?: Record<string, string>; directory?: string }) {
-  return { ...(environment ? { env: { ...process.env, ...environment } } : {}), ...(directory ? { cwd: directory } : {}) }
+  return { ...defined({ env: environment && { ...process.env, ...environment } }), ...omitEmpty({ cwd: directory }) }
 }

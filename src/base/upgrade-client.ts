@@ -1,7 +1,9 @@
 /** Requests that are passed on to another server: bodies stream both ways, and the connection may change its protocol. */
+
 import type { IncomingHttpHeaders, IncomingMessage, Agent as PlainAgent } from 'node:http'
 import { Agent, request as secureRequest } from 'node:https'
 import type { Duplex } from 'node:stream'
+import { defined } from '#base/defined.ts'
 import { type HttpClientOptions, tlsOptions } from '#base/http-client.ts'
 import { plainHttp } from '#base/plain-http.ts'
 
@@ -47,7 +49,7 @@ export function nodeUpgradeClient(options: HttpClientOptions = {}): UpgradeClien
         ...(isUpgrade
           ? { agent: false as const, ...(isSecure ? tlsOptions(options) : {}) }
           : { agent: isSecure ? secureAgent : plainAgent }),
-        ...(signal ? { signal } : {}),
+        ...defined({ signal }),
       }
       return new Promise((resolve, reject) => {
         const outgoing = (isSecure ? secureRequest : plainHttp.request)(new URL(url), request)

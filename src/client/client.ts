@@ -6,6 +6,7 @@ import { isExpired } from '#api/meta/server-response.ts'
 import type { V1DeleteOptions, V1Status } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesList, KubernetesObject } from '#api/resource.ts'
 import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { refusalOf } from '#client/answers.ts'
 import { type QueryValues, requestTarget } from '#client/request-target.ts'
 import type { Transport, TransportRequest, TransportResponse } from '#client/transport.ts'
@@ -253,7 +254,7 @@ function subresourceOf({ subresource }: WriteOptions): { subresource?: string } 
 }
 
 function selectorsOf({ labelSelector, fieldSelector }: ListOptions): { labelSelector?: string; fieldSelector?: string } {
-  return { ...defined({ labelSelector, fieldSelector }) }
+  return defined({ labelSelector, fieldSelector })
 }
 
 function writeQuery({ fieldManager, fieldValidation, dryRun }: WriteOptions): QueryValues {
@@ -266,6 +267,6 @@ function deleteOptions({ uid, resourceVersion, ...options }: DeleteOptions): V1D
     kind: 'DeleteOptions',
     apiVersion: 'v1',
     ...options,
-    ...(Object.keys(preconditions).length === 0 ? {} : { preconditions }),
+    ...omitEmpty({ preconditions }),
   }
 }

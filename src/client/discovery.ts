@@ -3,6 +3,8 @@
 import type { Kind, Verb } from '#api/kind.ts'
 import { apiVersionOf, parseApiVersion } from '#api/meta/gvk.ts'
 import { append } from '#base/append.ts'
+import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { Client } from '#client/client.ts'
 
 /** A resource as the server tells of it: enough to read, write and watch it. */
@@ -68,9 +70,8 @@ function addAggregated({ resources, failures }: Discovery, { items = [] }: Aggre
           verbs,
           isPreferred: index === 0,
           subresourceNames: subresources.map(({ subresource }) => subresource),
-          ...(singularResource ? { singular: singularResource } : {}),
-          ...(shortNames ? { shortNames } : {}),
-          ...(categories ? { categories } : {}),
+          ...omitEmpty({ singular: singularResource }),
+          ...defined({ shortNames, categories }),
         })
       }
     }
@@ -118,9 +119,8 @@ function listedResources(groupVersion: string, { resources }: ResourceList, isPr
       verbs,
       isPreferred,
       subresourceNames: resources.filter((other) => other.name.startsWith(`${name}/`)).map((other) => other.name.slice(name.length + 1)),
-      ...(singularName ? { singular: singularName } : {}),
-      ...(shortNames ? { shortNames } : {}),
-      ...(categories ? { categories } : {}),
+      ...omitEmpty({ singular: singularName }),
+      ...defined({ shortNames, categories }),
     }))
 }
 

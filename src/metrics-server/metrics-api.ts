@@ -1,10 +1,13 @@
 /** `metrics.k8s.io/v1beta1`, as requests and answers: read-only, stored nowhere. */
+
 import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Node, V1Pod } from '#api/core/v1/types.gen.ts'
 import { badRequest, methodNotSupported, notFound, statusOf } from '#api/meta/status-error.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { HttpExchange } from '#base/http-server.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { Client } from '#client/client.ts'
 import { metricsResources } from '#metrics-server/metrics-resources.ts'
 import type { Usage, UsageCollector } from '#metrics-server/usage-collector.ts'
@@ -54,13 +57,11 @@ async function answer(exchange: HttpExchange, options: MetricsApiOptions): Promi
   }
   const labelSelector = url.searchParams.get('labelSelector') ?? ''
   const fieldSelector = metadataFields(url.searchParams.get('fieldSelector') ?? '')
-  const query = { ...(labelSelector ? { labelSelector } : {}), ...(fieldSelector ? { fieldSelector } : {}) }
+  const query = { ...omitEmpty({ labelSelector, fieldSelector }) }
   const items: Metrics[] =
     resource === 'nodes'
       ? (await options.client.list(Node, query)).items.flatMap((node) => nodeMetrics(node, options) ?? [])
-      : (await options.client.list(Pod, { ...query, ...(namespace ? { namespace } : {}) })).items.flatMap(
-          (pod) => podMetrics(pod, options) ?? [],
-        )
+      : (await options.client.list(Pod, { ...query, ...omitEmpty({ namespace }) })).items.flatMap((pod) => podMetrics(pod, options) ?? [])
   respond(exchange, { kind: `${kind}List`, apiVersion, metadata: {}, items }, items)
 }
 
@@ -104,8 +105,8 @@ function headOf(
 ): Omit<Metrics, 'usage' | 'containers'> {
   return {
     metadata: {
-      ...{ name, ...(namespace ? { namespace } : {}), creationTimestamp: formatTime(clock.now()) },
-      ...(labels ? { labels } : {}),
+      ...{ name, ...omitEmpty({ namespace }), creationTimestamp: formatTime(clock.now()) },
+      ...defined({ labels }),
     },
     timestamp: formatTime(timeMs),
     window: `${windowMs / 1000}s`,

@@ -1,5 +1,6 @@
 import { Node } from '#api/core/v1/kinds.gen.ts'
 import type { Clock, Timer } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Logger } from '#base/log.ts'
 import type { Client } from '#client/client.ts'
 import { type ContainerSample, type NodeSamples, parseSamples, type Sample } from '#metrics-server/resource-samples.ts'
@@ -102,7 +103,7 @@ export class UsageCollector implements Disposable {
     const next = new Map<string, Looks>()
     for (const [name, latest] of found) {
       const known = this.#nodes.get(name)
-      next.set(name, { latest, ...(known === undefined ? {} : { before: known.latest }) })
+      next.set(name, { latest, ...defined({ before: known?.latest }) })
     }
     this.#nodes = next
   }

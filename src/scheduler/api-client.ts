@@ -32,7 +32,7 @@ export function schedulerClient(
     },
     async patchPodStatus(pod, { condition, nominatedNodeName }) {
       const status = {
-        ...(condition === undefined ? {} : { conditions: [stamped(pod, condition, clock)] }),
+        ...defined({ conditions: condition && [stamped(pod, condition, clock)] }),
         // The field goes away when it is set to null, and stays when it is set to ''.
         ...(nominatedNodeName === undefined ? {} : { nominatedNodeName: nominatedNodeName === '' ? null : nominatedNodeName }),
       }

@@ -1,10 +1,13 @@
 /** Tells users what became of a pod, by events of events.k8s.io; the same again becomes a series. */
+
 import type { V1ObjectReference, V1Pod } from '#api/core/v1/types.gen.ts'
 import { Event } from '#api/events/v1/kinds.gen.ts'
 import type { V1Event } from '#api/events/v1/types.gen.ts'
 import { formatMicroTime } from '#api/meta/time.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Logger } from '#base/log.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { Client } from '#client/client.ts'
 import type { PodEvent } from '#scheduler/framework/plugin-handle.ts'
 import { inTurns } from '#scheduler/in-turns.ts'
@@ -49,7 +52,7 @@ export class PodEvents {
       reportingController,
       reportingInstance: `${reportingController}-${this.#options.instance}`,
       regarding: referenceTo(regarding),
-      ...(related ? { related: referenceTo(related) } : {}),
+      ...defined({ related: related && referenceTo(related) }),
       ...rest,
     }
     const known: Known = { event, count: 1, lastMs: nowMs, writtenMs: nowMs, isWriting: true }
@@ -97,9 +100,6 @@ function referenceTo({ metadata }: V1Pod): V1ObjectReference {
   return {
     kind: 'Pod',
     apiVersion: 'v1',
-    ...(namespace ? { namespace } : {}),
-    ...(name ? { name } : {}),
-    ...(uid ? { uid } : {}),
-    ...(resourceVersion ? { resourceVersion } : {}),
+    ...omitEmpty({ namespace, name, uid, resourceVersion }),
   }
 }

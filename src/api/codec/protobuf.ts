@@ -1,6 +1,8 @@
 /** Objects from Kubernetes' protobuf and to it: an envelope that names the kind, around the object's own message. */
+
 import { QuantityError } from '#api/meta/quantity.ts'
 import { schemaOf } from '#api/schema/schema.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { ProtobufError, ProtobufReader, wireBytes } from '#wire/protobuf-reader.ts'
 import { ProtobufWriter } from '#wire/protobuf-writer.ts'
 import type { JsonObject } from './canonical-walk.ts'
@@ -66,7 +68,7 @@ export class ProtobufDocument {
   decode<T = JsonObject>(type: TypeReference): T {
     const object = decodeProtobufMessage(this.#message, type)
     const { kind, apiVersion } = this.typeMeta
-    return { ...(kind === '' ? {} : { kind }), ...(apiVersion === '' ? {} : { apiVersion }), ...object } as T
+    return { ...omitEmpty({ kind, apiVersion }), ...object } as T
   }
 }
 

@@ -1,4 +1,5 @@
 /** The columns a definition gives its kind's table. */
+
 import type { V1CustomResourceColumnDefinition } from '#api/apiextensions/v1/types.gen.ts'
 import { jsonText } from '#api/codec/json-text.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
@@ -8,6 +9,7 @@ import { goPrint } from '#api/meta/patch/go-print.ts'
 import type { JsonValue } from '#api/meta/patch/json-value.ts'
 import type { Cell, Column, ColumnType, KubernetesObject } from '#api/resource.ts'
 import { sorted } from '#api/structural/sorted-json.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 type CustomColumn = Column<KubernetesObject>
 
@@ -24,8 +26,7 @@ export function customColumns(given: readonly V1CustomResourceColumnDefinition[]
     columns.push({
       name,
       type: type as ColumnType,
-      ...(format ? { format } : {}),
-      ...(priority ? { priority } : {}),
+      ...omitEmpty({ format, priority }),
       description: description || `Custom resource definition column (in JSONPath format): ${jsonPath}`,
       cell: (object, { nowMs }) => cellOf(path, object, type, nowMs),
     })

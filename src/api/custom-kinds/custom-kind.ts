@@ -1,4 +1,5 @@
 /** Makes of a definition what a built-in kind declares in its file: one value for each version. */
+
 import type {
   V1CustomResourceDefinition,
   V1CustomResourceDefinitionNames,
@@ -21,6 +22,7 @@ import type { KubernetesObject, ResourceDefinition, ScaleRules, Subresources, Up
 import { fillDefaults } from '#api/structural/defaults.ts'
 import type { Fields } from '#api/structural/shape.ts'
 import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 export type CustomKindOptions = {
   /** Gives the definition anew: of what is seldom needed, schemas above all, nothing is kept. */
@@ -92,10 +94,7 @@ function customKind(
     scope: scope === 'Cluster' ? 'Cluster' : 'Namespaced',
     schema: '',
     storagePath: `${group}/${plural}`,
-    ...(singular ? { singular } : {}),
-    ...(listKind ? { listKind } : {}),
-    ...(shortNames?.length ? { shortNames } : {}),
-    ...(categories?.length ? { categories } : {}),
+    ...omitEmpty({ singular, listKind, shortNames, categories }),
     ...(version.deprecated
       ? { deprecated: { deprecatedIn: '', warning: version.deprecationWarning ?? `${group}/${name} ${kind} is deprecated` } }
       : {}),
@@ -121,7 +120,7 @@ function customKind(
     warningsOnUpdate: (next, prev) => finalizerWarnings(next, prev),
     subresources: {
       ...(hasStatus ? { status: statusRules(rules) } : {}),
-      ...(scale ? { scale: scaleRules(scale) } : {}),
+      ...defined({ scale: scale && scaleRules(scale) }),
     } as Subresources<KubernetesObject>,
   }
 }

@@ -1,4 +1,5 @@
 /** A kind of custom resources from one declaration: its definition for the server, its Kind for clients, its type for the compiler. */
+
 import type {
   V1CustomResourceColumnDefinition,
   V1CustomResourceDefinition,
@@ -13,6 +14,7 @@ import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import { fillDefaults } from '#api/structural/defaults.ts'
 import { type Shape, shapeOf } from '#api/structural/shape.ts'
+import { defined } from '#base/defined.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever its type
 type AnySchema = Schema<any, any>
@@ -103,8 +105,7 @@ export function defineCustomResource<
   const older: Readonly<Record<string, OlderVersion>> = declaration.olderVersions ?? {}
   const names = {
     ...{ kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List` },
-    ...(shortNames ? { shortNames: [...shortNames] } : {}),
-    ...(categories ? { categories: [...categories] } : {}),
+    ...defined({ shortNames: shortNames && [...shortNames], categories: categories && [...categories] }),
   }
   const address = { group, kind, plural, scope, schema: '' }
   const versions = [
@@ -140,12 +141,14 @@ function versionOf(name: string, declared: Partial<OlderVersion>, storage: boole
       openAPIV3Schema: {
         type: 'object',
         required: ['spec'],
-        properties: { spec: spec?.json ?? {}, ...(status ? { status: status.json } : {}) },
+        properties: { spec: spec?.json ?? {}, ...defined({ status: status?.json }) },
       },
     },
-    ...(hasSubresources ? { subresources: { ...(status ? { status: {} } : {}), ...(scale ? { scale } : {}) } } : {}),
-    ...(columns ? { additionalPrinterColumns: [...columns] } : {}),
-    ...(selectableFields ? { selectableFields: selectableFields.map((jsonPath) => ({ jsonPath })) } : {}),
+    ...(hasSubresources ? { subresources: { ...defined({ status: status && {}, scale }) } } : {}),
+    ...defined({
+      additionalPrinterColumns: columns && [...columns],
+      selectableFields: selectableFields?.map((jsonPath) => ({ jsonPath })),
+    }),
   }
 }
 

@@ -1,6 +1,9 @@
 /** Schemas of custom resources as values, whose TypeScript types follow from them. */
+
 import type { V1JSONSchemaProps, V1ValidationRule } from '#api/apiextensions/v1/types.gen.ts'
 import type { V1Condition } from '#api/meta/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 /** Whether a field is there: always, perhaps, or always once the server has filled in its default. */
 type Presence = 'required' | 'optional' | 'defaulted'
@@ -46,7 +49,7 @@ export function object<F extends Fields, O extends Options<object>>(
 ): Schema<FieldValues<F>, FieldInputs<F>, PresenceBy<O>> {
   const required = Object.keys(fields).filter((name) => fields[name]?.presence === 'required')
   const properties = Object.fromEntries(Object.entries(fields).map(([name, { json }]) => [name, json]))
-  return made({ type: 'object', ...(required.length > 0 ? { required } : {}), properties }, options)
+  return made({ type: 'object', ...omitEmpty({ required }), properties }, options)
 }
 
 export function string<O extends StringOptions>(options?: O): Schema<string, string, PresenceBy<O>> {
@@ -138,5 +141,5 @@ export function nullable<T, Input, P extends Presence>(schema: Schema<T, Input, 
 function made<T, Input, P extends Presence>(json: V1JSONSchemaProps, options: Options<unknown> | undefined = {}): Schema<T, Input, P> {
   const { rules, ...rest } = options
   const presence = rest.default === undefined ? 'required' : 'defaulted'
-  return { json: { ...json, ...rest, ...(rules ? { 'x-kubernetes-validations': [...rules] } : {}) }, presence: presence as P }
+  return { json: { ...json, ...rest, ...defined({ 'x-kubernetes-validations': rules && [...rules] }) }, presence: presence as P }
 }

@@ -1,5 +1,7 @@
 /** What a client makes of an answer that is no Status, and how it tells failures apart. */
+
 import type { V1Status } from '#api/meta/v1/types.gen.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { quoted } from './check.ts'
 import { type GroupResource, groupResourceText } from './gvk.ts'
 import { StatusError, type StatusReason } from './status-error.ts'
@@ -48,11 +50,9 @@ export function genericServerResponse(response: ServerResponse): StatusError {
   const status: V1Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message }
   if (reason !== '') status.reason = reason
   status.details = {
-    ...(name === '' ? {} : { name }),
-    ...(resource.group === '' ? {} : { group: resource.group }),
-    ...(resource.resource === '' ? {} : { kind: resource.resource }),
+    ...omitEmpty({ name, group: resource.group, kind: resource.resource }),
     ...(isUnexpected ? { causes: [{ reason: 'UnexpectedServerResponse', message: serverMessage }] } : {}),
-    ...(retryAfterSeconds ? { retryAfterSeconds } : {}),
+    ...omitEmpty({ retryAfterSeconds }),
   }
   status.code = code
   return new StatusError(status)

@@ -3,6 +3,7 @@
 import type { V1Status, V1StatusCause, V1StatusDetails } from '#api/meta/v1/types.gen.ts'
 import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { aggregateMessages, fieldErrorText } from './aggregate.ts'
 import { type FieldError, furtherErrors, quoted } from './check.ts'
 import { type GroupKind, type GroupResource, groupKindText, groupResourceText } from './gvk.ts'
@@ -55,7 +56,7 @@ function failure(code: number, reason: StatusReason | '', message: string, detai
     metadata: {},
     status: 'Failure',
     message,
-    ...(reason === '' ? {} : { reason }),
+    ...omitEmpty({ reason }),
     ...defined({ details }),
     code,
   })
@@ -65,12 +66,7 @@ function failure(code: number, reason: StatusReason | '', message: string, detai
 function detailsOf(details: V1StatusDetails): V1StatusDetails {
   const { name, group, kind, uid, causes, retryAfterSeconds } = details
   return {
-    ...(name ? { name } : {}),
-    ...(group ? { group } : {}),
-    ...(kind ? { kind } : {}),
-    ...(uid ? { uid } : {}),
-    ...(causes?.length ? { causes } : {}),
-    ...(retryAfterSeconds ? { retryAfterSeconds } : {}),
+    ...omitEmpty({ name, group, kind, uid, causes, retryAfterSeconds }),
   }
 }
 
@@ -193,7 +189,7 @@ export function unknownFailure(message: string, code = 500): StatusError {
 
 /** The Status of a plain success, as deletes answer. */
 export function success(details?: V1StatusDetails): V1Status {
-  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', ...(details ? { details: detailsOf(details) } : {}) }
+  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', ...defined({ details: details && detailsOf(details) }) }
 }
 
 /** What an error becomes at the HTTP edge. */

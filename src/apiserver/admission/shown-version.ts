@@ -1,4 +1,5 @@
 /** A request's objects in the version a webhook asked for, and what it made of them back in the stored one. */
+
 import type { V1Scale } from '#api/autoscaling/v1/types.gen.ts'
 import { canonicalize } from '#api/codec/json.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
@@ -10,6 +11,7 @@ import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import { decodePatched } from '#apiserver/http/decode-object.ts'
 import type { ServedVersion } from '#apiserver/registry/field-ownership.ts'
 import { currentScale, scaleDefinition, shownScale } from '#apiserver/subresources/scale-kind.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 export type ResourceVersion = AdmissionRequest['resource']
 
@@ -121,7 +123,7 @@ function withPlainSelector(scale: V1Scale): V1Scale {
     targetSelector?: string
   }
   const text = typeof selector === 'string' ? selector : targetSelector
-  return currentScale({ ...scale, status: { ...status, ...(text ? { selector: text } : {}) } })
+  return currentScale({ ...scale, status: { ...status, ...omitEmpty({ selector: text }) } })
 }
 
 function canonical(object: KubernetesObject, { schema, untyped }: ResourceDefinition): KubernetesObject {

@@ -4,6 +4,7 @@ import type { RemoteApi } from '#apiserver/aggregation/remote-api.ts'
 import { type RemoteConnections, userHeaders } from '#apiserver/aggregation/remote-connections.ts'
 import { aggregatorUser } from '#apiserver/aggregation/validate-remote-api.ts'
 import type { Clock } from '#base/clock.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 export type RemoteAnswer = { status: number; contentType: string; etag: string; text: string }
 export type AskRemote = (api: RemoteApi, question: { target: string; accept: string; etag?: string }) => Promise<RemoteAnswer>
@@ -17,7 +18,7 @@ export function askingRemotes(connections: RemoteConnections, clock: Clock): Ask
     const abort = new AbortController()
     using _ = clock.after(answerLimitMs, () => abort.abort(new Error('context deadline exceeded')))
     const backend = await connections.backendOf(api)
-    const headers = { ...userHeaders(aggregatorUser), host: backend.host, accept, ...(etag ? { 'if-none-match': etag } : {}) }
+    const headers = { ...userHeaders(aggregatorUser), host: backend.host, accept, ...omitEmpty({ 'if-none-match': etag }) }
     const answer = await backend.send({ method: 'GET', target, headers, signal: abort.signal })
     const pieces: Uint8Array[] = []
     let sizeBytes = 0

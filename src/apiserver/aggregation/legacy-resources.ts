@@ -1,3 +1,5 @@
+import { defined } from '#base/defined.ts'
+
 /** An APIResourceList in the words of aggregated discovery, for servers that do not speak it. */
 
 type Listed = {
@@ -38,8 +40,7 @@ export function legacyResources(list: unknown): Resource[] {
       scope: each.namespaced ? 'Namespaced' : 'Cluster',
       singularResource: each.singularName ?? '',
       verbs,
-      ...(shortNames ? { shortNames } : {}),
-      ...(categories ? { categories } : {}),
+      ...defined({ shortNames, categories }),
     })
   }
   for (const each of listed) {

@@ -1,9 +1,11 @@
 /** What the servers behind APIServices serve, as they last said. */
+
 import type { AskRemote } from '#apiserver/aggregation/ask-remote.ts'
 import { legacyResources } from '#apiserver/aggregation/legacy-resources.ts'
 import { discoveryPath, type RemoteApi, serviceOf } from '#apiserver/aggregation/remote-api.ts'
 import type { RemoteApis } from '#apiserver/aggregation/remote-apis.ts'
 import type { RemoteVersion, RemoteVersions } from '#apiserver/discovery/discovered-groups.ts'
+import { defined } from '#base/defined.ts'
 import type { Logger } from '#base/log.ts'
 
 type Heard = { resources: readonly object[]; isCurrent: boolean }
@@ -68,7 +70,7 @@ export class RemoteDiscovery implements RemoteVersions {
   async #resourcesOf(api: RemoteApi): Promise<readonly object[]> {
     const key = serviceOf(api)
     const known = this.#documents.get(key)
-    const answer = await this.#ask(api, { target: '/apis', accept, ...(known === undefined ? {} : { etag: known.etag }) })
+    const answer = await this.#ask(api, { target: '/apis', accept, ...defined({ etag: known?.etag }) })
     if (answer.status === 304 && known !== undefined) return known.versions.get(`${api.group}/${api.version}`) ?? []
     if (answer.status === 503) throw new Error(`service ${key} returned non-success response code: ${answer.status}`)
     if (answer.status === 200 && answer.contentType.includes('as=APIGroupDiscoveryList')) {

@@ -7,6 +7,7 @@ import type { RequestContext } from '#apiserver/http/context.ts'
 import type { Clock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { AuditDecision, AuditStage } from './audit-policy.ts'
 import { bodyObject, withoutManagedFields } from './body-object.ts'
 
@@ -109,7 +110,7 @@ export class AuditedRequest {
       stage,
       requestReceivedTimestamp,
       stageTimestamp: microTime(stage === 'RequestReceived' ? receivedMicros : clock.nowMicros()),
-      ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
+      ...omitEmpty({ annotations }),
     })
   }
 
@@ -160,11 +161,9 @@ function reference({ info }: RequestContext): V1ObjectReference {
   const { resource, namespace, name, group, version, subresource } = info
   return {
     resource,
-    ...(namespace === '' ? {} : { namespace }),
-    ...(name === '' ? {} : { name }),
-    ...(group === '' ? {} : { apiGroup: group }),
+    ...omitEmpty({ namespace, name, apiGroup: group }),
     apiVersion: version,
-    ...(subresource === '' ? {} : { subresource }),
+    ...omitEmpty({ subresource }),
   }
 }
 
@@ -181,7 +180,7 @@ function nameObject({ objectRef }: V1Event, object: Record<string, unknown>, ver
 function shownUser({ name, uid, groups, extra }: UserInfo): V1Event['user'] {
   return {
     username: name,
-    ...(uid ? { uid } : {}),
+    ...omitEmpty({ uid }),
     ...(groups.length === 0 ? {} : { groups: [...groups] }),
     ...(Object.keys(extra).length === 0 ? {} : { extra: extra as Record<string, string[]> }),
   }

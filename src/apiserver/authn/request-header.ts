@@ -2,6 +2,7 @@ import { type Authenticator, Unauthenticated } from '#apiserver/authn/authentica
 import { headerValue, headerValues, headerValuesWithPrefix } from '#apiserver/authn/header-values.ts'
 import { rememberingVerifier, type TrustAnchors } from '#apiserver/authn/x509.ts'
 import type { Clock } from '#base/clock.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 export type RequestHeaderOptions = {
   anchors: TrustAnchors
@@ -49,7 +50,7 @@ export function requestHeaderAuthenticator(options: RequestHeaderOptions): Authe
       const uid = first(uidHeaders)
       const groups = groupHeaders.flatMap((header) => headerValues(credentials, header)).filter((group) => group !== '')
       const extra = headerValuesWithPrefix(credentials, ...prefixes)
-      return { user: { name, groups, extra, ...(uid === '' ? {} : { uid }) } }
+      return { user: { name, groups, extra, ...omitEmpty({ uid }) } }
     },
   }
 }

@@ -2,6 +2,7 @@ import type { V1TokenReviewSpec, V1TokenReviewStatus, V1UserInfo } from '#api/au
 import { sharedAudiences } from '#apiserver/authn/audiences.ts'
 import type { Authenticator, UserInfo } from '#apiserver/authn/authenticator.ts'
 import { errorMessage } from '#base/error-message.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 /** The status of a TokenReview: the token is shown to the server's own authenticators, as if somebody had come with it. */
 export async function reviewToken(
@@ -22,7 +23,7 @@ export async function reviewToken(
     if (result === undefined) return { user: {} }
     const shared = sharedAudiences(result.audiences ?? serverAudiences, asked)
     if (asked.length > 0 && shared.length === 0) return { user: {}, error: 'invalid bearer token' }
-    return { authenticated: true, user: userInfo(result.user), ...(shared.length === 0 ? {} : { audiences: shared }) }
+    return { authenticated: true, user: userInfo(result.user), ...omitEmpty({ audiences: shared }) }
   } catch (error) {
     return { user: {}, error: errorMessage(error) }
   }
@@ -32,8 +33,7 @@ export async function reviewToken(
 export function userInfo({ name, uid = '', groups, extra }: UserInfo): V1UserInfo {
   const entries = Object.entries(extra)
   return {
-    ...(name === '' ? {} : { username: name }),
-    ...(uid === '' ? {} : { uid }),
+    ...omitEmpty({ username: name, uid }),
     ...(groups.length === 0 ? {} : { groups: [...groups] }),
     ...(entries.length === 0 ? {} : { extra: Object.fromEntries(entries.map(([key, values]) => [key, [...values]])) }),
   }

@@ -9,6 +9,7 @@ import { parseLabelSelector } from '#api/meta/selector.ts'
 import type { UserInfo } from '#apiserver/authn/authenticator.ts'
 import type { Attributes, Authorizer, FieldRequirement, LabelRequirement } from '#apiserver/authz/authorizer.ts'
 import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 /** The status of a SubjectAccessReview, or, with the user who asks, of a SelfSubjectAccessReview. The spec has been validated. */
 export async function reviewAccess(
@@ -23,7 +24,7 @@ export async function reviewAccess(
   return {
     allowed: decision === 'allow',
     ...(decision === 'deny' ? { denied: true } : {}),
-    ...(reason === '' ? {} : { reason }),
+    ...omitEmpty({ reason }),
     ...(problems.length === 0 ? {} : { evaluationError: problems.join('; ') }),
   }
 }

@@ -4,6 +4,7 @@ import { accessCel } from '#api/cel/load.ts'
 import { Check } from '#api/meta/check.ts'
 import { dns1123Subdomain } from '#api/meta/names.ts'
 import { ConfigDocument } from '#apiserver/config-document.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 /** AuthorizationConfiguration of apiserver.config.k8s.io/v1. */
 export type AuthorizationConfiguration = { authorizers: AuthorizerConfiguration[] }
@@ -107,7 +108,7 @@ function webhook(document: ConfigDocument, value: unknown, at: string, check: Ch
     refusedTtlMs: remembered('unauthorizedTTL', 'cacheUnauthorizedRequests', 30_000),
     version: version === 'v1beta1' ? 'v1beta1' : 'v1',
     onError: policy === 'Deny' ? 'deny' : 'noOpinion',
-    ...(conditions.length === 0 ? {} : { conditions }),
+    ...omitEmpty({ conditions }),
     kubeconfigFile: kubeconfigFile(document, map['connectionInfo'], `${at}.connectionInfo`, check.dynamic('connectionInfo')),
   }
 }

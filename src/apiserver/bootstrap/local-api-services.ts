@@ -13,6 +13,7 @@ import { serverContext } from '#apiserver/registry/registries.ts'
 import type { ApiServer } from '#apiserver/server.ts'
 import { defined } from '#base/defined.ts'
 import type { Logger } from '#base/log.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { oneEachTurn } from '#base/one-each-turn.ts'
 
 const managedLabel = 'kube-aggregator.kubernetes.io/automanaged'
@@ -132,7 +133,7 @@ function managementOf({ metadata }: V1APIService): Management | undefined {
 function apiService(place: Place, management: Management): V1APIService {
   const { group, version } = place
   const spec = {
-    ...(group === '' ? {} : { group }),
+    ...omitEmpty({ group }),
     version,
     groupPriorityMinimum: groupPriority(group),
     versionPriority: versionPriority(group, version),

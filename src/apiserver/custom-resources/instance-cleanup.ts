@@ -1,4 +1,5 @@
 /** Deletes the objects of definitions that are being deleted, and lets a definition go when none is left. */
+
 import { CustomResourceDefinition } from '#api/apiextensions/v1/kinds.gen.ts'
 import type { V1CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.ts'
 import { type DefinitionCondition, withDefinitionCondition } from '#api/custom-kinds/definition-status.ts'
@@ -10,6 +11,7 @@ import { type Registries, serverContext } from '#apiserver/registry/registries.t
 import type { ResourceRegistry } from '#apiserver/registry/resource-registry.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io'
 
@@ -134,7 +136,7 @@ export class InstanceCleanup implements Disposable {
           const { finalizers: _, ...metadata } = next.metadata
           return {
             ...next,
-            metadata: { ...metadata, ...(finalizers.length > 0 ? { finalizers } : {}) },
+            metadata: { ...metadata, ...omitEmpty({ finalizers }) },
             status: { ...next.status, conditions },
           }
         })

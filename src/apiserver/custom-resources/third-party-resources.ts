@@ -1,4 +1,5 @@
 /** Makes a definition of every ThirdPartyResource: the old way to say the same. */
+
 import { CustomResourceDefinition } from '#api/apiextensions/v1/kinds.gen.ts'
 import type { V1CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.ts'
 import { kindOfThirdParty, ThirdPartyResource, type V1beta1ThirdPartyResource } from '#api/extensions/v1beta1/third-party-kind.ts'
@@ -6,6 +7,7 @@ import { isAlreadyExists } from '#api/meta/server-response.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 const retryMs = 1000
 
@@ -42,7 +44,7 @@ function definitionOf({ metadata, description, versions = [] }: V1beta1ThirdPart
   if (found === undefined) return undefined
   const { group, kind } = found
   const plural = pluralOf(kind.toLowerCase())
-  const openAPIV3Schema = { type: 'object', ...(description ? { description } : {}), 'x-kubernetes-preserve-unknown-fields': true }
+  const openAPIV3Schema = { type: 'object', ...omitEmpty({ description }), 'x-kubernetes-preserve-unknown-fields': true }
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',

@@ -6,6 +6,7 @@ import type { ResourceDefinition } from '#api/resource.ts'
 import type { DiscoveredGroup } from '#apiserver/discovery/discovered-groups.ts'
 import { connectSubresources } from '#apiserver/subresources/connect-subresources.ts'
 import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 type Subresource = { name: string; kind: string; group?: string; version?: string; verbs: readonly string[] }
 
@@ -56,8 +57,7 @@ export function apiResourceList(group: string, version: string, definitions: rea
       namespaced,
       kind,
       verbs: verbsOf(definition),
-      ...(shortNames ? { shortNames } : {}),
-      ...(categories ? { categories } : {}),
+      ...defined({ shortNames, categories }),
       ...storageHash(definition),
     })
     for (const each of subresourcesOf(definition)) {
@@ -145,8 +145,7 @@ function resourceDiscovery(definition: ResourceDefinition) {
     scope: scope === 'Namespaced' ? 'Namespaced' : 'Cluster',
     singularResource: definition.singular ?? kind.toLowerCase(),
     verbs: verbsOf(definition),
-    ...(shortNames ? { shortNames } : {}),
-    ...(categories ? { categories } : {}),
-    ...(subresources.length > 0 ? { subresources } : {}),
+    ...defined({ shortNames, categories }),
+    ...omitEmpty({ subresources }),
   }
 }

@@ -16,6 +16,7 @@ import type { ServedResource } from '#apiserver/http/served-resource.ts'
 import { checkName, readWritten, type WriteServices, type Written, writeContext } from '#apiserver/http/write-verbs.ts'
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
+import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 
 const patchKinds: Readonly<Record<string, PatchKind | 'apply'>> = {
@@ -48,7 +49,7 @@ export async function patchObject(
   const { object, wasCreated } = await resource.registry.update(context.info.name, write, {
     createsIfMissing: kind === 'apply' && context.info.subresource === '',
     retriesConflicts: true,
-    ...(rules ? { rules } : {}),
+    ...defined({ rules }),
     transform(prev) {
       const next =
         kind === 'apply'

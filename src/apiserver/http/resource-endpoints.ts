@@ -36,6 +36,7 @@ import { scaleEndpoint } from '#apiserver/subresources/scale.ts'
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 import type { Clock } from '#base/clock.ts'
 import type { HttpHeaders } from '#base/http-server.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { Random } from '#base/random.ts'
 import type { Store } from '#store/store.ts'
 
@@ -321,7 +322,7 @@ export function respondObject(
 function respondDeleted(context: RequestContext, { definition }: ServedResource, { object }: CachedObject, form: Form, code: number): void {
   const details = {
     name: object.metadata?.name ?? '',
-    ...(definition.group === '' ? {} : { group: definition.group }),
+    ...omitEmpty({ group: definition.group }),
     kind: definition.plural,
     uid: object.metadata?.uid ?? '',
   }

@@ -14,6 +14,8 @@ import { metadataOf } from '#apiserver/registry/metadata-of.ts'
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
+import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 export type WriteServices = {
   ownership: FieldOwnership
@@ -65,7 +67,7 @@ export async function replaceObject(
       services.ownership.afterUpdate(prev, next, write)
       return next
     },
-    ...(rules ? { rules } : {}),
+    ...defined({ rules }),
   })
   return { status: wasCreated ? 201 : 200, object }
 }
@@ -146,9 +148,7 @@ function admittedOptions({ query }: RequestContext, kind: string, { dryRun, fiel
   return {
     kind,
     apiVersion: 'meta.k8s.io/v1',
-    ...(dryRun.length > 0 ? { dryRun } : {}),
-    ...(fieldManager === '' ? {} : { fieldManager }),
-    ...(fieldValidation === '' ? {} : { fieldValidation }),
+    ...omitEmpty({ dryRun, fieldManager, fieldValidation }),
   }
 }
 

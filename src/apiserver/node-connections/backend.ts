@@ -1,8 +1,10 @@
 /** Servers that requests are passed on to: node agents, pods, the pods behind services. */
+
 import type { RequestContext } from '#apiserver/http/context.ts'
 import { inProcess } from '#apiserver/http/in-process-exchange.ts'
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
 import { dialTrouble } from '#apiserver/node-connections/dial-trouble.ts'
+import { defined } from '#base/defined.ts'
 import type { HttpExchange } from '#base/http-server.ts'
 import type { PassedAnswer, PassedRequest, UpgradeClient } from '#base/upgrade-client.ts'
 
@@ -42,7 +44,7 @@ export function inProcessBackend(handle: (exchange: HttpExchange) => void, nodeN
     async send({ method, target, headers, body, signal }) {
       const given = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
       const bytes = body === undefined ? {} : { body: await whole(body) }
-      const answer = await send({ method, target, headers: given, ...bytes, ...(signal ? { signal } : {}) })
+      const answer = await send({ method, target, headers: given, ...bytes, ...defined({ signal }) })
       const names = Object.entries(answer.headers).flatMap(([name, value]) => (value === undefined ? [] : [name, String(value)]))
       return { status: answer.status, headers: answer.headers as PassedAnswer['headers'], rawHeaders: names, body: answer.chunks() }
     },

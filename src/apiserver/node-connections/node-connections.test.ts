@@ -145,10 +145,11 @@ function withCode(code: string): Error {
 function connections(node: Partial<V1Node>, settings: NodeConnectionSettings = {}) {
   const made: HttpClientOptions[] = []
   const nodes = new NodeConnections({
-    cluster: new ClusterView({
-      get: () => undefined,
-      getFresh: async (_group, _resource, _namespace, name) => (name === 'n1' ? node : undefined),
-    } as Partial<DynamicView> as DynamicView),
+    cluster: () =>
+      new ClusterView({
+        get: () => undefined,
+        getFresh: async (_group, _resource, _namespace, name) => (name === 'n1' ? node : undefined),
+      } as Partial<DynamicView> as DynamicView),
     identity: () => ({ certificatePem: 'cert', privateKeyPem: 'key' }),
     makeClient(options) {
       made.push(options)

@@ -8,7 +8,8 @@ import type { HttpExchange } from '#base/http-server.ts'
 import type { UpgradeClient } from '#base/upgrade-client.ts'
 
 export type NodeConnectionsOptions = {
-  cluster: Pick<ClusterView, 'get' | 'getFresh'>
+  /** Asked for when there is a node to look up: the server may still be in the making. */
+  cluster(): Pick<ClusterView, 'getFresh'>
   /** What the server shows to node agents; asked for anew when `forgetIdentity` was called. */
   identity(): { certificatePem: string; privateKeyPem: string }
   makeClient(options: HttpClientOptions): UpgradeClient
@@ -59,7 +60,7 @@ export class NodeConnections implements Disposable {
   /** Throws the refusal that clients get when there is no such node, or none of its addresses can be used. */
   async connectionTo(nodeName: string): Promise<NodeConnection> {
     const { cluster, settings } = this.#options
-    const node = await cluster.getFresh(Node, nodeName)
+    const node = await cluster().getFresh(Node, nodeName)
     if (node === undefined) throw notFound({ group: '', resource: 'nodes' }, nodeName)
     const port = node.status?.daemonEndpoints?.kubeletEndpoint?.Port || defaultPort
     const address = () => preferredAddress(node, settings.kubeletPreferredAddressTypes ?? preferredAddressTypes)

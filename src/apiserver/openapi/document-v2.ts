@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { type Json, openApiV2, type SchemaObject } from './dialect.ts'
 import { type Operation, type Parameter, type PathItem, responseTexts, sharedParameters } from './operation.ts'
 
@@ -34,7 +35,7 @@ export class PathsV2 {
       schemes: ['https'],
       tags: [tag],
       operationId: id,
-      ...(parameters.length === 0 ? {} : { parameters }),
+      ...omitEmpty({ parameters }),
       responses: Object.fromEntries(responses.map(({ code, type }) => [String(code), responseObject(code, type)])),
       ...defined({ 'x-kubernetes-action': action }),
       ...(kind === undefined ? {} : { 'x-kubernetes-group-version-kind': { group: kind.group, kind: kind.kind, version: kind.version } }),
@@ -54,7 +55,7 @@ export class PathsV2 {
     const object: SchemaObject = {
       uniqueItems: true,
       type,
-      ...(text === '' ? {} : { description: text }),
+      ...omitEmpty({ description: text }),
       name,
       in: parameter.in,
       ...(parameter.in === 'path' ? { required: true } : {}),

@@ -1,5 +1,7 @@
 /** OpenAPI 3 documents: one for each group and version, so that clients fetch what they need. */
+
 import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { type Json, openApiV3, type SchemaObject } from './dialect.ts'
 import { type Operation, type Parameter, type PathItem, type Response, responseTexts, sharedParameters } from './operation.ts'
 
@@ -63,7 +65,7 @@ function parameterObject(parameter: Parameter): SchemaObject {
     object = {
       name,
       in: parameter.in,
-      ...(description === '' ? {} : { description }),
+      ...omitEmpty({ description }),
       ...(parameter.in === 'path' ? { required: true } : {}),
       schema: { type, uniqueItems: true },
     }

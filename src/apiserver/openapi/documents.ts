@@ -1,4 +1,5 @@
 /** The OpenAPI documents of what is served: made when they are asked for, kept compressed, and forgotten when something changes. */
+
 import { createHash } from 'node:crypto'
 import { allVerbs } from '#api/kind.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
@@ -7,6 +8,7 @@ import type { Scheme } from '#api/scheme.ts'
 import { subresourcesOf } from '#apiserver/discovery/discovery.ts'
 import type { Clock } from '#base/clock.ts'
 import { gzip } from '#base/compression.ts'
+import { defined } from '#base/defined.ts'
 import { type Breathe, buildV2, buildV3, type FormatV2 } from './build.ts'
 import { type CustomTypes, customTypesOf } from './custom-definition.ts'
 import { rootOf } from './naming.ts'
@@ -71,7 +73,7 @@ export class OpenApiDocuments {
     if (document === undefined) return undefined
     return this.#keep(`${name} ${document.hash}`, async () => {
       const { hash, listsGroupVersion, custom } = document
-      const bytes = await buildV3(document.paths(), { listsGroupVersion, ...(custom && { custom }) }, this.#pacer())
+      const bytes = await buildV3(document.paths(), { listsGroupVersion, ...defined({ custom }) }, this.#pacer())
       return { hash, compressed: await gzip(bytes) }
     })
   }

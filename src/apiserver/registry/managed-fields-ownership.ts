@@ -24,6 +24,7 @@ import { convert } from '#api/scheme.ts'
 import type { FieldOwnership, ServedVersion } from '#apiserver/registry/field-ownership.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 
 export type OwnershipOptions = {
@@ -139,7 +140,7 @@ function fieldManagerOf({ definition }: ServedVersion, subresource: string, find
     apiVersion: apiVersionOf(definition),
     kind: definition.kind,
     type: schema ? mergeTypeOf(schema) : deducedType,
-    ...(schema ? { empty: emptyObject(schema) } : {}),
+    ...defined({ empty: schema && emptyObject(schema) }),
     subresource,
     ...(reset && reset.length > 0 ? { filterAt: () => allBut(reset) } : {}),
     convert(object, apiVersion) {

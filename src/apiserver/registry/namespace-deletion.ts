@@ -1,10 +1,12 @@
 /** A namespace is not deleted but terminated: it stays, as Terminating, until its contents are gone and its finalizers with them. */
+
 import type { V1Namespace } from '#api/core/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { V1DeleteOptions } from '#api/meta/v1/types.gen.ts'
 import { checkDeletePreconditions } from '#apiserver/registry/delete-preconditions.ts'
 import type { RegistryHooks } from '#apiserver/registry/registry-hooks.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 export const namespaceHooks: RegistryHooks<V1Namespace> = {
   insteadOfDelete(namespace, options, nowMs) {
@@ -12,7 +14,7 @@ export const namespaceHooks: RegistryHooks<V1Namespace> = {
     if (namespace.metadata?.deletionTimestamp === undefined) {
       const next = deepCopy(namespace)
       const finalizers = finalizersOf(namespace, options)
-      next.metadata = { ...next.metadata, deletionTimestamp: formatTime(nowMs), ...(finalizers.length > 0 ? { finalizers } : {}) }
+      next.metadata = { ...next.metadata, deletionTimestamp: formatTime(nowMs), ...omitEmpty({ finalizers }) }
       if (finalizers.length === 0) delete next.metadata.finalizers
       next.status = { ...next.status, phase: 'Terminating' }
       return next

@@ -1,4 +1,5 @@
 /** Subresources that are more than a write of their object, by `group/plural/subresource`. */
+
 import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Namespace } from '#api/core/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
@@ -19,6 +20,7 @@ import { podLog, podStream } from '#apiserver/subresources/pod-connect.ts'
 import { proxySubresource } from '#apiserver/subresources/proxy.ts'
 import { requestToken } from '#apiserver/subresources/token-request.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Random } from '#base/random.ts'
 
 /** Only the finalizers of a namespace's spec change. */
@@ -27,7 +29,7 @@ const finalizeRules: UpdateRules<V1Namespace> = {
     const { spec } = next
     const kept = deepCopy(prev)
     Object.assign(next, kept, {
-      metadata: { ...kept.metadata, ...(next.metadata?.finalizers ? { finalizers: next.metadata.finalizers } : {}) },
+      metadata: { ...kept.metadata, ...defined({ finalizers: next.metadata?.finalizers }) },
       spec: { ...kept.spec, finalizers: spec?.finalizers ?? [] },
     })
   },

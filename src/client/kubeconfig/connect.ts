@@ -4,6 +4,7 @@ import type { Clock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
 import type { Files } from '#base/files.ts'
 import type { HttpClient, HttpClientOptions } from '#base/http-client.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { Processes } from '#base/processes.ts'
 import { httpTransport } from '#client/http-transport.ts'
 import { authorizationOf, bearer } from '#client/kubeconfig/authorization.ts'
@@ -89,7 +90,7 @@ function impersonationHeaders({ impersonate }: KubeconfigUser): Record<string, s
   const { user, uid, groups, extra } = impersonate
   return {
     'impersonate-user': user,
-    ...(uid === '' ? {} : { 'impersonate-uid': uid }),
+    ...omitEmpty({ 'impersonate-uid': uid }),
     ...(groups.length === 0 ? {} : { 'impersonate-group': [...groups] }),
     ...Object.fromEntries(
       Object.entries(extra).map(([key, values]) => [`impersonate-extra-${encodeURIComponent(key.toLowerCase())}`, [...values]]),

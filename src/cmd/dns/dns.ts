@@ -5,6 +5,7 @@ import { Lifecycle, processSignals, runUntilSignal, type Stage } from '#base/lif
 import type { Logger, LogLevel } from '#base/log.ts'
 import { thisMachine, thisProcess } from '#base/machine.ts'
 import { Metrics } from '#base/metrics.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { OptionValues } from '#base/options.ts'
 import { pinoLogger } from '#base/pino-logger.ts'
 import { nodeProcesses } from '#base/processes.ts'
@@ -53,8 +54,7 @@ async function clientOf(stage: Stage, { kubeconfig, master }: Options): Promise<
   return stage.use(
     await openClient({
       userAgent: `coredns/${kubernetesVersion}`,
-      ...(kubeconfig === '' ? {} : { kubeconfig }),
-      ...(master === '' ? {} : { server: master }),
+      ...omitEmpty({ kubeconfig, server: master }),
     }),
   )
 }

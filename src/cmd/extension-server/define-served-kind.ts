@@ -1,4 +1,5 @@
 /** Kinds that an extension API server serves, declared in one value each. */
+
 import type { V1CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.ts'
 import { customKinds } from '#api/custom-kinds/custom-kind.ts'
 import type { ConvertObjects } from '#api/custom-kinds/untyped-kind.ts'
@@ -6,6 +7,7 @@ import type { Check } from '#api/meta/check.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { apiVersionOf } from '#api/meta/gvk.ts'
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import { defined } from '#base/defined.ts'
 
 /** What one version says of its objects. Functions get objects of this very version. */
 export type ServedKindVersion<T extends KubernetesObject = KubernetesObject> = {
@@ -79,8 +81,7 @@ function definitionOf({
     plural,
     singular: singular ?? kind.toLowerCase(),
     listKind: `${kind}List`,
-    ...(shortNames ? { shortNames: [...shortNames] } : {}),
-    ...(categories ? { categories: [...categories] } : {}),
+    ...defined({ shortNames: shortNames && [...shortNames], categories: categories && [...categories] }),
   }
   return {
     metadata: { name: `${plural}.${group}`, uid: 'served', generation: 1 },
@@ -94,7 +95,7 @@ function definitionOf({
         storage: isStored,
         schema: { openAPIV3Schema: schema },
         ...(hasStatus ? { subresources: { status: {} } } : {}),
-        ...(columns ? { additionalPrinterColumns: [...columns] } : {}),
+        ...defined({ additionalPrinterColumns: columns && [...columns] }),
       })),
     },
     status: { acceptedNames: names },

@@ -1,4 +1,5 @@
 import type { V1Taint } from '#api/core/v1/types.gen.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { OptionValues } from '#base/options.ts'
 import type { kubeletOptions } from '#cmd/kubelet/command.ts'
 import { defaultKubeletConfiguration, type KubeletConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
@@ -55,7 +56,7 @@ export function withFlags(
 function parseTaint(text: string): V1Taint {
   const [, key = '', value, effect = ''] = /^([^=:]+)(?:=([^:]*))?:(NoSchedule|PreferNoSchedule|NoExecute)$/.exec(text) ?? []
   if (key === '') throw new Error(`--register-with-taints: ${text} is no taint such as key=value:NoSchedule`)
-  return { key, ...(value ? { value } : {}), effect }
+  return { key, ...omitEmpty({ value }), effect }
 }
 
 export function parseLabels(pairs: readonly string[]): Record<string, string> {

@@ -1,10 +1,12 @@
 /** Admission webhooks as values: what they are asked about, and one function. */
+
 import type { V1AdmissionRequest, V1AdmissionResponse } from '#api/admission/v1/types.gen.ts'
 import type { V1ValidatingWebhook } from '#api/admissionregistration/v1/types.gen.ts'
 import type { Kind } from '#api/kind.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { StatusError } from '#api/meta/status-error.ts'
 import type { KubernetesObject } from '#api/resource.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { jsonDiff } from '#cmd/operator/json-diff.ts'
 
 type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
@@ -103,7 +105,7 @@ function webhookOf<T extends KubernetesObject>(
         if (error instanceof StatusError) return { allowed: false, status: error.status }
         throw error
       })
-      return { uid: request.uid ?? '', ...answer, ...(warnings.length > 0 ? { warnings } : {}) }
+      return { uid: request.uid ?? '', ...answer, ...omitEmpty({ warnings }) }
     },
   }
 }

@@ -4,6 +4,7 @@ import { Lifecycle, processSignals, runUntilSignal } from '#base/lifecycle.ts'
 import type { LogLevel } from '#base/log.ts'
 import { thisMachine, thisProcess } from '#base/machine.ts'
 import { Metrics } from '#base/metrics.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { OptionValues } from '#base/options.ts'
 import { pinoLogger } from '#base/pino-logger.ts'
 import { systemRandom } from '#base/random.ts'
@@ -37,7 +38,7 @@ export async function runProxyCommand(options: Options, configPath: string | und
   const client = await openClient({
     kubeconfig: configuration.clientConnection.kubeconfig,
     userAgent: `kube-proxy/${kubernetesVersion}`,
-    ...(options.master === '' ? {} : { server: options.master }),
+    ...omitEmpty({ server: options.master }),
   })
   const lifecycle = new Lifecycle({ clock: systemClock, logger })
   await runUntilSignal(lifecycle, processSignals, async () => {

@@ -7,6 +7,7 @@ import { Lifecycle, processSignals, runUntilSignal } from '#base/lifecycle.ts'
 import type { LogLevel } from '#base/log.ts'
 import { thisMachine, thisProcess } from '#base/machine.ts'
 import { Metrics } from '#base/metrics.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { OptionValues } from '#base/options.ts'
 import { pinoLogger } from '#base/pino-logger.ts'
 import { systemRandom } from '#base/random.ts'
@@ -114,7 +115,7 @@ async function connectionOf({ enableHTTPS, tlsConfig = {} }: ConfiguredExtender)
   ])
   return {
     ...defined({ ca, cert, key }),
-    ...(tlsConfig.serverName ? { serverName: tlsConfig.serverName } : {}),
+    ...omitEmpty({ serverName: tlsConfig.serverName }),
     ...(tlsConfig.insecure || (enableHTTPS && ca === undefined) ? { insecureSkipVerify: true } : {}),
   }
 }

@@ -7,6 +7,7 @@ import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
 import { nodeHttpClient } from '#base/http-client.ts'
 import { thisProcess } from '#base/machine.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { systemRandom } from '#base/random.ts'
 import { Client } from '#client/client.ts'
 import { httpTransport } from '#client/http-transport.ts'
@@ -31,7 +32,7 @@ export async function createToken(options: Where & { ttl: number; description: s
         'usage-bootstrap-authentication': 'true',
         'usage-bootstrap-signing': 'true',
         ...(groups.length === 0 ? {} : { 'auth-extra-groups': groups.join(',') }),
-        ...(description === '' ? {} : { description }),
+        ...omitEmpty({ description }),
         ...(ttl === 0 ? {} : { expiration: formatTime(systemClock.now() + ttl) }),
       },
     }),

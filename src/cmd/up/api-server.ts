@@ -41,15 +41,14 @@ export async function startApiServer(
 ): Promise<RunningApiServer> {
   const { kubeletCertificateAuthority: authorityFile } = options
   const authority = authorityFile === '' ? undefined : await files.readText(authorityFile)
-  let running: RunningApiServer | undefined
-  running = await runApiServer({
+  const running = await runApiServer({
     store,
     keys,
     clock,
     random,
     logger: logger.with({ component: 'kube-apiserver' }),
     listen: { host: options.listen, port: options.apiPort },
-    alsoListen: network && listenForPods(network, options, () => running),
+    alsoListen: network && listenForPods(network, options),
     advertiseAddress: addresses.advertised,
     serviceCidrs: addresses.serviceCidrs,
     nodePortRange: portRange(options.serviceNodePortRange),
@@ -78,15 +77,14 @@ export async function startApiServer(
   }).catch((error: unknown) => {
     throw explainedListenError(error, options)
   })
-  const started = running
-  stage.defer(() => started.stop())
+  stage.defer(() => running.stop())
   stage.onDrain(async () => {
     // The rest of the time must not keep a process alive that has nothing left to do.
     const isOver = new AbortController()
-    await started.drain(clock.sleep(drainMs, isOver.signal).catch(() => {}))
+    await running.drain(clock.sleep(drainMs, isOver.signal).catch(() => {}))
     isOver.abort()
   })
-  return started
+  return running
 }
 
 /** Where it is reached from this machine. */

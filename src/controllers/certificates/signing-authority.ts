@@ -2,6 +2,7 @@ import { type KeyObject, X509Certificate } from 'node:crypto'
 import { formatTime } from '#api/meta/time.ts'
 import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { Random } from '#base/random.ts'
 import { keyUsagesOf } from '#controllers/certificates/key-usages.ts'
 import { type CertificateRequest, checkSignature } from '#wire/certificate-request.ts'
@@ -76,7 +77,7 @@ function subjectOf({ subject }: CertificateRequest): SubjectName {
     provinces: all(attributeTypes.province),
     streetAddresses: all(attributeTypes.streetAddress),
     postalCodes: all(attributeTypes.postalCode),
-    ...(subject.commonName === '' ? {} : { commonName: subject.commonName }),
+    ...omitEmpty({ commonName: subject.commonName }),
     ...defined({ serialNumber }),
   }
 }

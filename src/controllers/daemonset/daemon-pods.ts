@@ -1,8 +1,10 @@
 /** Where a daemon set's pods belong, and what they look like there. */
+
 import { DaemonSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1DaemonSet } from '#api/apps/v1/types.gen.ts'
 import { fitsNodeLabels, untoleratedTaint } from '#api/core/v1/node/node-fit.ts'
 import type { V1Node, V1Pod, V1PodSpec, V1Toleration } from '#api/core/v1/types.gen.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { podFromTemplate } from '#controllers/workload/pod-writes.ts'
 import { hashLabel } from '#controllers/workload/revisions.ts'
 
@@ -49,7 +51,7 @@ export function daemonPod(daemonSet: V1DaemonSet, nodeName: string, hash: string
   const template = daemonSet.spec?.template ?? { spec: { containers: [] } }
   const pod = podFromTemplate({ kind: DaemonSet, object: daemonSet }, template)
   const generation = daemonSet.metadata.annotations?.['deprecated.daemonset.template.generation']
-  pod.metadata.labels = { ...pod.metadata.labels, [hashLabel]: hash, ...(generation ? { 'pod-template-generation': generation } : {}) }
+  pod.metadata.labels = { ...pod.metadata.labels, [hashLabel]: hash, ...omitEmpty({ 'pod-template-generation': generation }) }
   pod.spec.tolerations = daemonTolerations(pod.spec)
   const term = { matchFields: [{ key: 'metadata.name', operator: 'In', values: [nodeName] }] }
   const { affinity } = pod.spec

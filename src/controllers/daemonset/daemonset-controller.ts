@@ -7,6 +7,7 @@ import { equalityOf } from '#api/meta/equality.ts'
 import { labelSelectorFrom } from '#api/meta/selector.ts'
 import { isConflict } from '#api/meta/server-response.ts'
 import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { daemonPod, isUpdated, placeOn, targetNode } from '#controllers/daemonset/daemon-pods.ts'
 import { type DaemonView, planPlacement, planRoll } from '#controllers/daemonset/plan.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
@@ -145,8 +146,7 @@ function statusOf({ daemonSet, nodes, podsByNode, hash, nowMs }: DaemonView, { c
     desiredNumberScheduled: counts.desired,
     numberReady: counts.ready,
     ...defined({ observedGeneration: daemonSet.metadata.generation }),
-    ...(counts.updated === 0 ? {} : { updatedNumberScheduled: counts.updated }),
-    ...(counts.available === 0 ? {} : { numberAvailable: counts.available }),
+    ...omitEmpty({ updatedNumberScheduled: counts.updated, numberAvailable: counts.available }),
     ...(counts.desired === counts.available ? {} : { numberUnavailable: counts.desired - counts.available }),
     ...defined({ collisionCount }),
   }
@@ -156,7 +156,10 @@ async function writeStatus(daemonSet: V1DaemonSet, status: V1DaemonSetStatus, { 
   const { minReadySeconds = 0 } = daemonSet.spec ?? {}
   if (minReadySeconds > 0 && status.numberReady !== (status.numberAvailable ?? 0)) requeueAfter(minReadySeconds * 1000)
   if (sameStatus({ ...status, conditions: daemonSet.status?.conditions }, { ...daemonSet.status })) return
-  const next = { ...daemonSet, status: { ...status, ...(daemonSet.status?.conditions ? { conditions: daemonSet.status.conditions } : {}) } }
+  const next = {
+    ...daemonSet,
+    status: { ...status, ...defined({ conditions: daemonSet.status?.conditions }) },
+  }
   await client.updateStatus(DaemonSet, next).catch(async (error: unknown) => {
     if (!isConflict(error)) throw error
     const fresh = await client.get(DaemonSet, daemonSet.metadata.namespace ?? '', daemonSet.metadata.name ?? '')

@@ -36,9 +36,11 @@ export function countedStatus(deployment: V1Deployment, { all, newSet }: Sets, o
       availableReplicas: available,
       unavailableReplicas: Math.max(0, desiredTotal(all) - available),
     }),
-    ...defined({ terminatingReplicas: terminating }),
-    ...(deployment.status?.conditions === undefined ? {} : { conditions: [...deployment.status.conditions] }),
-    ...defined({ collisionCount: deployment.status?.collisionCount }),
+    ...defined({
+      terminatingReplicas: terminating,
+      conditions: deployment.status?.conditions && [...deployment.status.conditions],
+      collisionCount: deployment.status?.collisionCount,
+    }),
   }
   const isAvailable = available >= replicasOf(deployment) - maxUnavailable(deployment)
   setCondition(

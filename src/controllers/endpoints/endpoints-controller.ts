@@ -5,6 +5,7 @@ import { equalityOf, sameObjectMeta } from '#api/meta/equality.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { addressesOf, familiesOf, hasHostname, isHeadless, isInEndpoints, targetPort } from '#controllers/endpointslice/pod-endpoints.ts'
 import { selects, servicesOfPod } from '#controllers/endpointslice/services-of-pod.ts'
 import { TriggerTimes, triggerTimeAnnotation } from '#controllers/endpointslice/trigger-times.ts'
@@ -85,7 +86,7 @@ function subsetsOf(service: V1Service, pods: readonly V1Pod[]): V1EndpointSubset
       const port = targetPort(pod, servicePort)
       if (port === undefined) return []
       const { name, protocol = 'TCP', appProtocol } = servicePort
-      return [{ ...(name ? { name } : {}), port, protocol, ...defined({ appProtocol }) }]
+      return [{ ...omitEmpty({ name }), port, protocol, ...defined({ appProtocol }) }]
     })
     if (ports.length === 0 && ((service.spec?.ports ?? []).length > 0 || service.spec?.clusterIP !== 'None')) continue
     const key = sortedJson(ports)
@@ -112,7 +113,7 @@ function addressOf(service: V1Service, pod: V1Pod): V1EndpointAddress | undefine
   return {
     ip,
     ...(hasHostname(pod, service) && pod.spec.hostname ? { hostname: pod.spec.hostname } : {}),
-    ...(pod.spec.nodeName ? { nodeName: pod.spec.nodeName } : {}),
+    ...omitEmpty({ nodeName: pod.spec.nodeName }),
     targetRef: { kind: 'Pod', namespace, name, uid },
   }
 }

@@ -6,6 +6,7 @@ import type { V1Endpoint, V1EndpointSlice } from '#api/discovery/v1/types.gen.ts
 import { parseIp } from '#api/meta/ip.ts'
 import { controllerReference } from '#api/meta/owner-references.ts'
 import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { EventRecorder } from '#client/events/event-recorder.ts'
 import { addServiceIndex, managedByLabel } from '#controllers/endpointslice/endpointslice-controller.ts'
 import { carryOut, type EndpointGroup, planSlices } from '#controllers/endpointslice/slices.ts'
@@ -108,9 +109,9 @@ function endpointOf({ ip, hostname, nodeName, targetRef }: V1EndpointAddress, re
   return {
     addresses: [ip],
     conditions: { ready },
-    ...(hostname ? { hostname } : {}),
-    ...(targetRef ? { targetRef } : {}),
-    ...(nodeName ? { nodeName } : {}),
+    ...omitEmpty({ hostname }),
+    ...defined({ targetRef }),
+    ...omitEmpty({ nodeName }),
   }
 }
 

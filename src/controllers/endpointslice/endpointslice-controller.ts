@@ -9,6 +9,7 @@ import { controllerReference, isOwnedBy } from '#api/meta/owner-references.ts'
 import { append } from '#base/append.ts'
 import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { keyOf } from '#client/informer/object-store.ts'
 import { addressesOf, familiesOf, hasHostname, isHeadless, isInEndpoints, targetPort } from '#controllers/endpointslice/pod-endpoints.ts'
 import { selects, servicesOfPod } from '#controllers/endpointslice/services-of-pod.ts'
@@ -160,8 +161,7 @@ function endpointOf(service: V1Service, pod: V1Pod, family: 'IPv4' | 'IPv6', zon
     conditions: { ready, serving, terminating },
     ...(hasHostname(pod, service) && pod.spec.hostname ? { hostname: pod.spec.hostname } : {}),
     targetRef: { kind: 'Pod', namespace, name, uid },
-    ...(pod.spec.nodeName ? { nodeName: pod.spec.nodeName } : {}),
-    ...(zone ? { zone } : {}),
+    ...omitEmpty({ nodeName: pod.spec.nodeName, zone }),
     ...defined({ hints }),
   }
 }

@@ -3,6 +3,7 @@ import type { V2HorizontalPodAutoscaler, V2HorizontalPodAutoscalerStatus, V2Metr
 import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { type LabelSelector, parseLabelSelector } from '#api/meta/selector.ts'
+import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 import { type DiscoveredResource, discover } from '#client/discovery.ts'
 import { History, type Limited, limitedByDefault } from '#controllers/horizontal-pod-autoscaler/history.ts'
@@ -222,7 +223,7 @@ async function measuredReplicas(
     throw failure
   }
   status.set('ScalingActive', 'True', 'ValidMetricFound', `the HPA was able to successfully calculate a replica count from ${most.name}`)
-  return { replicas: most.replicas, name: most.name, metrics, ...(failure === undefined ? {} : { failure }) }
+  return { replicas: most.replicas, name: most.name, metrics, ...defined({ failure }) }
 }
 
 /** Pods that two autoscalers look at would be counted by both. */

@@ -6,6 +6,7 @@ import { deepCopy } from '#api/meta/deep-copy.ts'
 import { controllerOf } from '#api/meta/owner-references.ts'
 import { labelSelectorFrom } from '#api/meta/selector.ts'
 import { formatTime } from '#api/meta/time.ts'
+import { defined } from '#base/defined.ts'
 import { isJobFinished, newCondition, withCondition } from '#controllers/job/conditions.ts'
 import { isSuspended, isTracked, trackingFinalizer } from '#controllers/job/job-pods.ts'
 import { deadlineLeftMs, type JobState, jobStateOf } from '#controllers/job/job-state.ts'
@@ -101,7 +102,7 @@ async function endAll({ job, pods, active, verdict }: JobState, context: Reconci
     terminating: pods.filter(isTerminating).length + active.length - left.length,
     verdict: failed === undefined ? verdict : undefined,
     status: {},
-    ...(failed === undefined ? {} : { error: failed.reason }),
+    ...defined({ error: failed?.reason }),
   }
 }
 

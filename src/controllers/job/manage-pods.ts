@@ -87,7 +87,7 @@ async function end({ job }: JobState, pods: readonly V1Pod[], context: Reconcile
   )
   const failed = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined
   const deleted = pods.filter((_, index) => outcomes[index]?.status === 'fulfilled')
-  return { created: 0, deleted, ...(failed === undefined ? {} : { error: failed.reason }) }
+  return { created: 0, deleted, ...defined({ error: failed?.reason }) }
 }
 
 export async function removeTracking({ metadata }: V1Pod, { client }: ReconcileContext): Promise<void> {

@@ -9,6 +9,7 @@ import type { V1Job, V1JobCondition, V1JobStatus } from '#api/batch/v1/types.gen
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { equalityOf } from '#api/meta/equality.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { conditionOf, newCondition, withCondition } from '#controllers/job/conditions.ts'
 import { completionIndex, countsAsFailure, hasLimitPerIndex, isFailed, isIndexed, isTracked } from '#controllers/job/job-pods.ts'
 import type { JobState } from '#controllers/job/job-state.ts'
@@ -71,8 +72,7 @@ function countWithoutFinalizer(status: V1JobStatus, tracked: ReadonlySet<string>
   if (left.succeeded.length < succeeded.length) status.succeeded = (status.succeeded ?? 0) + succeeded.length - left.succeeded.length
   if (left.failed.length < failed.length) status.failed = (status.failed ?? 0) + failed.length - left.failed.length
   status.uncountedTerminatedPods = {
-    ...(left.succeeded.length > 0 ? { succeeded: left.succeeded } : {}),
-    ...(left.failed.length > 0 ? { failed: left.failed } : {}),
+    ...omitEmpty({ succeeded: left.succeeded, failed: left.failed }),
   }
 }
 
@@ -104,7 +104,7 @@ function noteFinished(look: JobState, status: V1JobStatus, verdict: V1JobConditi
     isFull = indexes.length + succeeded.length + failed.length >= mostUncounted
     if (isFull) break
   }
-  status.uncountedTerminatedPods = { ...(succeeded.length > 0 ? { succeeded } : {}), ...(failed.length > 0 ? { failed } : {}) }
+  status.uncountedTerminatedPods = { ...omitEmpty({ succeeded, failed }) }
   if (isIndexed(job)) {
     const done = countedIndexes.with(indexes)
     status.succeeded = done.size

@@ -2,6 +2,7 @@ import { CustomResourceDefinition } from '#api/apiextensions/v1/kinds.gen.ts'
 import type { V1CustomResourceConversion, V1CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.ts'
 import { findCondition, isConditionTrue } from '#api/meta/find-condition.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Client } from '#client/client.ts'
 import { waitFor } from '#client/retry.ts'
 
@@ -29,7 +30,7 @@ export async function installDefinitions(
         if (refusal?.status === 'False') throw new Error(`the definition ${metadata.name} is not accepted: ${refusal.message}`)
         return isConditionTrue(crd?.status?.conditions, 'Established')
       }
-      const waiting = { clock, timeoutMs, ...(signal ? { signal } : {}) }
+      const waiting = { clock, timeoutMs, ...defined({ signal }) }
       await waitFor(client, CustomResourceDefinition, { name: metadata.name ?? '' }, isServed, waiting)
     }),
   )

@@ -20,7 +20,7 @@ export async function writeVolumePhase(
 ): Promise<V1PersistentVolume> {
   if (volume.status?.phase === phase) return volume
   const { message: _, ...before } = volume.status ?? {}
-  const status = { ...before, phase, ...(told === undefined ? {} : { message: told.message }) }
+  const status = { ...before, phase, ...defined({ message: told?.message }) }
   const written = await client.updateStatus(PersistentVolume, { ...volume, status })
   if (told !== undefined) events.record(PersistentVolume, written, told.type, told.reason, told.message)
   return written

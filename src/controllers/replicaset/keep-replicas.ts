@@ -15,6 +15,7 @@ import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { cheapestToLose } from '#controllers/workload/cheapest-to-lose.ts'
 import { claimChildren } from '#controllers/workload/claim-children.ts'
@@ -109,7 +110,7 @@ function statusOf<T extends KubernetesObject & { metadata: V1ObjectMeta; status?
     ...nonZero('availableReplicas', active.filter((pod) => isAvailable(pod, minReadySeconds, nowMs)).length),
     ...(reportsTerminating ? { terminatingReplicas: pods.filter(isTerminating).length } : {}),
     ...defined({ observedGeneration: object.metadata.generation }),
-    ...(conditions.length === 0 ? {} : { conditions }),
+    ...omitEmpty({ conditions }),
   }
 }
 

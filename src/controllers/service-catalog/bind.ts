@@ -1,6 +1,8 @@
 /** Has brokers bind users to instances, and puts what they answer into a secret. */
+
 import { Secret } from '#api/core/v1/kinds.gen.ts'
 import { isConditionTrue } from '#api/meta/find-condition.ts'
+import { defined } from '#base/defined.ts'
 import { NotControlledError, ownedObjects } from '#controllers/kit/owned-objects.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import {
@@ -102,7 +104,7 @@ async function inject(binding: ServiceBinding, status: BindingStatus, credential
     }
     throw error
   }
-  const done = { ...afterOperation(status), ...(generation === undefined ? {} : { reconciledGeneration: generation }) }
+  const done = { ...afterOperation(status), ...defined({ reconciledGeneration: generation }) }
   const conditions = done.conditions?.filter(({ type }) => type !== 'Failed') ?? []
   const ready = { type: 'Ready', status: 'True' as const, reason: 'InjectedBindResult', message: 'Injected bind result' }
   await reportBinding(binding, { ...done, conditions }, [ready], context)
@@ -112,7 +114,7 @@ async function inject(binding: ServiceBinding, status: BindingStatus, credential
 async function fail(binding: ServiceBinding, status: BindingStatus, why: string, context: ReconcileContext): Promise<void> {
   const { generation } = binding.metadata
   const message = `Bind call failed: ${why}`
-  const over = { ...afterOperation(status), ...(generation === undefined ? {} : { reconciledGeneration: generation }) }
+  const over = { ...afterOperation(status), ...defined({ reconciledGeneration: generation }) }
   const failed = { type: 'Failed', status: 'True' as const, reason: 'BindCallFailed', message }
   await reportBinding(binding, over, [failed, notReady('BindCallFailed', message)], context)
   context.events.warning(ServiceBinding, binding, 'BindCallFailed', message)

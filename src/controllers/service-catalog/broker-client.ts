@@ -1,5 +1,8 @@
 /** A client of the Open Service Broker API, version 2. */
+
+import { defined } from '#base/defined.ts'
 import type { HttpClient } from '#base/http-client.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 export type BrokerPlan = {
   id: string
@@ -102,14 +105,14 @@ export class BrokerClient {
   async lastOperation(taken: Taken & { bindingId?: string }, operation: string | undefined): Promise<OperationState> {
     const { bindingId } = taken
     const path = bindingId === undefined ? instancePath(taken) : bindingPath({ ...taken, bindingId })
-    const query = new URLSearchParams({ service_id: taken.serviceId, plan_id: taken.planId, ...(operation ? { operation } : {}) })
+    const query = new URLSearchParams({ service_id: taken.serviceId, plan_id: taken.planId, ...omitEmpty({ operation }) })
     const { status, body, retryAfterMs } = await this.#ask('GET', `${path}/last_operation?${query}`, [200, 410])
     if (status === 410) return { state: 'gone' }
     const { state, description } = body
     if (state !== 'in progress' && state !== 'succeeded' && state !== 'failed') {
       throw new BrokerTrouble(`the broker tells of an operation in the state ${JSON.stringify(state)}`, false)
     }
-    return { state, ...(typeof description === 'string' ? { description } : {}), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
+    return { state, ...(typeof description === 'string' ? { description } : {}), ...defined({ retryAfterMs }) }
   }
 
   async deprovision(taken: Taken): Promise<Operation> {
@@ -144,11 +147,11 @@ export class BrokerClient {
     const headers = {
       'x-broker-api-version': apiVersion,
       accept: 'application/json',
-      ...(authorization === undefined ? {} : { authorization }),
+      ...defined({ authorization }),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     }
     const request = { url: `${url.replace(/\/$/, '')}${path}`, method, headers, ...(body ? { body: JSON.stringify(body) } : {}) }
-    const response = await http.request({ ...request, ...(signal ? { signal } : {}) })
+    const response = await http.request({ ...request, ...defined({ signal }) })
     const text = await response.text(answerLimitBytes)
     const answer = fieldsIn(text)
     if (!good.includes(response.status)) {

@@ -1,6 +1,7 @@
 /** Keeps what a broker offers as classes and plans of the cluster. */
 
 import { formatTime, parseTime } from '#api/meta/time.ts'
+import { defined } from '#base/defined.ts'
 import { parseDurationMs } from '#base/duration.ts'
 import { withFinalizer } from '#controllers/kit/finalizer.ts'
 import { setCondition } from '#controllers/kit/set-condition.ts'
@@ -114,10 +115,7 @@ function classOf(service: BrokerService, clusterServiceBrokerName: string) {
     spec: {
       ...{ clusterServiceBrokerName, externalName: name, externalID: id, bindable },
       ...{ planUpdatable: plan_updateable, bindingRetrievable: bindings_retrievable },
-      ...(description === undefined ? {} : { description }),
-      ...(tags === undefined ? {} : { tags }),
-      ...(requires === undefined ? {} : { requires }),
-      ...(metadata === undefined ? {} : { externalMetadata: metadata }),
+      ...defined({ description, tags, requires, externalMetadata: metadata }),
     },
   }
 }
@@ -130,11 +128,13 @@ function planOf(plan: NonNullable<BrokerService['plans']>[number], service: Brok
     metadata: { name: id },
     spec: {
       ...{ clusterServiceBrokerName, clusterServiceClassRef: { name: service.id }, externalName: name, externalID: id, free },
-      ...(description === undefined ? {} : { description }),
-      ...(bindable === undefined ? {} : { bindable }),
-      ...(metadata === undefined ? {} : { externalMetadata: metadata }),
-      ...(instanceSchema === undefined ? {} : { instanceCreateParameterSchema: instanceSchema }),
-      ...(bindingSchema === undefined ? {} : { serviceBindingCreateParameterSchema: bindingSchema }),
+      ...defined({
+        description,
+        bindable,
+        externalMetadata: metadata,
+        instanceCreateParameterSchema: instanceSchema,
+        serviceBindingCreateParameterSchema: bindingSchema,
+      }),
     },
   }
 }

@@ -1,6 +1,8 @@
 /** How brokers are reached, and with which secrets. */
+
 import { Secret } from '#api/core/v1/kinds.gen.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
+import { defined } from '#base/defined.ts'
 import type { HttpClient, HttpClientOptions } from '#base/http-client.ts'
 import type { Client } from '#client/client.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
@@ -27,7 +29,7 @@ export async function askBroker<T>(
   const authorization = await authorizationOf(client, broker)
   const isOver = new AbortController()
   using _ = clock.after(timeoutMs, () => isOver.abort())
-  const asked = ask(new BrokerClient({ url, http, signal: isOver.signal, ...(authorization === undefined ? {} : { authorization }) }))
+  const asked = ask(new BrokerClient({ url, http, signal: isOver.signal, ...defined({ authorization }) }))
   return await asked.catch((error: unknown) => {
     if (!isOver.signal.aborted) throw error
     throw new BrokerTrouble(`the broker has not answered within ${timeoutMs / 1000} seconds`, true)

@@ -1,8 +1,11 @@
 /** Has brokers make instances, and change them. */
+
 import { createHash } from 'node:crypto'
 import { isConditionTrue } from '#api/meta/find-condition.ts'
 import { formatTime } from '#api/meta/time.ts'
 import { sortedJson } from '#api/structural/sorted-json.ts'
+import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { writeStatus } from '#controllers/kit/write-status.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { type BrokerClient, BrokerRefusal, BrokerTrouble, type Operation, type Taken } from '#controllers/service-catalog/broker-client.ts'
@@ -130,8 +133,8 @@ async function ask(run: Run, next: Taken & Offer, call: (broker: BrokerClient, d
   if (answer === undefined) return
   const { isAsync, operation, dashboardUrl } = answer
   const told = {
-    ...(operation === undefined ? {} : { lastOperation: operation }),
-    ...(dashboardUrl ? { dashboardURL: dashboardUrl } : {}),
+    ...defined({ lastOperation: operation }),
+    ...omitEmpty({ dashboardURL: dashboardUrl }),
   }
   const current = { ...underWay, ...told }
   if (!isAsync) return succeed(run, started, current)

@@ -93,7 +93,7 @@ function statusOf(
 }
 
 async function writeStatus(set: V1StatefulSet, status: V1StatefulSetStatus, { client }: ReconcileContext): Promise<void> {
-  const next = { ...status, ...(set.status?.conditions ? { conditions: set.status.conditions } : {}) }
+  const next = { ...status, ...defined({ conditions: set.status?.conditions }) }
   if (sameStatus(next, set.status)) return
   await client.updateStatus(StatefulSet, { ...set, status: next }).catch(async (error: unknown) => {
     if (!isConflict(error)) throw error

@@ -1,6 +1,7 @@
 import type { V1PersistentVolumeClaimCondition, V1PersistentVolumeClaimStatus } from '#api/core/v1/types.gen.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { Clock } from '#base/clock.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 /** The conditions with this one true, or without it. */
 export function claimCondition(
@@ -13,8 +14,5 @@ export function claimCondition(
   if (told === undefined) return others
   const before = conditions.find((each) => each.type === type)
   const lastTransitionTime = before?.status === 'True' ? (before.lastTransitionTime ?? null) : formatTime(clock.now())
-  return [
-    ...others,
-    { type, status: 'True', lastProbeTime: null, lastTransitionTime, ...(told.message === '' ? {} : { message: told.message }) },
-  ]
+  return [...others, { type, status: 'True', lastProbeTime: null, lastTransitionTime, ...omitEmpty({ message: told.message }) }]
 }

@@ -8,6 +8,7 @@ import { controllerReference } from '#api/meta/owner-references.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { StatusError } from '#api/meta/status-error.ts'
 import type { KubernetesObject } from '#api/resource.ts'
+import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
 
@@ -22,7 +23,7 @@ export function podFromTemplate<T extends KubernetesObject>({ kind, object }: Ow
       generateName: `${object.metadata?.name}-`,
       labels: { ...labels },
       annotations: { ...annotations },
-      ...(finalizers === undefined ? {} : { finalizers: [...finalizers] }),
+      ...defined({ finalizers: finalizers && [...finalizers] }),
       ownerReferences: [controllerReference(object, kind)],
     },
     spec: deepCopy(template.spec),

@@ -1,4 +1,5 @@
 /** The history of daemon sets and stateful sets: each template they had, as a numbered ControllerRevision. */
+
 import { ControllerRevision } from '#api/apps/v1/kinds.gen.ts'
 import type { V1ControllerRevision } from '#api/apps/v1/types.gen.ts'
 import type { V1PodTemplateSpec } from '#api/core/v1/types.gen.ts'
@@ -8,6 +9,7 @@ import { labelSelectorFrom } from '#api/meta/selector.ts'
 import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
 import type { V1LabelSelector, V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
+import { defined } from '#base/defined.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { claimChildren } from '#controllers/workload/claim-children.ts'
 import { sortedJson } from '#controllers/workload/sorted-json.ts'
@@ -73,7 +75,7 @@ async function create<T extends Owner>(
         namespace,
         name: `${name}-${hash}`,
         labels: { ...owner.spec?.template.metadata?.labels, [hashLabel]: hash },
-        ...(owner.metadata.annotations === undefined ? {} : { annotations: { ...owner.metadata.annotations } }),
+        ...defined({ annotations: owner.metadata.annotations && { ...owner.metadata.annotations } }),
         ownerReferences: [controllerReference(owner, kind)],
       },
       data,

@@ -1,4 +1,5 @@
 import type { V1Ingress, V1IngressBackend } from '#api/networking/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import { type BackendReference, backendKey, type CertificateReference, orderOf, type Source } from '#ingress/controller/source.ts'
 import type { BackendProtocol } from '#ingress/data-plane/backend.ts'
 import type { PathMatch, Route, Site } from '#ingress/routing/route.ts'
@@ -23,7 +24,7 @@ export function ingressSource(ingress: V1Ingress): Source {
     backends.set(backendKey(reference), reference)
     return [{ backend: backendKey(reference), weight: 1 }]
   }
-  const shared = { name, ...(timeouts === undefined ? {} : { timeouts }) }
+  const shared = { name, ...defined({ timeouts }) }
 
   const routes = new Map<string, Route[]>()
   const add = (host: string, route: Route) => {

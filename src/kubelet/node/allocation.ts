@@ -2,6 +2,7 @@
 
 import type { V1Container, V1ContainerStatus, V1Pod, V1ResourceRequirements } from '#api/core/v1/types.gen.ts'
 import { findCondition } from '#api/meta/find-condition.ts'
+import { defined } from '#base/defined.ts'
 import { haveSameResources } from '#kubelet/pod-worker/resizes.ts'
 
 /** The pod with the resources that `allocated` has; the pod itself where these are the same. */
@@ -28,8 +29,7 @@ export function allocatedBefore(pod: V1Pod): V1Pod {
 function resourcesIn({ allocatedResources, resources }: V1ContainerStatus): V1ResourceRequirements | undefined {
   if (!allocatedResources && !resources?.limits) return resources
   return {
-    ...(allocatedResources ? { requests: allocatedResources } : {}),
-    ...(resources?.limits ? { limits: resources.limits } : {}),
+    ...defined({ requests: allocatedResources, limits: resources?.limits }),
   }
 }
 
@@ -46,7 +46,7 @@ function withResources(pod: V1Pod, of: (container: V1Container) => V1ResourceReq
     containers.every((container, index) => container === pod.spec.containers[index]) &&
     (initContainers ?? []).every((container, index) => container === pod.spec.initContainers?.[index])
   if (isSame) return pod
-  return { ...pod, spec: { ...pod.spec, containers, ...(initContainers ? { initContainers } : {}) } }
+  return { ...pod, spec: { ...pod.spec, containers, ...defined({ initContainers }) } }
 }
 
 const containersOf = ({ spec }: V1Pod): V1Container[] => [...spec.containers, ...(spec.initContainers ?? [])]

@@ -12,6 +12,7 @@ import type {
 } from '#api/core/v1/types.gen.ts'
 import { findCondition, transitionTime } from '#api/meta/find-condition.ts'
 import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { PressureCondition } from '#kubelet/eviction/signals.ts'
 
 export type NodeDescription = {
@@ -82,7 +83,7 @@ export function nodeObject({
       },
       annotations: { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true', ...annotations },
     },
-    spec: { ...(taints.length > 0 ? { taints: [...taints] } : {}), ...(providerId ? { providerID: providerId } : {}) },
+    spec: { ...(taints.length > 0 ? { taints: [...taints] } : {}), ...omitEmpty({ providerID: providerId }) },
   }
 }
 
@@ -106,11 +107,13 @@ export function nodeStatus(
       ...{ machineID: machineId, systemUUID: systemUuid, bootID: bootId, kubeProxyVersion: '', ...system },
       ...(swapBytes ? { swap: { capacity: swapBytes } } : {}),
     },
-    ...(volumesInUse === undefined ? {} : { volumesInUse: [...volumesInUse] }),
-    ...(images === undefined ? {} : { images: [...images] }),
-    ...defined({ features }),
-    ...(runtimeHandlers === undefined ? {} : { runtimeHandlers: [...runtimeHandlers] }),
-    ...(declaredFeatures === undefined ? {} : { declaredFeatures: [...declaredFeatures] }),
+    ...defined({
+      volumesInUse: volumesInUse && [...volumesInUse],
+      images: images && [...images],
+      features,
+      runtimeHandlers: runtimeHandlers && [...runtimeHandlers],
+      declaredFeatures: declaredFeatures && [...declaredFeatures],
+    }),
   }
 }
 

@@ -1,8 +1,11 @@
 /** What is told of each container of a pod. */
+
 import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Container, V1ContainerState, V1ContainerStatus, V1Pod, V1ResourceRequirements } from '#api/core/v1/types.gen.ts'
 import { compareQuantities } from '#api/meta/quantity.ts'
 import { formatTime } from '#api/meta/time.ts'
+import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { Waiting } from '#kubelet/pod-worker/pod-steps.ts'
 import { resizableResources } from '#kubelet/pod-worker/resizes.ts'
 import { restartingAll } from '#kubelet/pod-worker/restart-all.ts'
@@ -70,7 +73,7 @@ function stateOf({ state, startedMs, finishedMs, exitCode = 0, reason, message, 
     terminated: {
       exitCode,
       reason: reason ?? (exitCode === 0 ? 'Completed' : 'Error'),
-      ...(message ? { message } : {}),
+      ...omitEmpty({ message }),
       startedAt,
       finishedAt: finishedMs === undefined ? null : formatTime(finishedMs),
       containerID: id,
@@ -153,7 +156,7 @@ function resourcesOf(
   const known = state === 'running' ? (actual ?? before) : undefined
   const shown =
     known === undefined ? resources : { ...resources, ...merged('requests', requests, known), ...merged('limits', limits, known) }
-  return { resources: shown, ...(requests ? { allocatedResources: requests } : {}) }
+  return { resources: shown, ...defined({ allocatedResources: requests }) }
 }
 
 /** The kernel gives no container less than that; the difference between such amounts is one of words. */

@@ -3,6 +3,7 @@
 import { isSidecar, sidecarsOf } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Container, V1ContainerStatus, V1Pod, V1PodCondition } from '#api/core/v1/types.gen.ts'
 import { findCondition, transitionTime } from '#api/meta/find-condition.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { PodPhase } from '#kubelet/pod-worker/pod-phase.ts'
 import { mayRestartAllContainers } from '#kubelet/pod-worker/restarts.ts'
 
@@ -20,7 +21,7 @@ export type ResizeConditions = {
 type Verdict = Pick<V1PodCondition, 'status' | 'reason' | 'message'>
 
 const yes: Verdict = { status: 'True' }
-const no = (reason: string, message = ''): Verdict => ({ status: 'False', reason, ...(message ? { message } : {}) })
+const no = (reason: string, message = ''): Verdict => ({ status: 'False', reason, ...omitEmpty({ message }) })
 
 /** In upstream's order; `others` are the conditions that somebody else keeps, gates among them. */
 export function podConditions(
@@ -59,7 +60,7 @@ export function podConditions(
     const before = findCondition(previous, type)
     return {
       type,
-      ...(pod.metadata.generation ? { observedGeneration: pod.metadata.generation } : {}),
+      ...omitEmpty({ observedGeneration: pod.metadata.generation }),
       ...verdict,
       lastProbeTime: null,
       lastTransitionTime: transitionTime(before, verdict.status, nowText),
@@ -76,7 +77,7 @@ function resizeConditions(
   const condition = (type: string, { generation, ...words }: { reason?: string; message?: string; generation: number }): V1PodCondition => {
     return {
       type,
-      ...(generation ? { observedGeneration: generation } : {}),
+      ...omitEmpty({ observedGeneration: generation }),
       status: 'True',
       ...words,
       lastProbeTime: null,

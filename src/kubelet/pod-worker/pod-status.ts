@@ -3,6 +3,7 @@ import { podLimits, podQosClass, podRequests, type Quantities } from '#api/core/
 import type { V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
 import { formatTime } from '#api/meta/time.ts'
 import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { containerStatuses } from '#kubelet/pod-worker/container-statuses.ts'
 import { podConditions, type ResizeConditions } from '#kubelet/pod-worker/pod-conditions.ts'
 import { type PodPhase, podPhase } from '#kubelet/pod-worker/pod-phase.ts'
@@ -44,7 +45,7 @@ export function podStatus(pod: V1Pod, options: PodStatusOptions): V1PodStatus {
   const sandbox = observed.sandboxes.find(({ isReady }) => isReady)
   const { reason, message } = failure !== undefined && isOver ? failure : phase === previous.phase ? previous : {}
   return {
-    ...(pod.metadata.generation ? { observedGeneration: pod.metadata.generation } : {}),
+    ...omitEmpty({ observedGeneration: pod.metadata.generation }),
     phase,
     conditions: podConditions(pod, {
       phase,
@@ -55,8 +56,7 @@ export function podStatus(pod: V1Pod, options: PodStatusOptions): V1PodStatus {
       isRestartingAll: restartsAll,
       ...defined({ resize: options.resize }),
     }),
-    ...(message ? { message } : {}),
-    ...(reason ? { reason } : {}),
+    ...omitEmpty({ message, reason }),
     ...hostAddresses(hostIps),
     ...podAddresses(pod, sandbox?.ips ?? [], hostIps, previous),
     startTime: previous.startTime ?? nowText,
@@ -74,8 +74,8 @@ function podResources({ spec }: V1Pod): Pick<V1PodStatus, 'resources' | 'allocat
   const requests = texts(podRequests(spec))
   const limits = texts(podLimits(spec))
   if (requests === undefined && limits === undefined) return {}
-  const resources = { ...(requests ? { requests } : {}), ...(limits ? { limits } : {}) }
-  return { resources, ...(requests ? { allocatedResources: requests } : {}) }
+  const resources = { ...defined({ requests, limits }) }
+  return { resources, ...defined({ allocatedResources: requests }) }
 }
 
 function texts(quantities: Quantities): Record<string, string> | undefined {

@@ -7,6 +7,7 @@ import type { Clock, Timer } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 import type { Logger } from '#base/log.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { type EventRecorder, referenceTo } from '#client/events/event-recorder.ts'
 import type { HookRunner } from '#kubelet/hooks/hook-runner.ts'
 import { ContainerStarter } from '#kubelet/pod-worker/container-starter.ts'
@@ -214,9 +215,7 @@ export class PodWorker {
     const previous = this.#status ?? this.#pod.status
     return {
       ...{ nowMs, isStarting, backOffs, failures, images, actuated, stopping: this.#stopper.stopping },
-      ...(this.#endsByMs === undefined ? {} : { endsByMs: this.#endsByMs }),
-      ...defined({ previous }),
-      ...(this.#resize.retryAtMs === undefined ? {} : { resizeRetryAtMs: this.#resize.retryAtMs }),
+      ...defined({ endsByMs: this.#endsByMs, previous, resizeRetryAtMs: this.#resize.retryAtMs }),
     }
   }
 
@@ -228,7 +227,7 @@ export class PodWorker {
       previous: this.#status ?? pod.status ?? {},
       isEnding: this.#endsByMs !== undefined,
       resize: isOver ? {} : this.#resize.conditions,
-      ...(this.#failure === undefined ? {} : { failure: this.#failure }),
+      ...defined({ failure: this.#failure }),
     })
     return this.#evictedMs === undefined ? status : withEviction(status, this.#failure?.message ?? '', formatTime(this.#evictedMs))
   }
@@ -254,7 +253,7 @@ export class PodWorker {
     const { clock, report } = this.#options
     const pod = this.#pod
     this.#status ??= {
-      ...(pod.metadata.generation ? { observedGeneration: pod.metadata.generation } : {}),
+      ...omitEmpty({ observedGeneration: pod.metadata.generation }),
       ...{ phase: 'Failed', reason, message: `Pod was rejected: ${message}` },
       startTime: pod.status?.startTime ?? formatTime(clock.now()),
       qosClass: podQosClass(pod),

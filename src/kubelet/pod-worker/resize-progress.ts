@@ -4,6 +4,7 @@ import type { V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
 import { findCondition } from '#api/meta/find-condition.ts'
 import type { Clock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { ResizeConditions } from '#kubelet/pod-worker/pod-conditions.ts'
 
 export type PendingResize = NonNullable<ResizeConditions['pending']>
@@ -31,8 +32,7 @@ export class ResizeProgress {
 
   get conditions(): ResizeConditions {
     return {
-      ...defined({ pending: this.pending }),
-      ...(this.#inProgress === undefined ? {} : { inProgress: this.#inProgress }),
+      ...defined({ pending: this.pending, inProgress: this.#inProgress }),
     }
   }
 
@@ -65,9 +65,9 @@ export function resizeMessage(what: string, { spec }: V1Pod, generation: number,
   const allocated = (containers: V1Pod['spec']['containers'] = []) => containers.map(({ name, resources = {} }) => ({ name, resources }))
   const initContainers = allocated(spec.initContainers)
   const summary = {
-    ...(initContainers.length > 0 ? { initContainers } : {}),
+    ...omitEmpty({ initContainers }),
     ...{ containers: allocated(spec.containers), generation },
-    ...(error ? { error } : {}),
+    ...omitEmpty({ error }),
   }
   return `${what}: ${JSON.stringify(summary)}`
 }

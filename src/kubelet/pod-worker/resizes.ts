@@ -3,6 +3,7 @@
 import type { V1Container, V1Pod, V1ResourceRequirements } from '#api/core/v1/types.gen.ts'
 import { findCondition } from '#api/meta/find-condition.ts'
 import { compareQuantities } from '#api/meta/quantity.ts'
+import { defined } from '#base/defined.ts'
 import type { NextSteps, WorkerMemory } from '#kubelet/pod-worker/pod-steps.ts'
 import { wakeBy } from '#kubelet/pod-worker/pod-steps.ts'
 import type { ObservedContainer } from '#kubelet/runtimes/runtime.ts'
@@ -65,5 +66,5 @@ function actuatedResources(
   const statuses = [...(told.containerStatuses ?? []), ...(told.initContainerStatuses ?? [])]
   const { resources, allocatedResources } = statuses.find((each) => each.name === name && each.containerID === id) ?? {}
   if (isResizing || resources === undefined) return resources
-  return { ...(allocatedResources ? { requests: allocatedResources } : {}), ...(resources.limits ? { limits: resources.limits } : {}) }
+  return defined({ requests: allocatedResources, limits: resources.limits })
 }

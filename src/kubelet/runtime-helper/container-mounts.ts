@@ -1,7 +1,9 @@
 /** What a container sees of its pod's volumes. */
+
 import type { V1Container, V1Pod, V1VolumeMount } from '#api/core/v1/types.gen.ts'
 import { quoted } from '#api/meta/check.ts'
 import type { Logger } from '#base/log.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { expandVariables } from '#kubelet/environment/expand-variables.ts'
 import type { ContainerPlan, Mount } from '#kubelet/runtimes/plans.ts'
 import type { PodVolumes, ReadyVolume } from '#kubelet/volumes/pod-volumes.ts'
@@ -29,7 +31,7 @@ export async function volumeMounts(
       hostPath,
       isReadOnly: (mount.readOnly ?? false) || volume.isReadOnly,
       propagation: propagationOf(mount),
-      ...(isRecursivelyReadOnly ? { isRecursivelyReadOnly } : {}),
+      ...omitEmpty({ isRecursivelyReadOnly }),
       ...(volume.isManaged ? { mustRelabel: true } : {}),
     })
   }

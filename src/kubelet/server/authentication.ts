@@ -1,8 +1,10 @@
 /** Who calls the node agent: the holder of a certificate, or of a token that the API server knows. */
+
 import { createHash, type X509Certificate } from 'node:crypto'
 import { TokenReview } from '#api/authentication/v1/kinds.gen.ts'
 import type { Clock } from '#base/clock.ts'
 import type { HttpExchange } from '#base/http-server.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { Client } from '#client/client.ts'
 import { Remembered } from '#kubelet/server/remembered.ts'
 import { trustedClientCertificate } from '#wire/x509/client-certificate.ts'
@@ -78,7 +80,7 @@ export class Authentication {
     if (!status?.authenticated || !status.user?.username) return undefined
     const { username, uid, groups = [], extra = {} } = status.user
     const all = groups.includes('system:authenticated') ? groups : [...groups, 'system:authenticated']
-    const caller: Caller = { name: username, ...(uid ? { uid } : {}), groups: all, extra }
+    const caller: Caller = { name: username, ...omitEmpty({ uid }), groups: all, extra }
     this.#tokens.set(key, caller, tokenLastsMs)
     return caller
   }

@@ -1,6 +1,8 @@
 /** What callers of the node agent may do: the API server decides, in terms of subresources of the node. */
+
 import { SubjectAccessReview } from '#api/authorization/v1/kinds.gen.ts'
 import type { Clock } from '#base/clock.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { Client } from '#client/client.ts'
 import type { Caller } from '#kubelet/server/authentication.ts'
 import { Remembered } from '#kubelet/server/remembered.ts'
@@ -59,7 +61,7 @@ export function reviewingAuthorization(options: AuthorizationOptions): Authorize
     const spec = {
       user: name,
       groups: [...groups],
-      ...(uid ? { uid } : {}),
+      ...omitEmpty({ uid }),
       extra: { ...extra },
       resourceAttributes: { verb, version: 'v1', resource: 'nodes', subresource, name: nodeName },
     }

@@ -1,9 +1,11 @@
 /** Images of static pods in the API: made, made again when they are deleted or outdated, and removed with what they mirror. */
+
 import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '#api/meta/server-response.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { Client } from '#client/client.ts'
 import { exponentialRateLimiter } from '#client/work-queue/rate-limiter.ts'
 import { WorkQueue } from '#client/work-queue/work-queue.ts'
@@ -87,7 +89,7 @@ export class MirrorPods {
       const isCurrent = wanted !== undefined && mirror.metadata.annotations?.[mirrorAnnotation] === hashOf(wanted)
       if (isCurrent && !mirror.metadata.deletionTimestamp) return
       const { uid } = mirror.metadata
-      await client.delete(Pod, mirror.metadata, { gracePeriodSeconds: 0, ...(uid ? { uid } : {}) }).catch((error: unknown) => {
+      await client.delete(Pod, mirror.metadata, { gracePeriodSeconds: 0, ...omitEmpty({ uid }) }).catch((error: unknown) => {
         if (!isNotFound(error) && !isConflict(error)) throw error
       })
       // Its end is told, and then it is made anew.

@@ -1,9 +1,11 @@
 /** Pods from files and URLs: what they lack is filled in, and they are told apart by what they say. */
+
 import { createHash } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { jsYaml } from '#api/codec/js-yaml.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { Check } from '#api/meta/check.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { hashAnnotation, sourceAnnotation } from '#kubelet/sources/pod-source.ts'
 
 type PodRules = typeof import('#api/core/v1/pod/pod.ts')
@@ -51,7 +53,7 @@ function staticPod(written: V1Pod, origin: StaticPodOrigin): V1Pod {
         [sourceAnnotation]: source,
       },
     },
-    spec: { ...pod.spec, nodeName: node, ...(tolerations.length > 0 ? { tolerations } : {}) },
+    spec: { ...pod.spec, nodeName: node, ...omitEmpty({ tolerations }) },
     status: { phase: 'Pending' },
   }
   validate(made)

@@ -1,6 +1,7 @@
 /** What the processes of a cgroup use, as both versions of the kernel's interface tell it. */
 
 import type { CgroupFiles } from '#base/cgroup-files.ts'
+import { defined } from '#base/defined.ts'
 import type { KernelFiles } from '#base/kernel-files.ts'
 import type { CpuUsage, GroupUsage, MemoryUsage } from '#kubelet/stats/usage.ts'
 
@@ -15,7 +16,7 @@ export function cgroupUsage(group: string, { version, roots }: CgroupRoots, file
   const usage = version === 1 ? usageOfV1(at, roots) : usageOfV2(at('memory'), at('cpu'))
   if (usage === undefined) return undefined
   const processes = numberIn(at('pids')('pids.current'))
-  return { timeMs, ...usage, ...(processes === undefined ? {} : { processes }) }
+  return { timeMs, ...usage, ...defined({ processes }) }
 }
 
 type ReadFile = (file: string) => string | undefined

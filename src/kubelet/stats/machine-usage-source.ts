@@ -1,8 +1,10 @@
 /** What this machine's kernel tells of the node and its pods, and the runtime of its disks. */
+
 import { join } from 'node:path'
 import type { V1ContainerStatus, V1Pod } from '#api/core/v1/types.gen.ts'
 import { parseTime } from '#api/meta/time.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Files } from '#base/files.ts'
 import type { Host } from '#base/host.ts'
 import type { KernelFiles } from '#base/kernel-files.ts'
@@ -77,9 +79,9 @@ export class MachineUsageSource implements UsageSource {
       startedMs: bootTimeMs(kernel),
       systemContainers: all === undefined ? [] : [{ ...all, name: 'pods', startedMs: this.#startedMs }],
       interfaces,
-      ...(chosen === undefined ? {} : { defaultInterface: chosen }),
+      ...defined({ defaultInterface: chosen }),
       ...(everything ? await this.#fileSystems() : {}),
-      ...(processes === undefined ? {} : { processes }),
+      ...defined({ processes }),
       pods: found,
     }
   }
@@ -96,7 +98,7 @@ export class MachineUsageSource implements UsageSource {
     const interfaces = everything && !pod.spec.hostNetwork ? this.#interfaces(containers) : undefined
     return {
       ...{ name, namespace, uid, cgroup, whole, containers, startedMs: msOf(pod.status?.startTime) },
-      ...(interfaces === undefined ? {} : { interfaces }),
+      ...defined({ interfaces }),
     }
   }
 
@@ -141,7 +143,7 @@ export class MachineUsageSource implements UsageSource {
     const { usedBytes, inodesUsed } = await this.#diskUsage(directory)
     const usage = { ...(await this.#fileSystem(directory)), usedBytes, inodesUsed }
     const claim = persistentVolumeClaim && { name: persistentVolumeClaim.claimName, namespace: pod.metadata.namespace ?? '' }
-    return [{ name, usage, ...(claim ? { claim } : {}) }]
+    return [{ name, usage, ...defined({ claim }) }]
   }
 
   async #diskUsage(directory: string): Promise<DiskUsage> {

@@ -1,5 +1,7 @@
 /** `/stats/summary`, stats/v1alpha1: the figures of a node in the form that Kubernetes' users know. */
+
 import { formatTime } from '#api/meta/time.ts'
+import { defined } from '#base/defined.ts'
 import type { CpuRates } from '#kubelet/stats/cpu-rates.ts'
 import type { ContainerUsage, DiskUsage, FileSystemUsage, GroupUsage, InterfaceUsage, NodeUsage, PodUsage } from '#kubelet/stats/usage.ts'
 
@@ -37,11 +39,11 @@ function podOf(pod: PodUsage, { rates, onlyCpuAndMemory }: SummaryOptions, fs: F
   const more = onlyCpuAndMemory
     ? {}
     : {
-        ...(interfaces === undefined ? {} : { network: networkOf(interfaces, 'eth0', whole.timeMs) }),
+        ...defined({ network: interfaces && networkOf(interfaces, 'eth0', whole.timeMs) }),
         volume: volumes.map(({ name: volume, usage, claim }) => ({
           ...fileSystemOf(usage),
           name: volume,
-          ...(claim === undefined ? {} : { pvcRef: claim }),
+          ...defined({ pvcRef: claim }),
         })),
         'ephemeral-storage': fs && fileSystemOf({ ...fs, ...ephemeralStorageOf(pod) }),
         process_stats: { process_count: whole.processes ?? 0 },
@@ -84,7 +86,7 @@ function groupOf({ timeMs, cpu, memory }: GroupUsage, usageNanoCores: number | u
   const time = formatTime(timeMs)
   const { usageBytes, workingSetBytes, rssBytes, pageFaults, majorPageFaults, limitBytes, swapBytes } = memory
   return {
-    cpu: { time, ...(usageNanoCores === undefined ? {} : { usageNanoCores }), usageCoreNanoSeconds: cpu.usageNanos },
+    cpu: { time, ...defined({ usageNanoCores }), usageCoreNanoSeconds: cpu.usageNanos },
     memory: {
       time,
       ...(limitBytes === undefined ? {} : { availableBytes: Math.max(0, limitBytes - workingSetBytes) }),

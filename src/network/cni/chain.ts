@@ -2,6 +2,7 @@
  * A chain of plugins in one process: starting a program takes longer than most of them do. Its configuration holds theirs (`plugins`), and
  * each gets what the one before has made, as if the runtime had called them in turn.
  */
+import { defined } from '#base/defined.ts'
 import { bandwidth } from '#network/cni/bandwidth.ts'
 import { bridge } from '#network/cni/bridge.ts'
 import { CniError, type CniPlugin, type CniRequest, emptyResult, type PluginConf } from '#network/cni/contract.ts'
@@ -63,9 +64,9 @@ function links(request: CniRequest): { plugin: CniPlugin; inner: CniRequest }[] 
     if (plugin === undefined)
       throw new CniError(7, `a chain has no plugin ${JSON.stringify(one.type)}; there are ${Object.keys(plugins).join(', ')}`)
     const { name, cniVersion, runtimeConfig, args } = conf
-    const shared = { name, cniVersion, ...(runtimeConfig && { runtimeConfig }), ...(args && { args }) }
+    const shared = { name, cniVersion, ...defined({ runtimeConfig, args }) }
     const valid = conf['cni.dev/valid-attachments']
-    const inner = { type: '', ...one, ...shared, ...(valid === undefined ? {} : { 'cni.dev/valid-attachments': valid }) }
+    const inner = { type: '', ...one, ...shared, ...defined({ 'cni.dev/valid-attachments': valid }) }
     return { plugin, inner: { ...request, conf: inner } }
   })
 }

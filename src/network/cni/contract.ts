@@ -1,5 +1,8 @@
 /** What runtimes and plugins say to each other: CNI's specification, versions 0.3 to 1.1. */
+
+import { defined } from '#base/defined.ts'
 import type { Files } from '#base/files.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { Processes } from '#base/processes.ts'
 
 export const supportedVersions = ['0.3.0', '0.3.1', '0.4.0', '1.0.0', '1.1.0'] as const
@@ -77,8 +80,7 @@ export function readResult(value: unknown): CniResult {
     interfaces: interfaces ?? [],
     ips: (ips ?? []).map(({ address, gateway, interface: index }) => ({
       address,
-      ...(gateway === undefined ? {} : { gateway }),
-      ...(index === undefined ? {} : { interface: index }),
+      ...defined({ gateway, interface: index }),
     })),
     routes: routes ?? [],
     dns: dns ?? {},
@@ -92,7 +94,7 @@ export function writeResult({ interfaces, ips, routes, dns }: CniResult, cniVers
     cniVersion,
     ...(interfaces.length > 0 ? { interfaces: interfaces.map(({ mtu, ...rest }) => (hasMtu && mtu ? { ...rest, mtu } : rest)) } : {}),
     ips: ips.map((ip) => (isOld ? { version: ip.address.includes(':') ? '6' : '4', ...ip } : ip)),
-    ...(routes.length > 0 ? { routes } : {}),
+    ...omitEmpty({ routes }),
     dns,
   }
 }

@@ -1,5 +1,7 @@
 /** Flannel's plugin: what the node's `subnet.env` says becomes the configuration of another plugin, bridge unless named. */
+
 import { join } from 'node:path'
+import { defined } from '#base/defined.ts'
 import { addressAt, parseRange } from '#base/ip-range.ts'
 import { bridge } from '#network/cni/bridge.ts'
 import { CniError, type CniPlugin, type CniRequest, type CniResult, type PluginConf, readResult } from '#network/cni/contract.ts'
@@ -47,7 +49,7 @@ export function delegateConf(conf: PluginConf, env: SubnetEnv): PluginConf {
     ...{ ipMasq: !env.masquerades, mtu: env.mtu, ...(type === 'bridge' ? { isGateway: true } : {}) },
     ...delegate,
     ...{ type, name: conf.name, cniVersion: conf.cniVersion },
-    ...(conf.runtimeConfig === undefined ? {} : { runtimeConfig: conf.runtimeConfig }),
+    ...defined({ runtimeConfig: conf.runtimeConfig }),
     ipam: {
       type: 'host-local',
       ...given,

@@ -17,6 +17,7 @@ import type {
   V1ResourceSlice,
 } from '#api/resource/v1/types.gen.ts'
 import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { Random } from '#base/random.ts'
 import type { ClusterObjects } from '#scheduler/cluster-objects.ts'
 import { consumedCapacity } from '#scheduler/plugins/consumed-capacity.ts'
@@ -243,7 +244,7 @@ function resultOf(claim: V1ResourceClaim, chosen: readonly Choice[], node: V1Nod
   })
   const nodeSelector = selectorFor(chosen, node)
   const config = configOf(claim, chosen)
-  const devices = { results, ...(config.length === 0 ? {} : { config }) }
+  const devices = { results, ...omitEmpty({ config }) }
   return { devices, ...defined({ nodeSelector }) }
 }
 
@@ -258,9 +259,7 @@ function selectorFor(chosen: readonly Choice[], node: V1Node): V1NodeSelector | 
   const matchExpressions = distinct(terms.flatMap((term) => term.matchExpressions ?? []))
   if (matchFields.length + matchExpressions.length === 0) return undefined
   return {
-    nodeSelectorTerms: [
-      { ...(matchFields.length === 0 ? {} : { matchFields }), ...(matchExpressions.length === 0 ? {} : { matchExpressions }) },
-    ],
+    nodeSelectorTerms: [{ ...omitEmpty({ matchFields, matchExpressions }) }],
   }
 }
 

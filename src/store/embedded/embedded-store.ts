@@ -1,4 +1,5 @@
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Commit, Journal, JournalListener } from '#store/embedded/journal.ts'
 import { Retention } from '#store/embedded/retention.ts'
 import { type LeaseState, Leases } from '#store/lease/leases.ts'
@@ -131,7 +132,7 @@ export class EmbeddedStore implements Store, JournalListener {
     this.#checkWritable()
     const keys = this.#leases.keysOf(id)
     const { change } = this.#mvcc.evaluate({ success: keys.map((key) => ({ delete: { key } })) })
-    await this.#append({ leaseRevoked: id, ...(change && { change }) }, this.#leases.remove(id))
+    await this.#append({ leaseRevoked: id, ...defined({ change }) }, this.#leases.remove(id))
   }
 
   async leases(): Promise<Lease[]> {

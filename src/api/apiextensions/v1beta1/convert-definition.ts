@@ -1,4 +1,5 @@
 /** Definitions had one version at first: what that has may stand beside the versions, and then holds for all of them. */
+
 import type {
   V1CustomResourceColumnDefinition,
   V1CustomResourceConversion,
@@ -15,6 +16,8 @@ import type {
   V1beta1CustomResourceDefinitionVersion,
 } from '#api/apiextensions/v1beta1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
+import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 export function definitionToV1(definition: V1beta1CustomResourceDefinition): V1CustomResourceDefinition {
   return { ...definition, spec: specToV1(definition.spec ?? {}) } as V1CustomResourceDefinition
@@ -24,29 +27,26 @@ function specToV1(spec: V1beta1CustomResourceDefinitionSpec): V1CustomResourceDe
   const { version = '', versions = [], validation, subresources, additionalPrinterColumns, selectableFields, ...shared } = spec
   const { conversion, preserveUnknownFields = false, ...others } = shared
   const ofAll = {
-    ...(validation && { schema: validation }),
-    ...(subresources && { subresources }),
-    ...(additionalPrinterColumns && { additionalPrinterColumns }),
-    ...(selectableFields && { selectableFields }),
+    ...defined({ schema: validation, subresources, additionalPrinterColumns, selectableFields }),
   }
   const named = versions.length > 0 || version === '' ? versions : [{ name: version, served: true, storage: true }]
   return {
     ...others,
     versions: named.map((each) => versionToV1({ ...each, ...deepCopy(ofAll) })),
-    ...(conversion && { conversion: conversionToV1(conversion) }),
-    ...(preserveUnknownFields && { preserveUnknownFields }),
+    ...defined({ conversion: conversion && conversionToV1(conversion) }),
+    ...omitEmpty({ preserveUnknownFields }),
   } as V1CustomResourceDefinitionSpec
 }
 
 function versionToV1({ additionalPrinterColumns, ...version }: V1beta1CustomResourceDefinitionVersion): V1CustomResourceDefinitionVersion {
   const columns = additionalPrinterColumns?.map(({ JSONPath, ...column }) => ({ ...column, jsonPath: JSONPath }))
-  return { ...version, ...(columns && { additionalPrinterColumns: columns }) } as V1CustomResourceDefinitionVersion
+  return { ...version, ...defined({ additionalPrinterColumns: columns }) } as V1CustomResourceDefinitionVersion
 }
 
 function conversionToV1(conversion: V1beta1CustomResourceConversion): V1CustomResourceConversion {
   const { strategy, webhookClientConfig: clientConfig, conversionReviewVersions } = conversion
   if (clientConfig === undefined && conversionReviewVersions === undefined) return { strategy }
-  return { strategy, webhook: { ...(clientConfig && { clientConfig }), conversionReviewVersions: conversionReviewVersions ?? [] } }
+  return { strategy, webhook: { ...defined({ clientConfig }), conversionReviewVersions: conversionReviewVersions ?? [] } }
 }
 
 export function definitionFromV1(definition: V1CustomResourceDefinition): V1beta1CustomResourceDefinition {
@@ -57,7 +57,7 @@ export function definitionFromV1(definition: V1CustomResourceDefinition): V1beta
       ...spec,
       versions: versions?.map(({ additionalPrinterColumns: columns, ...version }) => ({ ...version, ...columnsFromV1(columns) })),
       ...columnsFromV1(additionalPrinterColumns),
-      ...(conversion && { conversion }),
+      ...defined({ conversion }),
     },
   } as V1beta1CustomResourceDefinition
 }

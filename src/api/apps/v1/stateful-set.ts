@@ -29,6 +29,7 @@ import { dns1123Label, mustBe, nameIsDns1123Label } from '#api/meta/names.ts'
 import { validateObjectMetaUpdate } from '#api/meta/object-meta.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
+import { defined } from '#base/defined.ts'
 
 const sameSpec = equalityOf(StatefulSet).at('spec')
 
@@ -237,7 +238,7 @@ function frozenPart(spec: V1StatefulSetSpec): Partial<V1StatefulSetSpec> {
   const { selector, volumeClaimTemplates, serviceName, podManagementPolicy } = spec
   return {
     selector,
-    ...(volumeClaimTemplates && { volumeClaimTemplates }),
+    ...defined({ volumeClaimTemplates }),
     serviceName: serviceName ?? '',
     podManagementPolicy: podManagementPolicy ?? '',
   }

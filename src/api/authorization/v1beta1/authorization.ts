@@ -6,6 +6,7 @@ import type { V1SubjectAccessReview } from '#api/authorization/v1/types.gen.ts'
 import type { V1beta1SubjectAccessReview } from '#api/authorization/v1beta1/types.gen.ts'
 import { type LegacyVersion, legacyVersion } from '#api/meta/legacy-version.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
+import { defined } from '#base/defined.ts'
 
 const old = { version: 'v1beta1', deprecated: { deprecatedIn: '1.19', removedIn: '1.22' } } as const
 
@@ -14,11 +15,11 @@ const ofSubject: LegacyVersion<V1beta1SubjectAccessReview, V1SubjectAccessReview
   ...old,
   toStored(review) {
     const { group, ...spec } = review.spec ?? {}
-    return { ...review, spec: { ...spec, ...(group && { groups: group }) } }
+    return { ...review, spec: { ...spec, ...defined({ groups: group }) } }
   },
   fromStored(review) {
     const { groups, ...spec } = review.spec ?? {}
-    return { ...review, spec: { ...spec, ...(groups && { group: groups }) } }
+    return { ...review, spec: { ...spec, ...defined({ group: groups }) } }
   },
 }
 

@@ -13,6 +13,7 @@ import type {
 import { setAnnotation, takeAnnotation } from '#api/meta/annotations.ts'
 import { legacyVersion } from '#api/meta/legacy-version.ts'
 import { writeTypes } from '#api/schema/written-types.ts'
+import { defined } from '#base/defined.ts'
 
 /** Metrics are as autoscaling/v1 writes them into annotations. */
 export type V2beta1HorizontalPodAutoscaler = Omit<V2HorizontalPodAutoscaler, 'spec' | 'status'> & {
@@ -52,7 +53,7 @@ export const horizontalPodAutoscalerResource = legacyVersion<V2beta1HorizontalPo
       const behavior = parsedBehavior(takeAnnotation(autoscaler.metadata, roundTripAnnotations.behavior))
       return {
         ...autoscaler,
-        spec: { ...spec, ...(spec?.metrics && { metrics: spec.metrics.map(metricToV2) }), ...(behavior && { behavior }) },
+        spec: { ...spec, ...defined({ metrics: spec?.metrics?.map(metricToV2), behavior }) },
         ...(status && { status: { ...status, ...withMetrics(status.currentMetrics, metricStatusToV2) } }),
       } as V2HorizontalPodAutoscaler
     },
@@ -60,7 +61,7 @@ export const horizontalPodAutoscalerResource = legacyVersion<V2beta1HorizontalPo
       setAnnotation(autoscaler.metadata, roundTripAnnotations.behavior, behavior && behaviorText(behavior))
       return {
         ...autoscaler,
-        spec: { ...spec, ...(spec.metrics && { metrics: spec.metrics.map(metricFromV2) }) },
+        spec: { ...spec, ...defined({ metrics: spec.metrics?.map(metricFromV2) }) },
         ...(status && { status: { ...status, ...withMetrics(status.currentMetrics, metricStatusFromV2) } }),
       } as V2beta1HorizontalPodAutoscaler
     },

@@ -3,6 +3,7 @@ import type { V1Endpoint, V1EndpointSlice } from '#api/discovery/v1/types.gen.ts
 import type { V1beta1Endpoint, V1beta1EndpointSlice } from '#api/discovery/v1beta1/types.gen.ts'
 import { legacyVersion } from '#api/meta/legacy-version.ts'
 import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 const zoneLabel = 'topology.kubernetes.io/zone'
 const hostnameLabel = 'kubernetes.io/hostname'
@@ -23,7 +24,7 @@ function endpointToV1({ topology, ...endpoint }: V1beta1Endpoint): V1Endpoint {
   return {
     ...endpoint,
     ...defined({ zone }),
-    ...(Object.keys(others).length === 0 ? {} : { deprecatedTopology: others }),
+    ...omitEmpty({ deprecatedTopology: others }),
   }
 }
 

@@ -1,6 +1,8 @@
 /** The managedFields of an object, read for work on them and written back. */
+
 import { equalJson } from '#api/meta/patch/json-value.ts'
 import type { V1ManagedFieldsEntry } from '#api/meta/v1/types.gen.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { emptySet, type FieldSet, ordered, unionOf } from './field-set.ts'
 import { compareTexts, goJson } from './path-element.ts'
 import { readFieldSet } from './read-field-set.ts'
@@ -74,13 +76,13 @@ function writtenEntry(entry: ManagedEntry): V1ManagedFieldsEntry {
   const { manager, operation, apiVersion, time, subresource, set, stored } = entry
   if (stored?.fieldsV1 === set && stored.time === time && stored.apiVersion === apiVersion) return stored
   return {
-    ...(manager === '' ? {} : { manager }),
+    ...omitEmpty({ manager }),
     operation,
     apiVersion,
     ...(time === undefined ? {} : { time: wholeSeconds(time) }),
     fieldsType: 'FieldsV1',
     fieldsV1: ordered(set, stored?.fieldsV1),
-    ...(subresource === '' ? {} : { subresource }),
+    ...omitEmpty({ subresource }),
   }
 }
 

@@ -1,6 +1,9 @@
 /** A backend had the service and its port beside each other, and the port was a number or a name. */
+
 import type { V1Ingress, V1IngressBackend, V1IngressRule, V1IngressServiceBackend } from '#api/networking/v1/types.gen.ts'
 import type { V1beta1Ingress, V1beta1IngressBackend, V1beta1IngressRule } from '#api/networking/v1beta1/types.gen.ts'
+import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 export function ingressToV1(ingress: V1beta1Ingress): V1Ingress {
   const { backend, ...spec } = ingress.spec ?? {}
@@ -8,8 +11,10 @@ export function ingressToV1(ingress: V1beta1Ingress): V1Ingress {
     ...ingress,
     spec: {
       ...spec,
-      ...(backend && { defaultBackend: backendToV1(backend) }),
-      ...(spec.rules && { rules: spec.rules.map((rule) => withBackends(rule, backendToV1)) }),
+      ...defined({
+        defaultBackend: backend && backendToV1(backend),
+        rules: spec.rules?.map((rule) => withBackends(rule, backendToV1)),
+      }),
     },
   } as V1Ingress
 }
@@ -20,8 +25,10 @@ export function ingressFromV1(ingress: V1Ingress): V1beta1Ingress {
     ...ingress,
     spec: {
       ...spec,
-      ...(defaultBackend && { backend: backendFromV1(defaultBackend) }),
-      ...(spec.rules && { rules: spec.rules.map((rule) => withBackends(rule, backendFromV1)) }),
+      ...defined({
+        backend: defaultBackend && backendFromV1(defaultBackend),
+        rules: spec.rules?.map((rule) => withBackends(rule, backendFromV1)),
+      }),
     },
   } as V1beta1Ingress
 }
@@ -43,7 +50,7 @@ function backendToV1({ serviceName = '', servicePort = 0, ...others }: V1beta1In
 
 /** Without what is zero, as codecs would leave it out. */
 function portOf({ name, number }: { name?: string; number?: number }): NonNullable<V1IngressServiceBackend['port']> {
-  return { ...(name ? { name } : {}), ...(number ? { number } : {}) }
+  return omitEmpty({ name, number })
 }
 
 function backendFromV1({ service, ...others }: V1IngressBackend): V1beta1IngressBackend {

@@ -3,6 +3,7 @@ import { runtimeClassResource as runtimeClassV1 } from '#api/node/v1/runtime-cla
 import type { V1RuntimeClass } from '#api/node/v1/types.gen.ts'
 import type { V1alpha1RuntimeClass } from '#api/node/v1alpha1/types.gen.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
+import { defined } from '#base/defined.ts'
 
 /** Had a spec, as other kinds have. */
 const runtimeClassResource = legacyVersion<V1alpha1RuntimeClass, V1RuntimeClass>(runtimeClassV1, {
@@ -14,7 +15,7 @@ const runtimeClassResource = legacyVersion<V1alpha1RuntimeClass, V1RuntimeClass>
   },
   fromStored: ({ handler, overhead, scheduling, ...shared }) => ({
     ...shared,
-    spec: { runtimeHandler: handler, ...(overhead && { overhead }), ...(scheduling && { scheduling }) },
+    spec: { runtimeHandler: handler, ...defined({ overhead, scheduling }) },
   }),
 })
 

@@ -1,4 +1,5 @@
 /** v1beta1 and v1: a request had its wishes beside its name, a device its facts under `basic`, a slice empty texts for what is unset. */
+
 import type {
   V1Device,
   V1DeviceRequest,
@@ -12,6 +13,7 @@ import type {
   V1beta1ResourceClaimSpec,
   V1beta1ResourceSliceSpec,
 } from '#api/resource/v1beta1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 
 export function claimSpecToV1(spec: V1beta1ResourceClaimSpec): V1ResourceClaimSpec {
   const { devices } = spec
@@ -38,7 +40,7 @@ function requestToV1({ name, firstAvailable, ...wanted }: V1beta1DeviceRequest):
 }
 
 function requestFromV1({ name, exactly, firstAvailable }: V1DeviceRequest): V1beta1DeviceRequest {
-  return { name, ...exactly, ...(firstAvailable && { firstAvailable }) }
+  return { name, ...exactly, ...defined({ firstAvailable }) }
 }
 
 export function sliceSpecToV1({ devices, nodeName, allNodes, ...shared }: V1beta1ResourceSliceSpec): V1ResourceSliceSpec {

@@ -11,6 +11,7 @@ import type { AdmissionRequest } from '#apiserver/admission/admission.ts'
 import type { Attributes, Authorizer, Verdict } from '#apiserver/authz/authorizer.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 export type PolicyInputOptions = {
   request: AdmissionRequest
@@ -36,14 +37,10 @@ export function policyInput({ request, resource, params, cluster, ask }: PolicyI
       ...(request.subresource === '' ? {} : { subResource: request.subresource, requestSubResource: request.subresource }),
       requestKind: request.kind,
       requestResource: request.resource,
-      ...(request.name === '' ? {} : { name: request.name }),
-      ...(namespace === '' ? {} : { namespace }),
+      ...omitEmpty({ name: request.name, namespace }),
       operation: request.operation,
       userInfo: {
-        ...(user.name === '' ? {} : { username: user.name }),
-        ...(user.uid ? { uid: user.uid } : {}),
-        ...(user.groups.length === 0 ? {} : { groups: user.groups }),
-        ...(Object.keys(user.extra).length === 0 ? {} : { extra: user.extra }),
+        ...omitEmpty({ username: user.name, uid: user.uid, groups: user.groups, extra: user.extra }),
       },
       dryRun: request.isDryRun,
       options: request.options,

@@ -1,4 +1,5 @@
 /** The question a webhook is asked, and the checks that make an answer of what it sends. */
+
 import { DecodeError } from '#api/codec/decode-error.ts'
 import { type JsonDocument, readJson } from '#api/codec/json.ts'
 import { jsonText } from '#api/codec/json-text.ts'
@@ -6,6 +7,7 @@ import { quoted } from '#api/meta/check.ts'
 import type { V1Status } from '#api/meta/v1/types.gen.ts'
 import type { AdmissionRequest } from '#apiserver/admission/admission.ts'
 import type { ShownVersion } from '#apiserver/admission/shown-version.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 export type ReviewVersion = 'v1' | 'v1beta1'
 
@@ -33,18 +35,13 @@ export async function reviewText(version: ReviewVersion, uid: string, request: A
       uid,
       kind: plainKind(shown.kind),
       resource: shown.resource,
-      ...(subresource === '' ? {} : { subResource: subresource }),
+      ...omitEmpty({ subResource: subresource }),
       requestKind: plainKind(request.kind),
       requestResource: request.resource,
-      ...(subresource === '' ? {} : { requestSubResource: subresource }),
-      ...(name === '' ? {} : { name }),
-      ...(namespace === '' ? {} : { namespace }),
+      ...omitEmpty({ requestSubResource: subresource, name, namespace }),
       operation: request.operation,
       userInfo: {
-        ...(user.name === '' ? {} : { username: user.name }),
-        ...(user.uid ? { uid: user.uid } : {}),
-        ...(user.groups.length === 0 ? {} : { groups: user.groups }),
-        ...(Object.keys(user.extra).length === 0 ? {} : { extra: user.extra }),
+        ...omitEmpty({ username: user.name, uid: user.uid, groups: user.groups, extra: user.extra }),
       },
       object: (await shown.object()) ?? null,
       oldObject: (await shown.oldObject()) ?? null,

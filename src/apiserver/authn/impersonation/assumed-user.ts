@@ -5,6 +5,7 @@ import { nodeOfUsername, type WantedUser } from '#apiserver/authn/impersonation/
 import { serviceAccountGroups, splitServiceAccountUsername } from '#apiserver/authn/service-account/username.ts'
 import type { Attributes } from '#apiserver/authz/authorizer.ts'
 import { forbidden } from '#apiserver/authz/forbidden.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 /** Throws the refusal. */
 type Ask = (attributes: Attributes) => Promise<void>
@@ -35,7 +36,7 @@ export async function assumed(wanted: WantedUser, requestor: UserInfo, verb: str
   await askForExtra(wanted.extra, (subresource, name) => on(authentication, 'userextras', { subresource, name }), isConstrained, ask)
   return {
     name: wanted.name,
-    ...(wanted.uid === '' ? {} : { uid: wanted.uid }),
+    ...omitEmpty({ uid: wanted.uid }),
     groups: withImpliedGroup(wanted.name, groupsOf(wanted, isConstrained)),
     extra: wanted.extra,
   }

@@ -2,6 +2,7 @@ import { Check } from '#api/meta/check.ts'
 import { type IdentityExpressions, readIdentityExpressions, type ValidationRule } from '#apiserver/authn/oidc/identity-expressions.ts'
 import { ConfigDocument } from '#apiserver/config-document.ts'
 import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 /** AuthenticationConfiguration of apiserver.config.k8s.io/v1. */
 export type AuthenticationConfiguration = {
@@ -106,13 +107,12 @@ function jwtConfiguration(
   const certificateAuthority = text(issuer, 'certificateAuthority', 'issuer')
   const configuration: JwtConfiguration = {
     issuer: text(issuer, 'url', 'issuer'),
-    ...(discoveryUrl === '' ? {} : { discoveryUrl }),
-    ...(certificateAuthority === '' ? {} : { certificateAuthority }),
+    ...omitEmpty({ discoveryUrl, certificateAuthority }),
     audiences: document.list(issuer['audiences'], `${at}.issuer.audiences`, (item, where) => document.text(item, where)),
     requiredClaims: Object.fromEntries(rules.filter(({ claim }) => claim !== '').map(({ claim, requiredValue }) => [claim, requiredValue])),
     username: { claim: username.claim, prefix: username.prefix ?? '' },
     ...(groups.claim === '' ? {} : { groups: { claim: groups.claim, prefix: groups.prefix ?? '' } }),
-    ...(uid.claim === '' ? {} : { uidClaim: uid.claim }),
+    ...omitEmpty({ uidClaim: uid.claim }),
     ...defined({ expressions }),
   }
   validateIssuer(configuration, text(issuer, 'audienceMatchPolicy', 'issuer'), check.dynamic('issuer'), ownIssuers)

@@ -1,6 +1,7 @@
 import type { JwtClaims } from '#apiserver/authn/service-account/jwt.ts'
 import { serviceAccountUsername } from '#apiserver/authn/service-account/username.ts'
 import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 export type ObjectClaim = { readonly name: string; readonly uid: string }
 
@@ -46,9 +47,7 @@ export function tokenClaims(content: TokenContent): JwtClaims {
     'kubernetes.io': {
       namespace,
       serviceaccount: reference(serviceAccount),
-      ...(pod === undefined ? {} : { pod: reference(pod) }),
-      ...(secret === undefined ? {} : { secret: reference(secret) }),
-      ...(node === undefined ? {} : { node: reference(node) }),
+      ...defined({ pod: pod && reference(pod), secret: secret && reference(secret), node: node && reference(node) }),
       ...(content.warnAfterSeconds ? { warnafter: now + content.warnAfterSeconds } : {}),
     },
   }
@@ -78,7 +77,7 @@ export function audiencesOf(claims: JwtClaims): string[] {
 }
 
 function reference({ name, uid }: ObjectClaim): Partial<ObjectClaim> {
-  return { name, ...(uid === '' ? {} : { uid }) }
+  return { name, ...omitEmpty({ uid }) }
 }
 
 function objectClaim(value: unknown): ObjectClaim | undefined {

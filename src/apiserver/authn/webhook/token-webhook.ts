@@ -2,6 +2,7 @@ import type { V1TokenReviewStatus } from '#api/authentication/v1/types.gen.ts'
 import { sharedAudiences } from '#apiserver/authn/audiences.ts'
 import { type AuthOutcome, type TokenAuthenticator, Unauthenticated } from '#apiserver/authn/authenticator.ts'
 import type { ReviewWebhook } from '#apiserver/authn/webhook/review-webhook.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 /** Asks a service whose token that is. Wrap it in a cache. */
 export function tokenWebhookAuthenticator(
@@ -12,7 +13,7 @@ export function tokenWebhookAuthenticator(
   const apiVersion = `authentication.k8s.io/${version}`
   return {
     async authenticateToken(token, audiences): Promise<AuthOutcome> {
-      const spec = { token, ...(audiences.length === 0 ? {} : { audiences }) }
+      const spec = { token, ...omitEmpty({ audiences }) }
       const review = await send({ apiVersion, kind: 'TokenReview', metadata: {}, spec, status: { user: {} } })
       if (review['kind'] !== 'TokenReview' || review['apiVersion'] !== apiVersion) {
         throw new Error(
@@ -28,7 +29,7 @@ export function tokenWebhookAuthenticator(
         return undefined
       }
       const { username = '', uid = '', groups = [], extra = {} } = status.user ?? {}
-      return { user: { name: username, uid, groups, extra }, ...(shared.length === 0 ? {} : { audiences: shared }) }
+      return { user: { name: username, uid, groups, extra }, ...omitEmpty({ audiences: shared }) }
     },
   }
 }

@@ -44,7 +44,7 @@ export function defaultObject({ kind, namespace, name, labels, rules, aggregatio
   }
   const slash = role.indexOf('/')
   const roleRef = { apiGroup: rbacGroup, kind: role.slice(0, slash), name: role.slice(slash + 1) }
-  const object = { ...head, roleRef, ...(subjects === undefined ? {} : { subjects: subjects.map(subjectOf) }) }
+  const object = { ...head, roleRef, ...defined({ subjects: subjects?.map(subjectOf) }) }
   return { kind: kind as 'RoleBinding' | 'ClusterRoleBinding', object }
 }
 

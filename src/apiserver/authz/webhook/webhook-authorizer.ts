@@ -5,8 +5,10 @@ import { ExpiringCache } from '#apiserver/authn/expiring-cache.ts'
 import type { ReviewWebhook } from '#apiserver/authn/webhook/review-webhook.ts'
 import type { Attributes, Authorizer, Decision, LabelRequirement, Verdict } from '#apiserver/authz/authorizer.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 import type { Logger } from '#base/log.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 export type WebhookAuthorizerOptions = {
   send: ReviewWebhook
@@ -87,7 +89,7 @@ function reviewed({ resourceAttributes: attributes, ...spec }: V1SubjectAccessRe
     uid: '',
     extra: {},
     ...spec,
-    ...(attributes === undefined ? {} : { resourceAttributes: { ...absent, ...attributes } }),
+    ...defined({ resourceAttributes: attributes && { ...absent, ...attributes } }),
   }
 }
 
@@ -103,12 +105,12 @@ function specOf(attributes: Attributes): V1SubjectAccessReviewSpec {
   const { name = '', uid = '', groups, extra } = user
   return {
     ...(isResourceRequest ? { resourceAttributes: resourceAttributes(attributes) } : { nonResourceAttributes: { path, verb } }),
-    ...(name === '' ? {} : { user: name }),
+    ...omitEmpty({ user: name }),
     ...(groups.length === 0 ? {} : { groups: [...groups] }),
     ...(Object.keys(extra).length === 0
       ? {}
       : { extra: Object.fromEntries(Object.entries(extra).map(([key, values]) => [key, [...values]])) }),
-    ...(uid === '' ? {} : { uid }),
+    ...omitEmpty({ uid }),
   }
 }
 

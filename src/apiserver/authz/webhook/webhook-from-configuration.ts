@@ -4,6 +4,7 @@ import type { WebhookConfiguration } from '#apiserver/authz/authorization-config
 import type { Authorizer } from '#apiserver/authz/authorizer.ts'
 import { webhookAuthorizer } from '#apiserver/authz/webhook/webhook-authorizer.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Files } from '#base/files.ts'
 import type { HttpClient, HttpClientOptions } from '#base/http-client.ts'
 import type { Logger } from '#base/log.ts'
@@ -34,7 +35,7 @@ export async function webhookAuthorizerFrom(
     onError,
     clock,
     log,
-    ...(conditions ? { conditions } : {}),
+    ...defined({ conditions }),
   })
   return { ...authorizer, [Symbol.dispose]: () => client[Symbol.dispose]() }
 }

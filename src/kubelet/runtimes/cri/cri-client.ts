@@ -1,3 +1,4 @@
+import { defined } from '#base/defined.ts'
 import { type GrpcError, type GrpcReceiver, type GrpcStream, type GrpcStreamChannel, grpcChannel } from '#base/grpc.ts'
 import { type CriMethod, type CriRequest, type CriResponse, type CriUnaryName, criMethods } from '#wire/cri/cri-messages.ts'
 
@@ -29,7 +30,7 @@ export class CriClient implements Disposable {
   async call<Name extends CriUnaryName>(name: Name, request: CriRequest<Name>, options: CallOptions = {}): Promise<CriResponse<Name>> {
     const method = criMethods[name] as CriMethod<CriRequest<Name>, CriResponse<Name>>
     const { timeoutMs = usualTimeoutMs, signal } = options
-    const answer = await this.#channel.unary(method.path, method.encodeRequest(request), { timeoutMs, ...(signal ? { signal } : {}) })
+    const answer = await this.#channel.unary(method.path, method.encodeRequest(request), { timeoutMs, ...defined({ signal }) })
     return method.decodeResponse(answer)
   }
 

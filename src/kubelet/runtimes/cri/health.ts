@@ -1,4 +1,5 @@
 import { findCondition } from '#api/meta/find-condition.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { RuntimeHealth } from '#kubelet/runtimes/runtime.ts'
 import type { criMethods } from '#wire/cri/cri-messages.ts'
 import type { RuntimeCondition } from '#wire/cri/cri-types.ts'
@@ -13,7 +14,7 @@ export function healthOf({ status, runtimeHandlers, features }: Status): Runtime
   return {
     ...(runtime?.status ? {} : { runtimeProblem: `container runtime not ready: ${conditionText(runtime)}` }),
     ...(network?.status ? {} : { networkProblem: `container runtime network not ready: ${conditionText(network)}` }),
-    ...(runtimeHandlers.length > 0 ? { handlers: runtimeHandlers } : {}),
+    ...omitEmpty({ handlers: runtimeHandlers }),
     ...(features === undefined ? {} : { features: { supplementalGroupsPolicy: features.supplementalGroupsPolicy } }),
   }
 }

@@ -67,7 +67,7 @@ export function containerAnnotations(
     ...defined({ [containerAnnotation.terminationMessageFile]: messageFile }),
     ...numbered('io.kubernetes.pod.deletionGracePeriod', deletionGracePeriodSeconds),
     ...numbered('io.kubernetes.pod.terminationGracePeriod', terminationGracePeriodSeconds),
-    ...(lifecycle?.preStop ? { 'io.kubernetes.container.preStopHandler': JSON.stringify(lifecycle.preStop) } : {}),
+    ...defined({ 'io.kubernetes.container.preStopHandler': lifecycle?.preStop && JSON.stringify(lifecycle.preStop) }),
     ...(ports.length > 0 ? { 'io.kubernetes.container.ports': JSON.stringify(ports) } : {}),
   }
 }

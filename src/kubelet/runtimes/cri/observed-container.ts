@@ -3,6 +3,7 @@
 import type { V1ResourceRequirements } from '#api/core/v1/types.gen.ts'
 import { milliQuantityOf, quantityOf } from '#api/meta/quantity.ts'
 import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { containerAnnotation, containerNameIn } from '#kubelet/runtimes/cri/labels.ts'
 import type { ObservedContainer, ObservedSandbox } from '#kubelet/runtimes/runtime.ts'
 import { type CriContainerStatus, type CriSandboxStatus, containerStates, type LinuxResources, sandboxStates } from '#wire/cri/cri-types.ts'
@@ -33,7 +34,7 @@ export function observedContainer(status: CriContainerStatus, runtimeName: strin
     // One that could not be started was so at the beginning of time, as upstream has it.
     ...(state === 'created' ? {} : { startedMs: millisOf(status.startedAt) }),
     ...(state === 'exited' ? endOf(status) : {}),
-    ...(status.logPath === '' ? {} : { logFile: status.logPath }),
+    ...omitEmpty({ logFile: status.logPath }),
     ...defined({ resources: told }),
     ...defined({ user: user?.linux }),
   }
@@ -45,7 +46,7 @@ function endOf({ state, finishedAt, createdAt, exitCode, reason, message }: CriC
     finishedMs: millisOf(finishedAt > 0n ? finishedAt : createdAt),
     exitCode: isLost ? 137 : exitCode,
     reason: isLost ? 'ContainerStatusUnknown' : reason || (exitCode === 0 ? 'Completed' : 'Error'),
-    ...(message === '' ? {} : { message }),
+    ...omitEmpty({ message }),
   }
 }
 

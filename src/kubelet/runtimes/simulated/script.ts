@@ -4,6 +4,7 @@ import { isSidecar } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Container, V1Pod } from '#api/core/v1/types.gen.ts'
 import { controllerOf } from '#api/meta/owner-references.ts'
 import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { type Curve, curveOf } from '#kubelet/runtimes/simulated/curve.ts'
 import { durationMs, scriptDomain } from '#kubelet/runtimes/simulated/script-words.ts'
 
@@ -64,7 +65,7 @@ export function scriptOf(pod: V1Pod, container: V1Container, attempt: number): C
     stopAfterMs: durationSaid('stop-after') ?? 0,
     stopExitCode: exitCode('stop-exit-code', said('stop-exit-code') ?? '0'),
     ...(execCode === undefined ? {} : { execExitCode: exitCode('exec-exit-code', execCode) }),
-    ...(probes.length > 0 ? { probes } : {}),
+    ...omitEmpty({ probes }),
     ...defined({ log }),
     ...(cpu === undefined ? {} : { cpu: curveOf('cpu', cpu) }),
     ...(memory === undefined ? {} : { memory: curveOf('memory', memory) }),

@@ -53,8 +53,7 @@ export function specOfInline(volume: V1Volume, { metadata: { namespace = '' } }:
   const secret = (reference: { name?: string } | undefined) =>
     reference === undefined ? {} : { secretRef: { name: reference.name ?? '', namespace } }
   const source: VolumeSource = {
-    ...defined({ nfs }),
-    ...(glusterfs === undefined ? {} : { glusterfs: { ...glusterfs, endpointsNamespace: namespace } }),
+    ...defined({ nfs, glusterfs: glusterfs && { ...glusterfs, endpointsNamespace: namespace } }),
     ...(iscsi === undefined ? {} : { iscsi: { ...iscsi, ...secret(iscsi.secretRef) } as NonNullable<VolumeSource['iscsi']> }),
     ...(rbd === undefined ? {} : { rbd: { ...rbd, ...secret(rbd.secretRef) } as NonNullable<VolumeSource['rbd']> }),
   }
