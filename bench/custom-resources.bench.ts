@@ -9,7 +9,9 @@ import { type MeasuredProcess, startMeasured } from './support/measured-process.
 
 const token = 'bench'
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
-const createCount = Number(process.env['BENCH_CREATES'] ?? 6_000)
+/** In each of the rounds. */
+const createCount = Number(process.env['BENCH_CREATES'] ?? 1_500)
+const rounds = 7
 const definitionCount = Number(process.env['BENCH_DEFINITIONS'] ?? 500)
 const writers = 32
 
@@ -39,6 +41,8 @@ async function startServer(dataDir: string): Promise<Server> {
     readyText: 'The cluster is ready',
   })
   const session = connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false })
+  // A server that is stopped at once may be gone before anybody has connected.
+  session.on('error', () => {})
   return {
     process,
     send: (method, path, body) => send(session, method, path, body),
@@ -105,11 +109,16 @@ async function creates(bench: Bench, dataDir: string): Promise<void> {
   const configMaps = '/api/v1/namespaces/default/configmaps'
   const builtIn = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data })
   const custom = (name: string) => ({ apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name }, spec })
-  // One after the other and twice, so that neither is the first.
   await perSecond(server.send, configMaps, builtIn, 'warm')
   await perSecond(server.send, widgets, custom, 'warm')
-  const ofBuiltIn = await perSecond(server.send, configMaps, builtIn, 'one')
-  const ofCustom = await perSecond(server.send, widgets, custom, 'one')
+  // In turns, and the round in the middle counts: what else the machine does meanwhile hits both.
+  const found: { ofBuiltIn: number; ofCustom: number }[] = []
+  for (let round = 0; round < rounds; round++) {
+    const ofBuiltIn = await perSecond(server.send, configMaps, builtIn, `round-${round}`)
+    found.push({ ofBuiltIn, ofCustom: await perSecond(server.send, widgets, custom, `round-${round}`) })
+  }
+  found.sort((one, other) => one.ofCustom / one.ofBuiltIn - other.ofCustom / other.ofBuiltIn)
+  const { ofBuiltIn = 0, ofCustom = 0 } = found[Math.floor(rounds / 2)] ?? {}
   bench.report({ case: 'creates of a ConfigMap with 200 entries', figure: ofBuiltIn, unit: '1/s' })
   const comparedWith = 'at least half of the ConfigMap'
   bench.report({

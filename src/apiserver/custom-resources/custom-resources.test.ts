@@ -61,6 +61,28 @@ test('a kind can be used when its definition says that it is established', async
   assert.deepEqual((await cluster.get(Widget, 'default', 'one')).spec, { any: { thing: 1 } })
 })
 
+test('many versions are taken up bit by bit, and the kind is established once all of them are', async () => {
+  await using cluster = await FakeCluster.start({ withoutNodes: true })
+  const { clock, client } = cluster
+  const versions = Array.from({ length: 30 }, (_, index) => ({
+    ...{ name: `v${index + 1}`, served: true, storage: index === 0 },
+    schema: { openAPIV3Schema: { type: 'object', properties: { spec: free } } },
+  }))
+  // As if the event loop had always been held for too long.
+  clock.heldMs = () => 9
+  await clock.during(client.create(CustomResourceDefinition, definitionOf(free, { versions })))
+  const isServed = async (version: string) => {
+    const { items } = await clock.during(client.list({ ...Widget, version }, { namespace: 'default' }))
+    return items.length === 0
+  }
+  await clock.advanceUntil(async () => {
+    const { status } = await clock.during(client.get(CustomResourceDefinition, '', 'widgets.example.com'))
+    return status?.conditions?.some(({ type, status: is }) => type === 'Established' && is === 'True') ?? false
+  })
+  for (const { name } of versions) assert.ok(await isServed(name), name)
+  clock.heldMs = () => 0
+})
+
 test('what depends on a custom object goes with it', async () => {
   await using cluster = await FakeCluster.start({ controllers: ['garbagecollector'], withoutNodes: true })
   await withWidgets(cluster)
