@@ -65,7 +65,7 @@ export type RunApiServerOptions = {
   access: AccessSettings
   /** How files are read and services are reached. */
   outside: Pick<AccessSeams, 'files' | 'http' | 'connect'>
-  /** How node agents are reached; where absent, as upstream does by default. */
+  /** How kubelets are reached; where absent, as upstream does by default. */
   nodeConnections?: NodeConnectionSettings
   /** Proxies in front, and this server in front of others; absent: as upstream's clusters are set up. */
   frontProxy?: FrontProxySettings

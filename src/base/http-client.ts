@@ -1,4 +1,4 @@
-/** Requests to other servers: webhooks, identity providers, API servers, node agents. */
+/** Requests to other servers: webhooks, identity providers, API servers, kubelets. */
 
 import type { IncomingHttpHeaders, IncomingMessage, Agent as PlainAgentClass } from 'node:http'
 import { Agent, request as secureRequest } from 'node:https'

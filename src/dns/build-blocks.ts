@@ -1,7 +1,7 @@
 import type { CorefileBlock, Directive } from '#dns/corefile/parse-corefile.ts'
 import { parseZoneAddress } from '#dns/corefile/zone-address.ts'
 import type { DnsHandler } from '#dns/handler.ts'
-import type { PluginPart, PluginSurroundings } from '#dns/plugin.ts'
+import type { PluginContext, PluginPart } from '#dns/plugin.ts'
 import { dnsPlugins } from '#dns/plugins.ts'
 import type { ServedBlock } from '#dns/server/answer-packet.ts'
 import { RequestMeter } from '#dns/server/request-meter.ts'
@@ -10,7 +10,7 @@ import { largestMessage } from '#wire/dns/write-message.ts'
 /** A block of the file, put together: it can answer, and has yet to be started. */
 export type BuiltBlock = ServedBlock & { port: number; bind: readonly string[] | undefined; parts: readonly PluginPart[] }
 
-type Shared = Omit<PluginSurroundings, 'zones' | 'server' | 'lookup'>
+type Shared = Omit<PluginContext, 'zones' | 'server' | 'lookup'>
 
 const nobody: DnsHandler = () => {
   throw new Error('no next plugin found')
@@ -20,7 +20,7 @@ const nobody: DnsHandler = () => {
 export async function buildBlocks(
   blocks: readonly CorefileBlock[],
   shared: Shared,
-  lookup: PluginSurroundings['lookup'],
+  lookup: PluginContext['lookup'],
 ): Promise<BuiltBlock[]> {
   if (blocks.length === 0) throw new Error('the Corefile has no block')
   const built: BuiltBlock[] = []
@@ -48,8 +48,8 @@ export function stopBlocks(blocks: readonly BuiltBlock[]): void {
   for (const { parts } of blocks) for (const part of parts) part.stop?.()
 }
 
-async function buildBlock(directives: readonly Directive[], port: number, surroundings: PluginSurroundings): Promise<BuiltBlock> {
-  const { zones, server, metrics } = surroundings
+async function buildBlock(directives: readonly Directive[], port: number, context: PluginContext): Promise<BuiltBlock> {
+  const { zones, server, metrics } = context
   for (const { name, line } of directives) {
     if (!dnsPlugins.some((plugin) => plugin.name === name)) {
       throw new Error(`line ${line}: there is no plugin ${name} here; there are ${dnsPlugins.map((plugin) => plugin.name).join(', ')}`)
@@ -60,7 +60,7 @@ async function buildBlock(directives: readonly Directive[], port: number, surrou
     const [first, ...more] = directives.filter(({ name }) => name === plugin.name)
     if (first === undefined) continue
     if (more[0] !== undefined && !plugin.mayRepeat) throw new Error(`line ${more[0].line}: ${plugin.name} is there twice in one block`)
-    parts.push(await plugin.setup([first, ...more], surroundings))
+    parts.push(await plugin.setup([first, ...more], context))
     for (const zone of zones) metrics.pluginEnabled.set(1, { server, zone, view: '', name: plugin.name })
   }
   const handler = parts.reduceRight<DnsHandler>((next, part) => part.handle?.(next) ?? next, nobody)

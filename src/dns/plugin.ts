@@ -11,7 +11,7 @@ import type { ClusterNames } from '#dns/zone/cluster-names.ts'
 export type DnsSeams = { clock: Clock; random: Random; files: Files; sockets: Sockets; logger: Logger }
 
 /** What plugins of one block have to do with. */
-export type PluginSurroundings = DnsSeams & {
+export type PluginContext = DnsSeams & {
   metrics: DnsMetrics
   /** All of them, as Prometheus reads them. */
   metricsText(): string
@@ -48,7 +48,7 @@ export type DnsPlugin = {
   /** Several lines are one plugin. */
   mayRepeat?: boolean
   /** Reads its lines in the file. Throws with what is wrong, and the line. */
-  setup(directives: readonly [Directive, ...Directive[]], surroundings: PluginSurroundings): PluginPart | Promise<PluginPart>
+  setup(directives: readonly [Directive, ...Directive[]], context: PluginContext): PluginPart | Promise<PluginPart>
 }
 
 export function wrongOption(plugin: string, { name, line }: Directive): Error {

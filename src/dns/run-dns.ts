@@ -146,7 +146,7 @@ export class DnsServer {
         this.#http.set(key, await listenHttp({ host, port, onExchange }))
       } catch (error) {
         // Names are more important than telling how they are.
-        logger.error('health or metrics cannot be served', { host, port, error: String(error) })
+        logger.error('failed to serve healthz or metrics', { host, port, error: String(error) })
       }
     }
   }

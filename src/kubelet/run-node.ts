@@ -41,7 +41,7 @@ import { nodeImages } from '#kubelet/images/node-images.ts'
 import { pullSecretsOf } from '#kubelet/images/pull-secrets.ts'
 import { PulledImages } from '#kubelet/images/pulled-images.ts'
 import { describeMachine } from '#kubelet/node/describe-machine.ts'
-import { NodeAgent } from '#kubelet/node/node-agent.ts'
+import { Kubelet } from '#kubelet/node/kubelet.ts'
 import { PodFeed } from '#kubelet/node/pod-feed.ts'
 import { grpcHealthCheck } from '#kubelet/probes/grpc-health.ts'
 import { ProbeManager } from '#kubelet/probes/probe-manager.ts'
@@ -97,7 +97,7 @@ export type NodeSeams = {
 }
 
 export type RunningNode = {
-  readonly agent: NodeAgent
+  readonly agent: Kubelet
   /** Where its server listens; undefined where it has none. */
   readonly port: number | undefined
   setTls(tls: TlsMaterial): void
@@ -151,7 +151,7 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
     pulledImages: new PulledImages(files, `${rootDirectory}/image_manager`),
     nodeCredentials: () => nodeCredentials(files, [rootDirectory, `${thisMachine().homeDirectory}/.docker`, '/.docker']),
   })
-  let agent: NodeAgent | undefined
+  let agent: Kubelet | undefined
   const csi = begun.use(
     new NodeCsi({
       ...{
@@ -250,7 +250,7 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
     })
   }
   const staticPods = await staticSources(options, seams, begun)
-  agent = new NodeAgent({
+  agent = new Kubelet({
     ...{ client, clock, random, logger, events, runtime, runtimeHelper, probes, node: await describe(), describe, isPatient },
     ...{ hooks: hookRunner({ runtime, clock, dialer: nodeDialer }), makesNode: configuration.registerNode, relistMs, refreshMs },
     pods: { follow: (...args) => feed.follow(...args), get: (...args) => feed.get(...args), ready: present },
@@ -317,7 +317,7 @@ async function staticSources(
 
 /** The node is ready once the runtime has seen its network, which is told at once. */
 async function layNetwork(
-  agent: NodeAgent,
+  agent: Kubelet,
   runtime: Runtime,
   { client, name, layNetwork: lay }: NodeOptions,
   { clock }: NodeSeams,

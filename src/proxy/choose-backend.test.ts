@@ -40,11 +40,11 @@ test('nftables unless something else is wanted', async () => {
 test('what the machine cannot do is said, with what is done instead', async () => {
   assert.deepEqual(await chosen('ipvs', ['nft', 'ipvsadm', 'ipset']), {
     mode: 'nftables',
-    said: ['the proxy mode ipvs cannot be used: this kernel has no ip_vs (is the module loaded?); trying nftables'],
+    said: ['proxy mode ipvs is not available: this kernel has no ip_vs (is the module loaded?); trying nftables'],
   })
   assert.deepEqual(await chosen('ipvs', ['nft'], true), {
     mode: 'nftables',
-    said: ['the proxy mode ipvs cannot be used: the program ipvsadm is not installed; trying nftables'],
+    said: ['proxy mode ipvs is not available: the program ipvsadm is not installed; trying nftables'],
   })
   const { mode, said } = await chosen('', [])
   assert.equal(mode, 'userspace')

@@ -46,7 +46,7 @@ export async function chooseBackend(
     const why = await whyNot(mode, seams)
     if (why === undefined) return made(mode, names, ipvs, seams, await familiesHere(seams.files))
     const next = fallbacks[first][fallbacks[first].indexOf(mode) + 1]
-    seams.logger.warn(`the proxy mode ${mode} cannot be used: ${why}${next === undefined ? '' : `; trying ${next}`}`)
+    seams.logger.warn(`proxy mode ${mode} is not available: ${why}${next === undefined ? '' : `; trying ${next}`}`)
   }
   throw new Error(`the proxy mode ${first} cannot be used on this machine, nor any in its place`)
 }

@@ -71,7 +71,7 @@ async function openBench(): Promise<Bench> {
   return bench
 }
 
-/** The server of plugins, as a node agent has it: in the node's namespace, where the plugins are called. */
+/** The server of plugins, as a kubelet has it: in the node's namespace, where the plugins are called. */
 function serverIn({ node, directory }: Bench): Promise<{ port: number; token: string; kill(): void }> {
   const program = join(import.meta.dirname, '..', 'support', 'plugin-server-program.ts')
   spawnSync('nsenter', [`--net=${node}`, 'ip', 'link', 'set', 'lo', 'up'])

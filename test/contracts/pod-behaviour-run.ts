@@ -1,4 +1,4 @@
-/** Acts behaviours out on a stage: a node agent over some runtime, in virtual or in real time. */
+/** Acts behaviours out on a stage: a kubelet over some runtime, in virtual or in real time. */
 import assert from 'node:assert/strict'
 import { Event, Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1ContainerStatus, V1Pod, V1PodCondition } from '#api/core/v1/types.gen.ts'

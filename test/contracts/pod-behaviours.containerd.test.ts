@@ -19,7 +19,7 @@ import { EventRecorder } from '#client/events/event-recorder.ts'
 import { inProcessTransport } from '#client/in-process-transport.ts'
 import { PodCgroups } from '#kubelet/cgroups/pod-cgroups.ts'
 import { hookRunner } from '#kubelet/hooks/hook-runner.ts'
-import { NodeAgent } from '#kubelet/node/node-agent.ts'
+import { Kubelet } from '#kubelet/node/kubelet.ts'
 import type { NodeDescription } from '#kubelet/node/node-object.ts'
 import { PodFeed } from '#kubelet/node/pod-feed.ts'
 import { noRuntimeHelper, type RuntimeHelper } from '#kubelet/pod-worker/runtime-helper.ts'
@@ -147,7 +147,7 @@ async function startAgent(containerd: TestContainerd, cgroups: PodCgroups, serve
   const pods = PodFeed.ofNode('n1', { client, clock, random, logger })
   await pods.start()
   const hooks = hookRunner({ runtime, clock, dialer: nodeDialer })
-  const agent = new NodeAgent({
+  const agent = new Kubelet({
     ...{ client, clock, random, logger, node, runtime, probes, hooks, events, pods, relistMs: 5000 },
     runtimeHelper: runtimeHelperIn(join(containerd.directory, 'pods')),
   })

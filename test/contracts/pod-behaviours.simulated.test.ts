@@ -4,7 +4,7 @@ import { silentLogger } from '#base/log.ts'
 import { seededRandom } from '#base/random.ts'
 import { Client } from '#client/client.ts'
 import { Informer } from '#client/informer/informer.ts'
-import { NodeAgent } from '#kubelet/node/node-agent.ts'
+import { Kubelet } from '#kubelet/node/kubelet.ts'
 import type { NodeDescription } from '#kubelet/node/node-object.ts'
 import { PodFeed } from '#kubelet/node/pod-feed.ts'
 import { AddressRange } from '#kubelet/runtimes/simulated/address-range.ts'
@@ -60,7 +60,7 @@ async function simulatedStage(seed?: number): Promise<Stage & AsyncDisposable> {
   const client = new Client({ transport, userAgent: 'kubelet' })
   const startAgent = async () => {
     const pods = PodFeed.ofNode('n1', { client, clock, random, logger: silentLogger })
-    const agent = new NodeAgent({
+    const agent = new Kubelet({
       ...{ client, clock, random, logger: silentLogger, node, runtime: recorded, probes: runtime, pods },
       ...{ isPatient: true, relistMs: 5000 },
     })

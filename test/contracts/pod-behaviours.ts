@@ -1,4 +1,4 @@
-/** What pods do under a node agent, whatever runs their containers: a table of recipes, and of what must come of them. */
+/** What pods do under a kubelet, whatever runs their containers: a table of recipes, and of what must come of them. */
 import type { V1Container, V1ResourceRequirements } from '#api/core/v1/types.gen.ts'
 
 /** A container in terms that every runtime can act out. */

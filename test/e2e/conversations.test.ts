@@ -1,4 +1,4 @@
-/** Conversations with containers in every protocol, to the node agent and through the API server, with a runtime that pretends. */
+/** Conversations with containers in every protocol, to the kubelet and through the API server, with a runtime that pretends. */
 import assert from 'node:assert/strict'
 import { request as secureRequest } from 'node:https'
 import { connect as connectPlain } from 'node:net'
@@ -71,9 +71,9 @@ const success = '{"metadata":{},"status":"Success"}'
 const exit7 =
   '{"metadata":{},"status":"Failure","message":"command terminated with non-zero exit code: exit status 7","reason":"NonZeroExitCode","details":{"causes":[{"reason":"ExitCode","message":"7"}]}}'
 
-/** By way of the API server, and to the node agent itself. */
+/** By way of the API server, and to the kubelet itself. */
 const ways: [string, (query: string) => { url: string; path: string }][] = [
-  ['to the node agent', (query) => ({ url: node.kubeletUrl, path: `/exec/default/p/c?${query}` })],
+  ['to the kubelet', (query) => ({ url: node.kubeletUrl, path: `/exec/default/p/c?${query}` })],
   [
     'through the API server',
     (query) => {
@@ -150,7 +150,7 @@ async function spdyTo(url: string, path: string, protocols: string[]) {
 }
 
 for (const [way, place] of [
-  ['to the node agent', () => ({ url: node.kubeletUrl, path: '/portForward/default/p' })],
+  ['to the kubelet', () => ({ url: node.kubeletUrl, path: '/portForward/default/p' })],
   ['through the API server', () => ({ url: node.url, path: '/api/v1/namespaces/default/pods/p/portforward' })],
 ] as const) {
   test(`${way}: SPDY goes through as it is, with all the protocols offered`, async () => {

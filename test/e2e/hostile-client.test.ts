@@ -270,7 +270,7 @@ const attempts: Record<string, Attempt[]> = {
     ],
     ['n1', 'PUT', '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n2', 403, { metadata: { name: 'n2' }, spec: {} }],
   ],
-  'to reach a node agent or a container': [
+  'to reach a kubelet or a container': [
     ['viewer', 'GET', '/api/v1/nodes/n1/proxy/pods', 403],
     ['owner', 'GET', '/api/v1/nodes/n1/proxy/run', 403],
     ['viewer', 'POST', '/api/v1/namespaces/dev/pods/p/exec?command=sh', 403],

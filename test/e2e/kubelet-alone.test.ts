@@ -1,4 +1,4 @@
-/** A node agent in a process of its own: it needs the API server only now and then. */
+/** A kubelet in a process of its own: it needs the API server only now and then. */
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ const newest = installedKubectls().at(-1)
 const whyNot = whyNoContainers() || (newest === undefined ? 'kubectl is not installed' : false)
 const image = 'typernetes.test/busybox:1'
 
-describe('a node agent alone', { skip: whyNot, timeout: 150_000 }, () => {
+describe('a kubelet alone', { skip: whyNot, timeout: 150_000 }, () => {
   let alone: LoneKubelet
   let kubectl: Kubectl
 

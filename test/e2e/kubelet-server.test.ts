@@ -1,4 +1,4 @@
-/** The HTTP interface of a node agent: who gets in, and what is shown. The runtime behind it pretends. */
+/** The HTTP interface of a kubelet: who gets in, and what is shown. The runtime behind it pretends. */
 import assert from 'node:assert/strict'
 import { request as secureRequest } from 'node:https'
 import { after, before, test } from 'node:test'

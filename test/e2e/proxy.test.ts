@@ -181,7 +181,7 @@ const refusals: [string, () => string, number, RegExp][] = [
     /^error trying to reach service: dial tcp [\d.]+:1: connect: connection refused$/,
   ],
   [
-    'a node agent that is away',
+    'a kubelet that is away',
     () => '/api/v1/nodes/n1/proxy/healthz',
     503,
     /^error trying to reach service: dial tcp [\d.]+:10250: connect: connection refused$/,

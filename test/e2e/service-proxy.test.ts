@@ -49,7 +49,7 @@ test('a proxy of its own makes services work, goes and comes back unnoticed, and
     cluster = await start(world, up, 'The cluster is ready')
     const flags = ['--kubeconfig', kubeconfig, '--hostname-override', 'n1', '--cluster-cidr', '10.244.0.0/16,fd44::/16']
     const run = () =>
-      start(world, ['proxy', ...flags, '--iptables-min-sync-period=20ms', '--bind-address=192.0.2.1'], 'services are reachable')
+      start(world, ['proxy', ...flags, '--iptables-min-sync-period=20ms', '--bind-address=192.0.2.1'], 'kube-proxy is running')
     proxy = await run()
     for (const pod of ['b', 'c']) await world.tell(pod, { op: 'listen', protocol: 'TCP', port: 8080 })
     const service = await world.tell<V1Service>('node', {

@@ -1,4 +1,4 @@
-/** A node agent in a process of its own, with a containerd and an API server of its own. */
+/** A kubelet in a process of its own, with a containerd and an API server of its own. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -8,7 +8,7 @@ import { objectOf, oldObjectOf } from '#apiserver/admission/object-of.ts'
 
 const sameSpec = equalityOf(Pod).at('spec')
 
-/** What a change of a running pod asks of its node agent, by the name under which nodes declare it; in order of name. */
+/** What a change of a running pod asks of its kubelet, by the name under which nodes declare it; in order of name. */
 const requirements: readonly { feature: string; isNeeded(next: V1PodSpec, prev: V1PodSpec): boolean }[] = [
   {
     feature: 'InPlacePodLevelResourcesVerticalScaling',

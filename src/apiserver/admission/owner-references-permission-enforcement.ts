@@ -30,7 +30,7 @@ export function ownerReferencesPermissionEnforcement({ authorizer, cluster }: Ad
     name: 'OwnerReferencesPermissionEnforcement',
     operations: ['CREATE', 'UPDATE'],
     validate(request) {
-      // A pod's status cannot touch its owners, and old node agents send them damaged.
+      // A pod's status cannot touch its owners, and old kubelets send them damaged.
       if (request.definition.plural === 'pods' && request.definition.group === '' && request.subresource === 'status') return undefined
       return sameObjectMeta.at('ownerReferences')(owners(request.object), owners(request.oldObject)) ? undefined : validate(request)
     },

@@ -1,4 +1,4 @@
-/** What of the API a pod refers to: pods that node agents make may refer to nothing. */
+/** What of the API a pod refers to: pods that kubelets make may refer to nothing. */
 import type { V1PodSpec, V1Volume } from '#api/core/v1/types.gen.ts'
 
 /** By name, wherever they stand. */

@@ -23,7 +23,7 @@ export function followThirdPartyResources({ cluster, clock, logger }: { cluster:
     if (isOver || definition === undefined) return
     cluster.create(CustomResourceDefinition, definition).catch((error: unknown) => {
       if (isAlreadyExists(error)) return
-      logger.warn('ThirdPartyResource could not be migrated to a CustomResourceDefinition', {
+      logger.warn('failed to migrate ThirdPartyResource to a CustomResourceDefinition', {
         name: resource.metadata.name ?? '',
         error: String(error),
       })

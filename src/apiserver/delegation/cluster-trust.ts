@@ -29,7 +29,7 @@ export async function followClusterTrust(
     try {
       onChange(clusterTrust(data ?? {}))
     } catch (error) {
-      seams.logger.error(`the config map ${namespace}/${name} makes no sense`, { error: String(error) })
+      seams.logger.error(`failed to read ConfigMap ${namespace}/${name}`, { error: String(error) })
     }
   }
   informer.addHandler({ onAdd: told, onUpdate: told })

@@ -1,4 +1,4 @@
-/** Servers that requests are passed on to: node agents, pods, the pods behind services. */
+/** Servers that requests are passed on to: kubelets, pods, the pods behind services. */
 
 import type { RequestContext } from '#apiserver/http/context.ts'
 import { inProcess } from '#apiserver/http/in-process-exchange.ts'
@@ -35,7 +35,7 @@ export function socketBackend(client: UpgradeClient, scheme: 'http' | 'https', h
   }
 }
 
-/** A node agent in this very process: the same requests, without a socket. It cannot change protocols. */
+/** A kubelet in this very process: the same requests, without a socket. It cannot change protocols. */
 export function inProcessBackend(handle: (exchange: HttpExchange) => void, nodeName: string): Backend {
   const send = inProcess(handle, new TrustedConnection({ name: 'kube-apiserver-kubelet-client', groups: ['system:masters'], extra: {} }))
   return {

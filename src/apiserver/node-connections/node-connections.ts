@@ -10,18 +10,18 @@ import type { UpgradeClient } from '#base/upgrade-client.ts'
 export type NodeConnectionsOptions = {
   /** Asked for when there is a node to look up: the server may still be in the making. */
   cluster(): Pick<ClusterView, 'getFresh'>
-  /** What the server shows to node agents; asked for anew when `forgetIdentity` was called. */
+  /** What the server shows to kubelets; asked for anew when `forgetIdentity` was called. */
   identity(): { certificatePem: string; privateKeyPem: string }
   makeClient(options: HttpClientOptions): UpgradeClient
   settings: NodeConnectionSettings
 }
 
 export type NodeConnectionSettings = {
-  /** Authorities the certificates of node agents must come from. Absent: they are not verified, as upstream's are not unless asked for. */
+  /** Authorities the certificates of kubelets must come from. Absent: they are not verified, as upstream's are not unless asked for. */
   kubeletCertificateAuthority?: string | string[]
   /** The types of a node's addresses, the best one first. */
   kubeletPreferredAddressTypes?: readonly string[]
-  /** Where the agent of a node on this machine listens, though the node's address is another; undefined for the others. */
+  /** Where the kubelet of a node on this machine listens, though the node's address is another; undefined for the others. */
   hostOf?(nodeName: string): string | undefined
   /** The authority that the certificates of those come from. */
   ownAuthority?: string
@@ -47,7 +47,7 @@ export type NodeConnection = {
   readonly isInProcess: boolean
 }
 
-/** The server's way to the agents of nodes. */
+/** The server's way to kubelets. */
 export class NodeConnections implements Disposable {
   readonly #options: NodeConnectionsOptions
   #clients: Record<'verified' | 'unverified' | 'ofOwn', UpgradeClient> | undefined

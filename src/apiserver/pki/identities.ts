@@ -78,7 +78,7 @@ export function storeIdentities(addresses: readonly string[]): Identity[] {
   ]
 }
 
-/** What a node agent shows to the API server, and what it shows to those who call it. */
+/** What a kubelet shows to the API server, and what it shows to those who call it. */
 export function nodeIdentities(nodeName: string, addresses: readonly string[]): Identity[] {
   const subject = { commonName: `system:node:${nodeName}`, organizations: ['system:nodes'] }
   return [

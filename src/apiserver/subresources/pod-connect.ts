@@ -1,4 +1,4 @@
-/** Logs, exec, attach, port-forward: what the server itself has to say, and then what the agent of the pod's node answers. */
+/** Logs, exec, attach, port-forward: what the server itself has to say, and then what the kubelet of the pod's node answers. */
 
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { Check } from '#api/meta/check.ts'
@@ -134,7 +134,7 @@ function connectOptions(subresource: string, query: URLSearchParams): object {
   }
 }
 
-/** Node agents have their own names for these. */
+/** Kubelets have their own names for these. */
 const streamFlags: readonly (readonly [string, string])[] = [
   ['stdin', 'input'],
   ['stdout', 'output'],

@@ -39,7 +39,7 @@ type SpecialSubresourceOptions = {
   serviceAccounts: ServiceAccountIssuer
   clock: Clock
   random: Random
-  /** The way to node agents. */
+  /** The way to kubelets. */
   nodes: NodeConnections
   isEnabled(featureGate: string): boolean
 }

@@ -38,7 +38,7 @@ if { exec 3<>/dev/tcp/127.0.0.1/${port}; } 2>/dev/null; then
     while IFS= read -r line || [ -n "$line" ]; do printf '%s\\n' "$line"; done <&3
     exit "$code"
   fi
-  echo '{"cniVersion":"1.0.0","code":11,"msg":"the node agent has ended meanwhile; try again later"}'
+  echo '{"cniVersion":"1.0.0","code":11,"msg":"the kubelet has ended meanwhile; try again later"}'
   exit 1
 fi
 `

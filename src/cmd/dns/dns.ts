@@ -102,9 +102,9 @@ async function keepConfigured(stage: Stage, server: DnsServer, { conf }: Options
     try {
       await server.configure(text)
       inForce = text
-      logger.info('the Corefile has changed and is in force', { file: conf })
+      logger.info('reloaded Corefile', { file: conf })
     } catch (error) {
-      logger.error('the Corefile has changed and cannot be used', {
+      logger.error('failed to reload Corefile, keeping the old one', {
         file: conf,
         error: error instanceof Error ? error.message : String(error),
       })

@@ -39,7 +39,9 @@ export async function followCorefile({ wish, configure, ...parts }: FollowCorefi
         if (corefile !== inForce) await configure(corefile)
         inForce = corefile
       } catch (error) {
-        logger.error('the configuration in kube-system cannot be used', { error: error instanceof Error ? error.message : String(error) })
+        logger.error('failed to read the DNS configuration in kube-system, keeping the old one', {
+          error: error instanceof Error ? error.message : String(error),
+        })
         if (inForce !== '') return
         inForce = defaultCorefile(wish)
         await configure(inForce)
@@ -54,7 +56,7 @@ export async function followCorefile({ wish, configure, ...parts }: FollowCorefi
   for (const informer of [own, old]) informer.start()
   await Promise.all([own.synced, old.synced])
   await look()
-  const again = () => void look().catch((error: unknown) => logger.error('the name server cannot be configured', { error: String(error) }))
+  const again = () => void look().catch((error: unknown) => logger.error('failed to configure DNS', { error: String(error) }))
   for (const informer of [own, old]) informer.addHandler({ onAdd: again, onUpdate: again, onDelete: again })
   return {
     [Symbol.dispose]() {

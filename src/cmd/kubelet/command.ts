@@ -1,4 +1,4 @@
-/** `typernetes kubelet`: a node agent alone, against any API server. */
+/** `typernetes kubelet`: a kubelet alone, against any API server. */
 import { addOptions, type Command, defineOptions, list, onOff, optionValues, text, wholeNumber } from '#base/options.ts'
 
 const fromFile = { defaultText: "the file's" }

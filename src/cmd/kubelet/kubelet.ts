@@ -20,13 +20,13 @@ import { kubernetesVersion } from '#cmd/version.ts'
 import { readKubeletConfiguration } from '#kubelet/configuration/read-configuration.ts'
 import { startNode } from '#kubelet/run-node.ts'
 
-/** Runs a node agent until a signal ends it; its pods run on. */
+/** Runs a kubelet until a signal ends it; its pods run on. */
 export async function runKubeletCommand(
   options: OptionValues<typeof kubeletOptions>,
   configPath: string | undefined,
   wasGiven: (key: string) => boolean,
 ): Promise<void> {
-  if (!thisProcess.isRoot) throw new Error('a node agent must be run by root (sudo)')
+  if (!thisProcess.isRoot) throw new Error('a kubelet must be run by root (sudo)')
   const [clock, random, files] = [systemClock, systemRandom, nodeFiles]
   const logger = pinoLogger({ level: options.logLevel as LogLevel }).with({ component: 'kubelet' })
   const read = configPath === undefined ? undefined : await readKubeletConfiguration(await files.readText(configPath), configPath)

@@ -20,7 +20,7 @@ export function backendHelpers(directory: string, { files, clock, processes = no
   }
 }
 
-/** Ends those that outlive the node agent, with what they have laid. */
+/** Ends those that outlive the kubelet, with what they have laid. */
 export async function stopBackendHelpers(directory: string, seams: Seams): Promise<void> {
   const { bird, forwarder } = backendHelpers(directory, seams)
   await bird.stop()

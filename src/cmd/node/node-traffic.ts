@@ -79,7 +79,7 @@ export async function startNodeTraffic(
         health: running.health,
       }
       const listener = await serve(served).catch((error: unknown) => {
-        seams.logger.warn('health and metrics of the proxy cannot be served', { node: nodeName, error: String(error) })
+        seams.logger.warn('failed to serve healthz and metrics of kube-proxy', { node: nodeName, error: String(error) })
         return undefined
       })
       if (listener) stage.defer(() => listener.close())

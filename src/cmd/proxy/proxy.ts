@@ -52,7 +52,7 @@ export async function runProxyCommand(options: Options, configPath: string | und
       for (const serve of [serveProxyHealth, serveProxyMetrics]) {
         const listener = await serve({ configuration, mode, metrics, health }).catch((error: unknown) => {
           if (configuration.bindAddressHardFail) throw error
-          logger.error('health or metrics cannot be served', { error: String(error) })
+          logger.error('failed to serve healthz or metrics', { error: String(error) })
           return undefined
         })
         if (listener) stage.defer(() => listener.close())
@@ -60,7 +60,7 @@ export async function runProxyCommand(options: Options, configPath: string | und
     })
     thisProcess.print(`The proxy is running on node ${nodeName}, by ${mode}`)
     void synced.then(async () => {
-      logger.info('services are reachable', { mode })
+      logger.info('kube-proxy is running', { mode })
       // Another mode may have been used before: its rules are not needed now that ours are there.
       await cleanUpProxy(configuration, options.clusterId, seams, mode)
     })

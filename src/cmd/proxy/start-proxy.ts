@@ -71,7 +71,7 @@ export async function cleanUpProxy(
     if (backend.mode !== mode) continue
     await backend
       .cleanUp()
-      .catch((error: unknown) => seams.logger.warn(`what the proxy mode ${mode} left could not be removed`, { error: String(error) }))
+      .catch((error: unknown) => seams.logger.warn(`failed to clean up rules of proxy mode ${mode}`, { error: String(error) }))
   }
 }
 

@@ -92,7 +92,7 @@ export class NodeProcesses {
     await seams.files.write(pid, `${child.pid}\n`)
     void child.exited.then(({ exitCode }) => {
       if (!entry.isWanted || entry.child !== child) return
-      seams.logger.warn('the process of a node has ended and is started again', { node: record.name, exitCode, log })
+      seams.logger.warn('node process exited, restarting it', { node: record.name, exitCode, log })
       seams.clock.after(restartPauseMs, () => void (entry.isWanted && this.#spawn(record)))
     })
   }
@@ -131,7 +131,7 @@ export class NodeProcesses {
         await this.#writeCredentials(record.name)
         child.kill('SIGTERM')
       } catch (error) {
-        seams.logger.error('the renewed certificates of a node could not be written', { node: record.name, error: String(error) })
+        seams.logger.error('failed to write renewed certificates of node', { node: record.name, error: String(error) })
       }
     }
   }

@@ -65,7 +65,7 @@ export async function startOwnNodes(stage: Stage, parts: OwnNodesParts, seams: C
   const added = await follow()
   let following: Promise<unknown> = Promise.resolve()
   const again = () => {
-    following = following.then(follow).catch((error: unknown) => logger.error('a node could not be started', { error: String(error) }))
+    following = following.then(follow).catch((error: unknown) => logger.error('failed to start node', { error: String(error) }))
   }
   stage.use(files.watch(nodesDirectory(dataDir), again))
   const isThere = (node: unknown) => node !== undefined
@@ -73,7 +73,7 @@ export async function startOwnNodes(stage: Stage, parts: OwnNodesParts, seams: C
   await Promise.all(
     added.map(({ name }) =>
       waitFor(client, Node, { name }, isThere, waiting).catch((error: unknown) => {
-        if (!stage.signal.aborted) logger.warn('a node has not registered yet', { node: name, error: String(error) })
+        if (!stage.signal.aborted) logger.warn('node has not registered yet', { node: name, error: String(error) })
       }),
     ),
   )

@@ -102,7 +102,7 @@ export async function startRealNode(
       configuration: {
         ...defaultKubeletConfiguration(),
         ...sharedMachineConfiguration,
-        // A cluster for this machine alone is not reached from others, its node agent neither.
+        // A cluster for this machine alone is not reached from others, its kubelet neither.
         address: isPublic ? '0.0.0.0' : ownNodeHost,
         clusterDomain: 'cluster.local',
         clusterDNS: clusterDnsServers(options, network),

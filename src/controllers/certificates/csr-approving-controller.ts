@@ -10,7 +10,7 @@ import { isDecided, isIssued } from '#controllers/certificates/request-state.ts'
 import { defineController, expectedFailure } from '#controllers/runtime/define-controller.ts'
 import type { CertificateRequest } from '#wire/certificate-request.ts'
 
-/** Approves the client certificates that node agents ask for, if who asks is allowed to: for itself, or for any node. */
+/** Approves the client certificates that kubelets ask for, if who asks is allowed to: for itself, or for any node. */
 export const csrApprovingController = defineController({
   name: 'certificatesigningrequest-approving-controller',
   alias: 'csrapproving',

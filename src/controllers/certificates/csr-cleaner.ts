@@ -29,9 +29,9 @@ export const csrCleaner = defineLoop({
         const reason = reasonToRemove(request, clock.now())
         if (reason === undefined) continue
         const { name = '' } = request.metadata
-        logger.info('removing a certificate signing request', { name, reason })
+        logger.info('deleting CertificateSigningRequest', { name, reason })
         await client.delete(CertificateSigningRequest, { name }).catch((error: unknown) => {
-          if (!isNotFound(error)) logger.warn('failed to remove a certificate signing request', { name, error: String(error) })
+          if (!isNotFound(error)) logger.warn('failed to delete CertificateSigningRequest', { name, error: String(error) })
         })
       }
     },

@@ -1,8 +1,8 @@
-/** What a node agent may ask for: a certificate to show to the API server, and one to show to those who call it. */
+/** What a kubelet may ask for: a certificate to show to the API server, and one to show to those who call it. */
 
 import type { CertificateRequest } from '#wire/certificate-request.ts'
 
-/** Why a request is none for a client certificate of a node agent; undefined when it is one. */
+/** Why a request is none for a client certificate of a kubelet; undefined when it is one. */
 export function kubeletClientError(request: CertificateRequest, usages: readonly string[]): string | undefined {
   if (!isOfNodes(request)) return 'subject organization is not system:nodes'
   if (request.dnsNames.length > 0) return 'DNS subjectAltNames are not allowed'
@@ -13,7 +13,7 @@ export function kubeletClientError(request: CertificateRequest, usages: readonly
   return usagesError(usages, 'client auth')
 }
 
-/** Why a request is none for a serving certificate of a node agent; undefined when it is one. */
+/** Why a request is none for a serving certificate of a kubelet; undefined when it is one. */
 export function kubeletServingError(request: CertificateRequest, usages: readonly string[]): string | undefined {
   if (!isOfNodes(request)) return 'subject organization is not system:nodes'
   if (request.dnsNames.length === 0 && request.ipAddresses.length === 0) return 'DNS or IP subjectAltName is required'

@@ -1,4 +1,4 @@
-/** CSI drivers, called through the agents of the nodes that they are registered with: a driver needs a socket there and nothing else. */
+/** CSI drivers, called through the kubelets of the nodes that they are registered with: a driver needs a socket there and nothing else. */
 import { isNotFound } from '#api/meta/server-response.ts'
 import { errorMessage } from '#base/error-message.ts'
 import { GrpcError, grpcCodes } from '#base/grpc.ts'

@@ -36,7 +36,7 @@ export const staleDisruptions = defineController({
   },
 })
 
-/** What a node agent says takes as long as it takes. */
+/** What a kubelet says takes as long as it takes. */
 function staleCondition(pod: V1Pod): V1PodCondition | undefined {
   const condition = podCondition(pod, 'DisruptionTarget')
   if (condition?.status !== 'True' || condition.reason === 'TerminationByKubelet') return undefined

@@ -33,7 +33,10 @@ export const horizontalPodAutoscalerController = defineController({
     try {
       await scale(autoscaler, status, context)
     } catch (error) {
-      logger.warn('failed to scale, retrying with the next round', { object: key, error: errorMessage(error) })
+      logger.warn('failed to scale target of HorizontalPodAutoscaler, retrying with the next sync', {
+        object: key,
+        error: errorMessage(error),
+      })
     }
     await writeStatus(autoscaler, status.status, context)
   },

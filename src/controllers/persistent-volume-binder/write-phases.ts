@@ -8,7 +8,7 @@ import { defined } from '#base/defined.ts'
 import { writeStatus } from '#controllers/kit/write-status.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
 
-type Told = { type: 'Normal' | 'Warning'; reason: string; message: string }
+type PhaseEvent = { type: 'Normal' | 'Warning'; reason: string; message: string }
 type Writes = Pick<ReconcileContext, 'client' | 'events'>
 
 /** Writes the phase; the event is told with a change alone. */
@@ -16,7 +16,7 @@ export async function writeVolumePhase(
   volume: V1PersistentVolume,
   phase: 'Available' | 'Bound' | 'Released' | 'Failed',
   { client, events }: Writes,
-  told?: Told,
+  told?: PhaseEvent,
 ): Promise<V1PersistentVolume> {
   if (volume.status?.phase === phase) return volume
   const { message: _, ...before } = volume.status ?? {}
@@ -31,7 +31,7 @@ export async function writeUnboundStatus(
   claim: V1PersistentVolumeClaim,
   phase: 'Pending' | 'Lost',
   { client, events }: Writes,
-  told?: Told,
+  told?: PhaseEvent,
 ): Promise<void> {
   const isChange = claim.status?.phase !== phase
   if (told !== undefined && !isChange) return

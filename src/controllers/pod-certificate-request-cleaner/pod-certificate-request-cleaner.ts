@@ -6,7 +6,7 @@ import { whereServed } from '#controllers/runtime/where-served.ts'
 import { createdMs } from '#controllers/workload/pods.ts'
 
 const minuteMs = 60_000
-/** A node agent has what it asked for by then, or asks anew. */
+/** A kubelet has what it asked for by then, or asks anew. */
 const oldMs = 15 * minuteMs
 
 /** Removes requests for certificates of pods, whatever became of them. */
@@ -26,8 +26,7 @@ export const podCertificateRequestCleaner = whereServed(
           if (clock.now() < createdMs({ metadata }) + oldMs) continue
           const { namespace = '', name = '', uid } = metadata
           await client.delete(PodCertificateRequest, { namespace, name }, defined({ uid })).catch((error: unknown) => {
-            if (!isNotFound(error))
-              logger.warn('failed to remove an old pod certificate request', { namespace, name, error: String(error) })
+            if (!isNotFound(error)) logger.warn('failed to delete PodCertificateRequest', { namespace, name, error: String(error) })
           })
         }
       },

@@ -13,7 +13,7 @@ const sizes: readonly { least: number; most: number; seconds: number }[] = [
   { least: 1800, most: Number.POSITIVE_INFINITY, seconds: 300 },
 ]
 
-/** Tells the agents of nodes for how long secrets and config maps may be kept: the longer, the more nodes ask for them. */
+/** Tells kubelets for how long secrets and config maps may be kept: the longer, the more nodes ask for them. */
 export const ttlController = defineController({
   name: 'ttl-controller',
   alias: 'ttl',

@@ -1,7 +1,7 @@
 import { cacheLifetime } from '#dns/cache/cache-lifetime.ts'
 import type { CacheSettings } from '#dns/cache/cache-settings.ts'
 import type { DnsHandler, DnsRequest, DnsResponse } from '#dns/handler.ts'
-import type { PluginSurroundings } from '#dns/plugin.ts'
+import type { PluginContext } from '#dns/plugin.ts'
 import type { DnsRecord } from '#wire/dns/dns-message.ts'
 import { isWithin } from '#wire/dns/dns-name.ts'
 import { rcodes } from '#wire/dns/record-type.ts'
@@ -16,25 +16,25 @@ type Kept = {
   isRefreshing: boolean
 }
 
-type Surroundings = Pick<PluginSurroundings, 'clock' | 'metrics' | 'server' | 'zones' | 'logger'>
+type CacheContext = Pick<PluginContext, 'clock' | 'metrics' | 'server' | 'zones' | 'logger'>
 
 /** Answers by question, oldest first: a Map keeps the order in which they came. */
 export class AnswerCache {
   readonly #settings: CacheSettings
   readonly #next: DnsHandler
-  readonly #surroundings: Surroundings
+  readonly #context: CacheContext
   readonly #kept = { success: new Map<string, Kept>(), denial: new Map<string, Kept>() }
   readonly #labels: { server: string; zones: string; view: string }
 
-  constructor(settings: CacheSettings, next: DnsHandler, surroundings: Surroundings) {
+  constructor(settings: CacheSettings, next: DnsHandler, context: CacheContext) {
     this.#settings = settings
     this.#next = next
-    this.#surroundings = surroundings
-    this.#labels = { server: surroundings.server, zones: surroundings.zones.join(','), view: '' }
+    this.#context = context
+    this.#labels = { server: context.server, zones: context.zones.join(','), view: '' }
   }
 
   ask(request: DnsRequest): DnsResponse | Promise<DnsResponse> {
-    const { metrics, clock } = this.#surroundings
+    const { metrics, clock } = this.#context
     metrics.cacheRequests.inc(this.#labels)
     const key = keyOf(request)
     const kept = this.#kept.denial.get(key) ?? this.#kept.success.get(key)
@@ -56,7 +56,7 @@ export class AnswerCache {
   }
 
   #countHit(kept: Kept, nowMs: number): void {
-    this.#surroundings.metrics.cacheHits.inc({ ...this.#labels, type: kept.kind })
+    this.#context.metrics.cacheHits.inc({ ...this.#labels, type: kept.kind })
     const gapMs = this.#settings.prefetch?.gapMs ?? 0
     kept.hits = nowMs - kept.lastHitMs > gapMs ? 1 : kept.hits + 1
     kept.lastHitMs = nowMs
@@ -71,7 +71,7 @@ export class AnswerCache {
   #prefetch(key: string, kept: Kept, request: DnsRequest): void {
     if (kept.isRefreshing) return
     kept.isRefreshing = true
-    this.#surroundings.metrics.cachePrefetches.inc(this.#labels)
+    this.#context.metrics.cachePrefetches.inc(this.#labels)
     Promise.resolve(this.#fetch(key, request, kept)).then(
       () => {
         kept.isRefreshing = false
@@ -89,7 +89,7 @@ export class AnswerCache {
     } catch {
       // What is known is better than nothing.
     }
-    this.#surroundings.metrics.cacheStale.inc(this.#labels)
+    this.#context.metrics.cacheStale.inc(this.#labels)
     return aged(kept, 0, request)
   }
 
@@ -102,7 +102,7 @@ export class AnswerCache {
 
   /** What is given out is what is kept, with the lifetime it is kept for. */
   #keep(key: string, request: DnsRequest, response: DnsResponse, replaced?: Kept): DnsResponse {
-    const { metrics, clock } = this.#surroundings
+    const { metrics, clock } = this.#context
     // A failure does not take the place of what is known.
     if (replaced !== undefined && isFailure(response)) return response
     const found = cacheLifetime(response, request.type, this.#settings)

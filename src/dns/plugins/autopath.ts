@@ -1,7 +1,7 @@
 import type { Directive } from '#dns/corefile/parse-corefile.ts'
 import { zoneName } from '#dns/corefile/zone-address.ts'
 import { type DnsHandler, type DnsRequest, type DnsResponse, dnsResponse } from '#dns/handler.ts'
-import type { DnsPlugin, PluginSurroundings } from '#dns/plugin.ts'
+import type { DnsPlugin, PluginContext } from '#dns/plugin.ts'
 import type { DnsRecord } from '#wire/dns/dns-message.ts'
 import { fullName, isWithin, zoneOf } from '#wire/dns/dns-name.ts'
 import { rcodes, recordTypes } from '#wire/dns/record-type.ts'
@@ -15,8 +15,8 @@ type SearchPath = (request: DnsRequest) => readonly string[]
  */
 export const autopath: DnsPlugin = {
   name: 'autopath',
-  async setup([directive], surroundings) {
-    const { zones, searchPath } = await readSettings(directive, surroundings)
+  async setup([directive], context) {
+    const { zones, searchPath } = await readSettings(directive, context)
     return {
       handle: (next) => (request) => {
         const isAddress = request.type === recordTypes.A || request.type === recordTypes.AAAA
@@ -55,7 +55,7 @@ function withAlias(response: DnsResponse, request: DnsRequest, target: string): 
 
 async function readSettings(
   { args, line, block }: Directive,
-  { zones: ownZones, cluster, files }: PluginSurroundings,
+  { zones: ownZones, cluster, files }: PluginContext,
 ): Promise<{ zones: readonly string[]; searchPath: SearchPath }> {
   const [source, ...zoneTexts] = args.toReversed()
   if (source === undefined || block.length > 0) throw new Error(`line ${line}: autopath wants [ZONE…] RESOLV-CONF or @kubernetes`)

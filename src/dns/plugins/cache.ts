@@ -11,11 +11,11 @@ const usualCapacity = 9984
 /** Remembers what those behind it have answered. */
 export const cache: DnsPlugin = {
   name: 'cache',
-  setup([directive], surroundings) {
-    const { zones, settings } = readSettings(directive, surroundings.zones)
+  setup([directive], context) {
+    const { zones, settings } = readSettings(directive, context.zones)
     return {
       handle: (next) => {
-        const answers = new AnswerCache(settings, next, surroundings)
+        const answers = new AnswerCache(settings, next, context)
         return (request) => (zones.some((zone) => isWithin(request.name, zone)) ? answers.ask(request) : next(request))
       },
     }

@@ -11,7 +11,7 @@ export const errors: DnsPlugin = {
       handle: (next) => (request) => {
         const tell = (error: unknown): never => {
           const why = error instanceof Error ? error.message : String(error)
-          logger.error('a question could not be answered', { name: request.asked, type: recordTypeName(request.type), error: why })
+          logger.error('failed to answer DNS query', { name: request.asked, type: recordTypeName(request.type), error: why })
           throw error
         }
         try {

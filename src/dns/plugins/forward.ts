@@ -3,7 +3,7 @@ import { parseDuration } from '#dns/corefile/duration.ts'
 import type { Directive } from '#dns/corefile/parse-corefile.ts'
 import { dnsPort, zoneName } from '#dns/corefile/zone-address.ts'
 import { type DnsRequest, type DnsResponse, dnsResponse } from '#dns/handler.ts'
-import { type DnsPlugin, type PluginSurroundings, wholeNumberAt, wrongOption } from '#dns/plugin.ts'
+import { type DnsPlugin, type PluginContext, wholeNumberAt, wrongOption } from '#dns/plugin.ts'
 import { readNameServers } from '#dns/upstream/read-name-servers.ts'
 import { Upstream } from '#dns/upstream/upstream.ts'
 import { isWithin } from '#wire/dns/dns-name.ts'
@@ -30,8 +30,8 @@ const wholeTimeoutMs = 5000
 export const forward: DnsPlugin = {
   name: 'forward',
   mayRepeat: true,
-  async setup(directives, surroundings) {
-    const parts = await Promise.all(directives.map((directive) => Forwarding.open(readSettings(directive), surroundings)))
+  async setup(directives, context) {
+    const parts = await Promise.all(directives.map((directive) => Forwarding.open(readSettings(directive), context)))
     return {
       handle: (next) => (request) => (parts.find((part) => part.isFor(request.name))?.ask ?? next)(request),
       stop() {
@@ -67,26 +67,26 @@ function readSettings(directive: Directive): ForwardSettings {
 
 class Forwarding {
   readonly #settings: ForwardSettings
-  readonly #surroundings: PluginSurroundings
+  readonly #context: PluginContext
   readonly #underWay = new Map<string, Promise<DnsResponse>>()
   #upstreams: Upstream[] = []
   #watches: Disposable[] = []
   #turn = 0
 
-  private constructor(settings: ForwardSettings, surroundings: PluginSurroundings) {
+  private constructor(settings: ForwardSettings, context: PluginContext) {
     this.#settings = settings
-    this.#surroundings = surroundings
+    this.#context = context
   }
 
-  static async open(settings: ForwardSettings, surroundings: PluginSurroundings): Promise<Forwarding> {
-    const forwarding = new Forwarding(settings, surroundings)
+  static async open(settings: ForwardSettings, context: PluginContext): Promise<Forwarding> {
+    const forwarding = new Forwarding(settings, context)
     await forwarding.#resolveTargets()
-    const { files, logger } = surroundings
+    const { files, logger } = context
     for (const path of settings.to.filter((target) => target.startsWith('/'))) {
       const again = () => {
         forwarding
           .#resolveTargets()
-          .catch((error: unknown) => logger.warn('name servers could not be read again', { path, error: String(error) }))
+          .catch((error: unknown) => logger.warn('failed to reload upstream name servers', { path, error: String(error) }))
       }
       forwarding.#watches.push(files.watch(path, again))
     }
@@ -104,7 +104,7 @@ class Forwarding {
   }
 
   readonly ask = (request: DnsRequest): Promise<DnsResponse> => {
-    const { metrics } = this.#surroundings
+    const { metrics } = this.#context
     const { asked, type, class: questionClass, protocol, isDnssecOk, isCheckingDisabled, isRecursionDesired } = request
     const key = `${asked} ${type} ${questionClass} ${protocol} ${isDnssecOk} ${isCheckingDisabled} ${isRecursionDesired}`
     const known = this.#underWay.get(key)
@@ -120,7 +120,7 @@ class Forwarding {
   }
 
   async #ask(request: DnsRequest): Promise<DnsResponse> {
-    const { clock, metrics } = this.#surroundings
+    const { clock, metrics } = this.#context
     const { maxFails, forcesTcp, prefersUdp } = this.#settings
     const deadline = clock.monotonic() + wholeTimeoutMs
     const list = this.#inOrder()
@@ -132,7 +132,7 @@ class Forwarding {
         if (++refusals < list.length) continue
         // All of them: more likely the health check is what fails.
         metrics.healthBroken.inc()
-        upstream = list[this.#surroundings.random.int(list.length)] as Upstream
+        upstream = list[this.#context.random.int(list.length)] as Upstream
       }
       const options = { protocol: forcesTcp ? 'tcp' : prefersUdp ? 'udp' : request.protocol, timeoutMs: readTimeoutMs } as const
       const startedMs = clock.monotonic()
@@ -154,12 +154,12 @@ class Forwarding {
   #inOrder(): readonly Upstream[] {
     const list = this.#upstreams
     if (this.#settings.policy === 'sequential' || list.length < 2) return list
-    const first = this.#settings.policy === 'random' ? this.#surroundings.random.int(list.length) : this.#turn++ % list.length
+    const first = this.#settings.policy === 'random' ? this.#context.random.int(list.length) : this.#turn++ % list.length
     return [...list.slice(first), ...list.slice(0, first)]
   }
 
   async #resolveTargets(): Promise<void> {
-    const { files } = this.#surroundings
+    const { files } = this.#context
     const addresses: SocketAddress[] = []
     for (const target of this.#settings.to) {
       if (target.startsWith('/')) addresses.push(...(await readNameServers(target, files)))
@@ -168,7 +168,7 @@ class Forwarding {
     const known = new Map(this.#upstreams.map((upstream) => [upstream.name, upstream]))
     const options = { healthMs: this.#settings.healthMs, forcesTcp: this.#settings.forcesTcp }
     this.#upstreams = addresses.map((address) => {
-      const upstream = new Upstream(address, options, this.#surroundings)
+      const upstream = new Upstream(address, options, this.#context)
       return known.get(upstream.name) ?? upstream
     })
     for (const [name, upstream] of known) if (!this.#upstreams.some((each) => each.name === name)) upstream.stop()

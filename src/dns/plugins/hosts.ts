@@ -29,7 +29,7 @@ export const hosts: DnsPlugin = {
     }
     await read()
     const watch = files.watch(path, () => {
-      read().catch((error: unknown) => logger.warn('the hosts file could not be read again', { path, error: String(error) }))
+      read().catch((error: unknown) => logger.warn('failed to reload hosts file', { path, error: String(error) }))
     })
     return {
       stop: () => watch[Symbol.dispose](),

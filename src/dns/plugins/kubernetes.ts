@@ -1,7 +1,7 @@
 import type { Directive } from '#dns/corefile/parse-corefile.ts'
 import { zoneName } from '#dns/corefile/zone-address.ts'
 import { type DnsRequest, type DnsResponse, dnsResponse } from '#dns/handler.ts'
-import { type DnsPlugin, type PluginSurroundings, wholeNumberAt, wrongOption } from '#dns/plugin.ts'
+import { type DnsPlugin, type PluginContext, wholeNumberAt, wrongOption } from '#dns/plugin.ts'
 import { answerFromCluster, type ClusterAnswer, type ClusterZone, startOfAuthority } from '#dns/zone/answer-from-cluster.ts'
 import { isWithin } from '#wire/dns/dns-name.ts'
 import { rcodes } from '#wire/dns/record-type.ts'
@@ -12,10 +12,10 @@ const usualTtlSeconds = 5
 /** The cluster's own names. */
 export const kubernetes: DnsPlugin = {
   name: 'kubernetes',
-  setup([directive], surroundings) {
-    const { cluster } = surroundings
+  setup([directive], context) {
+    const { cluster } = context
     if (cluster === undefined) throw new Error(`line ${directive.line}: kubernetes: no cluster is followed here`)
-    const { zone, fallsThrough } = readSettings(directive, surroundings)
+    const { zone, fallsThrough } = readSettings(directive, context)
     const { names } = cluster
     if (zone.pods === 'verified') cluster.followPods()
     return {
@@ -40,7 +40,7 @@ export const kubernetes: DnsPlugin = {
     }
     async function completed(answer: ClusterAnswer, target: string, request: DnsRequest): Promise<DnsResponse> {
       try {
-        const found = await surroundings.lookup(target, request.type, request)
+        const found = await context.lookup(target, request.type, request)
         return dnsResponse({ isAuthoritative: true, isTruncated: found.isTruncated, answers: [...answer.answers, ...found.answers] })
       } catch {
         // Who asks for the name is told that there is nothing, as long as nobody knows better.
@@ -52,7 +52,7 @@ export const kubernetes: DnsPlugin = {
 
 function readSettings(
   { args, block, line }: Directive,
-  { zones, cluster }: PluginSurroundings,
+  { zones, cluster }: PluginContext,
 ): { zone: ClusterZone; fallsThrough(name: string): boolean } {
   const own = args.length === 0 ? [...zones] : args.map((zone) => zoneName(zone, line))
   const zone: ClusterZone = {

@@ -10,7 +10,14 @@ export const log: DnsPlugin = {
     if (args.length > 0) throw new Error(`line ${line}: log: zones and formats are not understood`)
     const note = ({ asked, type, from, protocol }: DnsRequest, startedMs: number, rcode: string) => {
       const seconds = (clock.monotonic() - startedMs) / 1000
-      logger.info('answered', { name: asked, type: recordTypeName(type), client: `${from.host}:${from.port}`, protocol, rcode, seconds })
+      logger.info('answered DNS query', {
+        name: asked,
+        type: recordTypeName(type),
+        client: `${from.host}:${from.port}`,
+        protocol,
+        rcode,
+        seconds,
+      })
     }
     return {
       handle: (next) => (request) => {

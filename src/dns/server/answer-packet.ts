@@ -35,7 +35,7 @@ export function packetAnswerer({ clock, logger, metrics, blocks }: AnswerPacketO
   const failed = (error: unknown, request: DnsRequest): DnsResponse => {
     if (error instanceof TypeError || error instanceof RangeError) {
       metrics.panics.inc()
-      logger.error('answering a question failed; this is a defect', { name: request.asked, error: String(error), stack: error.stack })
+      logger.error('failed to answer DNS query; this is a bug', { name: request.asked, error: String(error), stack: error.stack })
     }
     return dnsResponse({ rcode: rcodes.SERVFAIL })
   }

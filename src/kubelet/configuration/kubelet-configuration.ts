@@ -1,6 +1,6 @@
 import type { V1Taint } from '#api/core/v1/types.gen.ts'
 
-/** What a node agent can be told, by the names of its configuration file (kubelet.config.k8s.io/v1beta1). What is not heeded is not here. */
+/** What a kubelet can be told, by the names of its configuration file (kubelet.config.k8s.io/v1beta1). What is not heeded is not here. */
 export type KubeletConfiguration = {
   staticPodPath: string
   staticPodURL: string

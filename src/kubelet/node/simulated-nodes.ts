@@ -3,7 +3,7 @@ import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
-import { NodeAgent } from '#kubelet/node/node-agent.ts'
+import { Kubelet } from '#kubelet/node/kubelet.ts'
 import { agentFeatures, type NodeDescription } from '#kubelet/node/node-object.ts'
 import { PodFeed } from '#kubelet/node/pod-feed.ts'
 import { simulatedNodeNames } from '#kubelet/node/simulated-node-names.ts'
@@ -32,7 +32,7 @@ const registeredTogether = 16
 export class SimulatedNodes {
   readonly #options: SimulatedNodesOptions
   readonly #pods: PodFeed
-  readonly #agents: NodeAgent[] = []
+  readonly #agents: Kubelet[] = []
   #isStopped = false
   readonly runtimes = new Map<string, SimulatedRuntime>()
   readonly #mounts: SimulatedMounts
@@ -86,7 +86,7 @@ export class SimulatedNodes {
     for (const pod of this.#pods.podsOn(name)) runtime.restore(pod)
     const node = describe(name, index, version, runtime.version, this.#mounts)
     const runtimeHelper = this.#mounts.helperOf(name, () => agent.checkNode())
-    const agent: NodeAgent = new NodeAgent({
+    const agent: Kubelet = new Kubelet({
       ...{ client: clientOf(name), clock, random, logger, node, runtime, runtimeHelper, probes: runtime, pods: this.#pods },
     })
     this.runtimes.set(name, runtime)

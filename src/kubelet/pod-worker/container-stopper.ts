@@ -79,7 +79,7 @@ export class ContainerStopper {
 
   /** Nobody waits for hooks any more. */
   abandon(): void {
-    this.#abort?.abort(new Error('the node agent stops'))
+    this.#abort?.abort(new Error('the kubelet stops'))
   }
 
   /** What has ended is remembered only while it must come back and has not. */

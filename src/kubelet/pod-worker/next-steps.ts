@@ -151,5 +151,5 @@ function backOffMessage({ metadata }: V1Pod, container: string, delayMs: number)
   return `back-off ${formatDurationMs(delayMs)} restarting failed container=${container} pod=${podText(metadata)}`
 }
 
-/** As the node agent names pods in messages. */
+/** As the kubelet names pods in messages. */
 export const podText = ({ name = '', namespace = '', uid = '' }: V1Pod['metadata']): string => `${name}_${namespace}(${uid})`

@@ -155,7 +155,7 @@ export class PodWorker {
   stop(): void {
     this.#isStopped = true
     this.#wake?.timer.cancel()
-    this.#starter.abort('the node agent stops')
+    this.#starter.abort('the kubelet stops')
     this.#stopper.abandon()
   }
 

@@ -8,7 +8,7 @@ import { silentLogger } from '#base/log.ts'
 import { seededRandom } from '#base/random.ts'
 import { Client } from '#client/client.ts'
 import { EventRecorder } from '#client/events/event-recorder.ts'
-import { NodeAgent } from '#kubelet/node/node-agent.ts'
+import { Kubelet } from '#kubelet/node/kubelet.ts'
 import { PodFeed } from '#kubelet/node/pod-feed.ts'
 import { AddressRange } from '#kubelet/runtimes/simulated/address-range.ts'
 import { SimulatedRuntime } from '#kubelet/runtimes/simulated/simulated-runtime.ts'
@@ -29,7 +29,7 @@ async function anAgent() {
   const pods = new PodFeed({ client: node.cluster.client, clock, random, logger: silentLogger })
   const runtime = new SimulatedRuntime({ clock, random, addresses: new AddressRange('10.244.0') })
   const capacity = { cpu: '2', memory: '4Gi', pods: '110', 'ephemeral-storage': '10Gi' }
-  const agent = new NodeAgent({
+  const agent = new Kubelet({
     ...{ client, clock, random, logger: silentLogger, events, pods, runtime, probes: runtime, runtimeHelper: node.runtimeHelper },
     node: {
       ...{ name: 'n1', addresses: ['192.0.2.1'], capacity, allocatable: capacity, labels: {} },

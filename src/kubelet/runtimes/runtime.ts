@@ -1,4 +1,4 @@
-/** What the node agent asks of whatever runs containers: a CRI endpoint, or a simulation. */
+/** What the kubelet asks of whatever runs containers: a CRI endpoint, or a simulation. */
 import type { V1Container, V1Pod, V1ResourceRequirements } from '#api/core/v1/types.gen.ts'
 import type { ContainerPlan, SandboxPlan } from '#kubelet/runtimes/plans.ts'
 

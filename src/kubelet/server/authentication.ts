@@ -1,4 +1,4 @@
-/** Who calls the node agent: the holder of a certificate, or of a token that the API server knows. */
+/** Who calls the kubelet: the holder of a certificate, or of a token that the API server knows. */
 
 import { createHash, type X509Certificate } from 'node:crypto'
 import { TokenReview } from '#api/authentication/v1/kinds.gen.ts'

@@ -1,4 +1,4 @@
-/** What callers of the node agent may do: the API server decides, in terms of subresources of the node. */
+/** What callers of the kubelet may do: the API server decides, in terms of subresources of the node. */
 
 import { SubjectAccessReview } from '#api/authorization/v1/kinds.gen.ts'
 import type { Clock } from '#base/clock.ts'

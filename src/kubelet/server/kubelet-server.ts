@@ -68,7 +68,7 @@ export type KubeletAccess = {
   deniedLastsMs?: number
 }
 
-/** The node agent's own HTTP interface, without the sockets: see `listenForNode`. */
+/** The kubelet's own HTTP interface, without the sockets: see `listenForNode`. */
 export class KubeletServer {
   readonly #options: KubeletServerOptions
   readonly #authentication: Authentication

@@ -12,7 +12,7 @@ export type NodePorts = {
 
 export type NodeListeners = { secure: HttpListener | undefined; close(): Promise<void> }
 
-/** Opens the ports of a node agent; none stays open when one cannot be had. */
+/** Opens the ports of a kubelet; none stays open when one cannot be had. */
 export async function listenForNode(server: KubeletServer, { secure, health, readOnly }: NodePorts): Promise<NodeListeners> {
   await using opened = new AsyncDisposableStack()
   const open = async (options: Parameters<typeof listenHttp>[0]) => {

@@ -1,6 +1,6 @@
 import type { HttpExchange } from '#base/http-server.ts'
 
-/** An answer other than the one asked for, in plain text as node agents give it. */
+/** An answer other than the one asked for, in plain text as kubelets give it. */
 export class Refusal extends Error {
   override name = 'Refusal'
   readonly code: number

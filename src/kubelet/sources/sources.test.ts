@@ -9,7 +9,7 @@ import { silentLogger as logger } from '#base/log.ts'
 import { seededRandom } from '#base/random.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
 import { Client } from '#client/client.ts'
-import { NodeAgent } from '#kubelet/node/node-agent.ts'
+import { Kubelet } from '#kubelet/node/kubelet.ts'
 import { PodFeed } from '#kubelet/node/pod-feed.ts'
 import { AddressRange } from '#kubelet/runtimes/simulated/address-range.ts'
 import { SimulatedRuntime } from '#kubelet/runtimes/simulated/simulated-runtime.ts'
@@ -140,7 +140,7 @@ test('static pods run, and are shown by mirrors that come back, change and go wi
     architecture: 'amd64',
   }
   const node = { name: 'n1', addresses: ['198.18.0.1'], capacity, allocatable: capacity, info }
-  const agent = new NodeAgent({ client, clock, random, logger, node, runtime, probes: runtime, pods, staticPods: [source] })
+  const agent = new Kubelet({ client, clock, random, logger, node, runtime, probes: runtime, pods, staticPods: [source] })
   const [web] = staticPodsIn(manifest('web'), { ...origin, node: 'n1' })
   const [other] = staticPodsIn(manifest('web', 'app:2'), { ...origin, node: 'n1' })
   assert.ok(web !== undefined && other !== undefined)

@@ -9,7 +9,7 @@ import type { Random } from '#base/random.ts'
 export type ProjectedFile = {
   content: Uint8Array
   mode: number
-  /** Who shall own it, where that is not the node agent. */
+  /** Who shall own it, where that is not the kubelet. */
   owner?: number
 }
 

@@ -42,10 +42,10 @@ export async function applyMachineSettings(
       // These files are written in place.
       await files.append(path, value)
     } catch (error) {
-      logger.warn('a kernel setting could not be changed', { setting: name, value, error: String(error) })
+      logger.warn('failed to set sysctl', { setting: name, value, error: String(error) })
     }
   }
   await files
     .append('/proc/self/oom_score_adj', String(configuration.oomScoreAdj))
-    .catch((error: unknown) => logger.debug('the score of the process could not be changed', { error: String(error) }))
+    .catch((error: unknown) => logger.debug('failed to set oom_score_adj', { error: String(error) }))
 }

@@ -8,7 +8,7 @@ const unknown = unresolvable("node(s) didn't match Pod's required features")
 const restartsAll = ({ restartPolicyRules }: V1Container): boolean =>
   restartPolicyRules?.some(({ action }) => action === 'RestartAllContainers') ?? false
 
-/** What a pod asks of its node agent, by the name under which nodes declare it. */
+/** What a pod asks of its kubelet, by the name under which nodes declare it. */
 const requirements: readonly { feature: string; isNeeded(spec: V1PodSpec): boolean }[] = [
   {
     feature: 'RestartAllContainersOnContainerExits',

@@ -1,4 +1,4 @@
-/** What a node agent and a container runtime tell each other: CRI v1. What is left out of a request is zero. */
+/** What a kubelet and a container runtime tell each other: CRI v1. What is left out of a request is zero. */
 
 export const protocols = { TCP: 0, UDP: 1, SCTP: 2 } as const
 export const propagations = { private: 0, hostToContainer: 1, bidirectional: 2 } as const

@@ -1,4 +1,4 @@
-/** How plugins make themselves known to a node agent (pluginregistration v1). */
+/** How plugins make themselves known to a kubelet (pluginregistration v1). */
 import { decodeMessage, describeMessages, encodeMessage } from '#wire/protobuf-messages.ts'
 
 const types = describeMessages({

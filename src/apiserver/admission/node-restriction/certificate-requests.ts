@@ -8,7 +8,7 @@ import { errorMessage } from '#base/error-message.ts'
 
 const agentSigners = ['kubernetes.io/kubelet-serving', 'kubernetes.io/kube-apiserver-client-kubelet']
 
-/** A node agent asks for certificates in its own name only. */
+/** A kubelet asks for certificates in its own name only. */
 export function certificateRules({ isEnabled }: AdmissionContext): NodeRules {
   const isLax = isEnabled('AllowInsecureKubeletCertificateSigningRequests')
   return {

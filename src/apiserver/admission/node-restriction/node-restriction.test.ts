@@ -301,9 +301,9 @@ const tokens: Row[] = [
   ],
 ]
 
-test('what a node agent writes', async (t) => {
+test('what a kubelet writes', async (t) => {
   for (const [sentence, resource, options, expected] of [...pods, ...nodes, ...others, ...tokens]) {
-    await t.test(`a node agent ${sentence}`, async () => assert.equal(await validated(resource, options), expected))
+    await t.test(`a kubelet ${sentence}`, async () => assert.equal(await validated(resource, options), expected))
   }
 })
 

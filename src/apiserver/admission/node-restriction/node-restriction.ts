@@ -10,13 +10,13 @@ import { tokenRules } from '#apiserver/admission/node-restriction/service-accoun
 import { volumeClaimRules } from '#apiserver/admission/node-restriction/volume-claims.ts'
 import type { UserInfo } from '#apiserver/authn/authenticator.ts'
 
-/** Validates a write of a node agent; throws a StatusError to refuse. */
+/** Validates a write of a kubelet; throws a StatusError to refuse. */
 export type NodeRule = (request: AdmissionRequest, nodeName: string) => void | Promise<void>
 
 /** By resource, `pods` or `leases.coordination.k8s.io`; a rule is asked about all subresources. */
 export type NodeRules = Readonly<Record<string, NodeRule>>
 
-/** Node agents write what belongs to their own node and the pods on it, and nothing else. */
+/** Kubelets write what belongs to their own node and the pods on it, and nothing else. */
 export function nodeRestriction(context: AdmissionContext): AdmissionPlugin {
   const rules: NodeRules = {
     ...podRules(context),

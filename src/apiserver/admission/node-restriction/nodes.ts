@@ -1,4 +1,4 @@
-/** What a node agent may say of its own node: not where it wants others to put their pods. */
+/** What a kubelet may say of its own node: not where it wants others to put their pods. */
 
 import { Node } from '#api/core/v1/kinds.gen.ts'
 import type { V1Node } from '#api/core/v1/types.gen.ts'
@@ -38,7 +38,7 @@ export const nodeRules: NodeRules = {
   },
 }
 
-/** Labels of Kubernetes' own that node agents set. */
+/** Labels of Kubernetes' own that kubelets set. */
 const agentLabels = new Set([
   ...['kubernetes.io/hostname', 'topology.kubernetes.io/zone', 'topology.kubernetes.io/region'],
   ...['failure-domain.beta.kubernetes.io/zone', 'failure-domain.beta.kubernetes.io/region'],

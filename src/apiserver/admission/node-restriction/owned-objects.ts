@@ -1,4 +1,4 @@
-/** Objects that a node agent keeps about its own node: leases, CSI nodes, resource slices. */
+/** Objects that a kubelet keeps about its own node: leases, CSI nodes, resource slices. */
 
 import { ResourceSlice } from '#api/resource/v1/kinds.gen.ts'
 import type { AdmissionRequest } from '#apiserver/admission/admission.ts'

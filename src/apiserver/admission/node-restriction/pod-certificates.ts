@@ -17,7 +17,7 @@ type PodCertificateRequest = {
   }
 }
 
-/** A node agent asks for certificates of pods that run on its node, and as what they run. */
+/** A kubelet asks for certificates of pods that run on its node, and as what they run. */
 export function podCertificateRules({ cluster, isEnabled }: AdmissionContext): NodeRules {
   /** What is missing may show up a moment later: the agent is not told that it may not ask. */
   const needed = <T>(found: T | undefined, { plural }: Kind, name: string, shown: string): T => {

@@ -1,4 +1,4 @@
-/** What a node agent may do with pods: show its static ones, report on those it runs, end them. */
+/** What a kubelet may do with pods: show its static ones, report on those it runs, end them. */
 
 import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
 import { mirrorPodAnnotation } from '#api/core/v1/pod-spec/validate-annotations.ts'

@@ -1,4 +1,4 @@
-/** A node agent gets tokens for the pods on its node, for whom these pods talk to. */
+/** A kubelet gets tokens for the pods on its node, for whom these pods talk to. */
 
 import type { V1TokenRequest } from '#api/authentication/v1/types.gen.ts'
 import { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/kinds.gen.ts'

@@ -6,7 +6,7 @@ import { forbid } from '#apiserver/admission/forbid.ts'
 import type { NodeRules } from '#apiserver/admission/node-restriction/node-restriction.ts'
 import { objectOf, oldObjectOf } from '#apiserver/admission/object-of.ts'
 
-/** Node agents grow the file systems on volumes, and tell so in the status of the claim. */
+/** Kubelets grow the file systems on volumes, and tell so in the status of the claim. */
 export const volumeClaimRules: NodeRules = {
   persistentvolumeclaims(request, nodeName) {
     if (request.subresource !== 'status') throw forbid(request, 'may only update PVC status')

@@ -40,7 +40,7 @@ export function serviceAccount(context: AdmissionContext): AdmissionPlugin {
       const pod = objectOf(Pod, request)
       pod.spec ??= { containers: [] }
       const { spec } = pod
-      // The node agent would not know its own pod again if anything were added.
+      // The kubelet would not know its own pod again if anything were added.
       if (isMirrorPod(pod)) return validateMirrorPod(request, pod)
       const name = spec.serviceAccountName || defaultName
       spec.serviceAccountName = name
@@ -66,7 +66,7 @@ export function serviceAccount(context: AdmissionContext): AdmissionPlugin {
 
 const isMirrorPod = ({ metadata }: V1Pod): boolean => metadata.annotations?.[mirrorPodAnnotation] !== undefined
 
-/** What a node agent shows of its static pods may not reach into the API. */
+/** What a kubelet shows of its static pods may not reach into the API. */
 function validateMirrorPod(request: AdmissionRequest, { spec }: V1Pod): void {
   if (spec.serviceAccountName) throw forbid(request, 'a mirror pod may not reference service accounts')
   if (secretReferences(spec).size > 0) throw forbid(request, 'a mirror pod may not reference secrets')

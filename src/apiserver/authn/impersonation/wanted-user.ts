@@ -10,7 +10,7 @@ export type WantedUser = {
   readonly extra: Readonly<Record<string, readonly string[]>>
 }
 
-/** The node's name, where the user is one that a node agent could have. */
+/** The node's name, where the user is one that a kubelet could have. */
 export function nodeOfUsername(username: string): string | undefined {
   const prefix = 'system:node:'
   if (!username.startsWith(prefix)) return undefined

@@ -6,7 +6,7 @@ import type { PolicyRule } from '#apiserver/authz/rbac/rbac-objects.ts'
 
 const userPrefix = 'system:node:'
 
-/** The node that a user is; undefined for everybody else. Empty for a node agent without a name. */
+/** The node that a user is; undefined for everybody else. Empty for a kubelet without a name. */
 export function nodeIdentity({ name, groups: memberOf }: UserInfo): string | undefined {
   return name.startsWith(userPrefix) && memberOf.includes(groups.nodes) ? name.slice(userPrefix.length) : undefined
 }
@@ -21,7 +21,7 @@ export type NodeAuthorizerOptions = {
 
 type Rule = (node: string, attributes: Attributes, graph: NodeGraph) => Verdict
 
-/** Lets a node agent at what its pods need and at nothing else. What its writes may contain is for admission to validate. */
+/** Lets a kubelet at what its pods need and at nothing else. What its writes may contain is for admission to validate. */
 export function nodeAuthorizer({ graph, rules, hasPodCertificateRequests = false }: NodeAuthorizerOptions): Authorizer {
   const common = new CompiledRole(rules)
   return {

@@ -2,7 +2,7 @@ import type { V1PersistentVolume } from '#api/core/v1/types.gen.ts'
 
 export type NamespacedName = { readonly namespace: string; readonly name: string }
 
-/** The secrets a node agent needs for a volume; those that only controllers need are not its business. */
+/** The secrets a kubelet needs for a volume; those that only controllers need are not its business. */
 export function volumeSecrets({ spec }: V1PersistentVolume): NamespacedName[] {
   const claimNamespace = spec.claimRef?.namespace ?? ''
   const found: NamespacedName[] = []

@@ -1,9 +1,9 @@
 import { defineOptions, list, text } from '#base/options.ts'
 
-/** How the API server finds node agents; names are the API server's. */
+/** How the API server finds kubelets; names are the API server's. */
 export const nodeOptions = defineOptions({
   kubeletCertificateAuthority: text(
-    "the authority that certificates of other nodes' agents must come from; where none is given they are not verified",
+    "the authority that certificates of other nodes' kubelets must come from; where none is given they are not verified",
     {
       placeholder: 'FILE',
       default: '',

@@ -1,4 +1,4 @@
-/** What a runtime tells of containers and sandboxes, in the node agent's words. */
+/** What a runtime tells of containers and sandboxes, in the kubelet's words. */
 
 import type { V1ResourceRequirements } from '#api/core/v1/types.gen.ts'
 import { milliQuantityOf, quantityOf } from '#api/meta/quantity.ts'

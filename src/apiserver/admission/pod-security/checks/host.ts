@@ -62,7 +62,7 @@ export const hostPorts: PodCheck = {
 const hostsOf = (handler: V1Probe | V1LifecycleHandler | undefined): string[] =>
   [handler?.httpGet?.host, handler?.tcpSocket?.host].filter((host) => host !== undefined && host !== '') as string[]
 
-/** A probe to another host makes the node agent knock where the pod could not. */
+/** A probe to another host makes the kubelet knock where the pod could not. */
 export const hostProbesAndHostLifecycle: PodCheck = {
   id: 'hostProbesAndHostLifecycle',
   level: 'baseline',

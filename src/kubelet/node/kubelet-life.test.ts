@@ -10,7 +10,7 @@ import { seededRandom } from '#base/random.ts'
 import { Client } from '#client/client.ts'
 import type { Transport } from '#client/transport.ts'
 import { describeMachine } from '#kubelet/node/describe-machine.ts'
-import { NodeAgent, type NodeAgentOptions } from '#kubelet/node/node-agent.ts'
+import { Kubelet, type KubeletOptions } from '#kubelet/node/kubelet.ts'
 import type { NodeDescription } from '#kubelet/node/node-object.ts'
 import { PodFeed } from '#kubelet/node/pod-feed.ts'
 import type { RuntimeHealth } from '#kubelet/runtimes/runtime.ts'
@@ -32,7 +32,7 @@ class HealthyRuntime extends SimulatedRuntime {
   }
 }
 
-async function anAgent(options: Partial<NodeAgentOptions> = {}, through = (transport: Transport) => transport) {
+async function anAgent(options: Partial<KubeletOptions> = {}, through = (transport: Transport) => transport) {
   await using stack = new AsyncDisposableStack()
   const cluster = stack.use(await FakeCluster.start({ withoutNodes: true }))
   const { clock } = cluster
@@ -42,7 +42,7 @@ async function anAgent(options: Partial<NodeAgentOptions> = {}, through = (trans
   const client = new Client({ transport, userAgent: 'kubelet' })
   const start = async () => {
     const pods = PodFeed.ofNode('n1', { client, clock, random, logger })
-    const agent = new NodeAgent({ client, clock, random, logger, node, runtime, probes: runtime, pods, relistMs: 10_000, ...options })
+    const agent = new Kubelet({ client, clock, random, logger, node, runtime, probes: runtime, pods, relistMs: 10_000, ...options })
     const started = pods.start().then(() => agent.start())
     await cluster.advance(2000)
     await started

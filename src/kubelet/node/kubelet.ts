@@ -25,7 +25,7 @@ import { MirrorPods } from '#kubelet/sources/mirror-pods.ts'
 import { isMirror, type PodSource, type StaticPodSource } from '#kubelet/sources/pod-source.ts'
 import { StatusManager } from '#kubelet/status/status-manager.ts'
 
-export type NodeAgentOptions = {
+export type KubeletOptions = {
   client: Client
   clock: Clock
   random: Random
@@ -57,8 +57,8 @@ export type NodeAgentOptions = {
 type Known = { worker: PodWorker; wanted: V1Pod; isStatic: boolean }
 
 /** One node: it registers, shows that it lives, and runs the pods that are bound to it. */
-export class NodeAgent {
-  readonly #options: NodeAgentOptions
+export class Kubelet {
+  readonly #options: KubeletOptions
   readonly #statuses: StatusManager
   readonly #events: EventRecorder
   readonly #hooks: HookRunner
@@ -74,7 +74,7 @@ export class NodeAgent {
   #lease: NodeLease | undefined
   #isStopped = false
 
-  constructor(options: NodeAgentOptions) {
+  constructor(options: KubeletOptions) {
     this.#options = options
     const { client, clock, random, logger, pods, node, runtime, describe, makesNode, isPatient, staticPods } = options
     this.#statuses = new StatusManager({ client, clock, logger, knownPod: (namespace, name) => pods.get(namespace, name) })
