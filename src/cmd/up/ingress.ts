@@ -9,6 +9,7 @@ import type { UpOptions } from '#cmd/up/options.ts'
 import { ProxyControl } from '#ingress/controller/proxy-control.ts'
 import { runIngressController } from '#ingress/controller/run-ingress-controller.ts'
 import { ProxyThreads } from '#ingress/data-plane/proxy-threads.ts'
+import { GatewayController } from '#ingress/gateway/gateway-controller.ts'
 import type { NodeNetwork } from '#network/node-network.ts'
 
 const mostThreads = 4
@@ -37,8 +38,11 @@ export async function startIngress(
     httpPort: options.ingressHttpPort || (thisProcess.isRoot ? 80 : 8080),
     httpsPort: options.ingressHttpsPort || (thisProcess.isRoot ? 443 : 8443),
   }
-  const controller = await runIngressController({ client, clock, random, logger, control, addresses, ...ports })
+  const shared = { client, clock, random, logger, control, addresses, ...ports }
+  const controller = await runIngressController(shared)
   stage.defer(() => controller.stop())
+  const gateways = new GatewayController({ ...shared, logger: seams.logger.with({ component: 'gateway' }) })
+  stage.defer(() => gateways.stop())
 }
 
 /** Where it listens, and what it says of that. A cluster for this machine alone is not reached from others, its Ingress neither. */
