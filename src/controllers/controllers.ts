@@ -30,6 +30,7 @@ import { resourceClaimController } from '#controllers/resourceclaim/resourceclai
 import { resourceQuotaController } from '#controllers/resourcequota/resourcequota-controller.ts'
 import { rootCaPublisher } from '#controllers/root-ca/root-ca-publisher.ts'
 import type { Controller } from '#controllers/runtime/environment.ts'
+import { selinuxWarningController } from '#controllers/selinux-warning/selinux-warning-controller.ts'
 import { serviceCidrController } from '#controllers/service-cidr/service-cidr-controller.ts'
 import { serviceAccountController } from '#controllers/serviceaccount/serviceaccount-controller.ts'
 import { serviceAccountTokenController } from '#controllers/serviceaccount-token/serviceaccount-token-controller.ts'
@@ -82,6 +83,7 @@ export const controllers: readonly Controller[] = [
   volumeProtectionController,
   attributesClassProtectionController,
   ephemeralVolumeController,
+  selinuxWarningController,
   taintEvictionController,
   legacyTokenCleaner,
   serviceCidrController,

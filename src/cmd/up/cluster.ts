@@ -176,7 +176,7 @@ export async function startClusterStages(
   if (simulated > 0 && selected.length > 0) {
     await lifecycle.stage('simulated volumes', async (stage) => {
       const { startSimulatedVolumes } = await import('#cmd/up/simulated-volumes.ts')
-      startSimulatedVolumes(stage, apiServer, { isDefault: isSimulatedOnly }, seams)
+      await startSimulatedVolumes(stage, apiServer, { isDefault: isSimulatedOnly }, seams)
     })
   }
 

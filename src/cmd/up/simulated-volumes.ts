@@ -10,21 +10,19 @@ import { runControllers } from '#controllers/runtime/run-controllers.ts'
 import { SimulatedVolumes, simulatedDriver } from '#controllers/simulated-volumes/simulated-volumes.ts'
 import { volumeDriverControllers } from '#controllers/volume-driver/volume-driver-controllers.ts'
 
-/** Nobody waits for it: claims do, if there are any. */
-export function startSimulatedVolumes(
+/** Resolves when the class is there. Nobody waits for the loops: claims do, if there are any. */
+export async function startSimulatedVolumes(
   stage: Stage,
   apiServer: RunningApiServer,
   { isDefault }: { isDefault: boolean },
   { clock, random, logger }: ClusterSeams,
-): void {
+): Promise<void> {
   const client = clientInProcess(apiServer, 'typernetes:simulated-volumes', ['system:masters'])
   const log = logger.with({ component: 'simulated-volumes' })
   const stop = new AbortController()
-  const running = (async () => {
-    await declare(client, isDefault)
-    const controllers = [volumeDriverControllers(new SimulatedVolumes({ clock }))]
-    await runControllers({ client, controllers, signal: stop.signal, clock, random, logger: log })
-  })().catch((error: unknown) => {
+  await declare(client, isDefault)
+  const controllers = [volumeDriverControllers(new SimulatedVolumes({ clock }))]
+  const running = runControllers({ client, controllers, signal: stop.signal, clock, random, logger: log }).catch((error: unknown) => {
     if (!stop.signal.aborted) log.error('simulated volumes ended', { error: String(error) })
   })
   stage.defer(async () => {

@@ -171,3 +171,16 @@ test('a pod that has finished does not hold its volume', async () => {
   await all.cluster.advance({ seconds: 10 })
   assert.deepEqual(await all.attachments(), {})
 })
+
+test('an attachment that somebody else has made is left alone', async () => {
+  const { all } = await withPod()
+  await using _ = all
+  const name = (await all.volumeOf('data')).metadata.name ?? ''
+  const spec = { attacher: 'other.example.com', nodeName: 'n2' }
+  await all.cluster.create(VolumeAttachment, { metadata: { name: 'foreign' }, spec: { ...spec, source: { persistentVolumeName: name } } })
+  await all.cluster.create(VolumeAttachment, { metadata: { name: 'stray' }, spec: { ...spec, source: { persistentVolumeName: 'none' } } })
+  await all.cluster.advance({ minutes: 10 })
+  assert.ok(await all.cluster.find(VolumeAttachment, '', 'foreign'))
+  assert.ok(await all.cluster.find(VolumeAttachment, '', 'stray'))
+  assert.equal((await all.attachments())['n1'], true)
+})

@@ -13,6 +13,7 @@ import {
   attachmentsOnNode,
   indexAttachments,
   isUsable,
+  looksOurs,
 } from '#controllers/attach-detach/attachments.ts'
 import { detach } from '#controllers/attach-detach/detach.ts'
 import { indexVolumes, isOver, sameVolumes, usersByNode, volumesOfPod } from '#controllers/attach-detach/volume-users.ts'
@@ -63,7 +64,7 @@ export const volumeLoop = (state: AttachDetachState): Controller =>
     reconcile: (volume, context) => reconcile(volume, { ...context, state }),
     /** Nobody can want what is not there; but a node may still have something of that driver mounted. */
     async reconcileGone(_namespace, name, { cache, client, requeueAfter }) {
-      for (const attachment of attachmentsOfVolume(name, cache)) {
+      for (const attachment of attachmentsOfVolume(name, cache).filter(looksOurs)) {
         const { attacher, nodeName } = attachment.spec
         const inUse = cache.get(Node, '', nodeName)?.status?.volumesInUse ?? []
         if (inUse.some((each) => each.startsWith(`kubernetes.io/csi/${attacher}^`))) requeueAfter(leftoverRetryMs)
