@@ -2,7 +2,7 @@
 
 import type { V1Pod, V1SELinuxOptions } from '#api/core/v1/types.gen.ts'
 
-export function labelOf({ user = '', role = '', type = '', level = '' }: V1SELinuxOptions = {}): string {
+function labelOf({ user = '', role = '', type = '', level = '' }: V1SELinuxOptions = {}): string {
   const label = [user, role, type, level].join(':')
   return label === ':::' ? '' : label
 }
