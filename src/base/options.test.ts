@@ -86,7 +86,10 @@ for (const [args, complaint] of [
 }
 
 test('a key of the file that is no setting is an error that names it', () => {
-  assert.throws(() => parse([], { apiPrt: 3 }), /^Error: file sets apiPrt, which is no setting of this command; did you mean api-port\?$/)
+  assert.throws(
+    () => parse([], { apiPrt: 3 }),
+    /^Error: file sets apiPrt, which is not a setting of this command; did you mean api-port\?$/,
+  )
 })
 
 test('a file may spell settings as the flags are spelled, and is as strict as they are', () => {

@@ -32,7 +32,7 @@ export function defineOptions<D extends OptionDeclarations>(declarations: D): D 
 }
 
 type Extras<T> = Pick<OptionDeclaration<T>, 'short' | 'defaultText' | 'choices' | 'isCommon' | 'default'> & { placeholder?: string }
-/** Says what is wrong with a value, and what is allowed: `is no range of addresses such as 10.96.0.0/16`. */
+/** Says what is wrong with a value, and what is allowed: `is not a valid range of addresses such as 10.96.0.0/16`. */
 export type CheckValue = (value: string) => string | undefined
 
 type TextExtras<T> = Extras<T> & { check?: CheckValue }
@@ -196,7 +196,7 @@ export function applySettings(command: Command, file: Readonly<Record<string, un
     const key = name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
     const declaration = declarations[key]
     if (declaration === undefined)
-      throw new Error(`${path} sets ${name}, which is no setting of this command${nearest(name, declarations)}`)
+      throw new Error(`${path} sets ${name}, which is not a setting of this command${nearest(name, declarations)}`)
     if (command.getOptionValueSource(key) !== 'default') continue
     try {
       const texts = Array.isArray(given) ? given.map(String) : [String(given)]

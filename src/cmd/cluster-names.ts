@@ -12,7 +12,7 @@ const named = (): string => join(home(), 'clusters')
 /** As it stands in a path and in a context of a kubeconfig. */
 function mustBeName(name: string): void {
   if (!/^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$/.test(name)) {
-    throw new Error(`${name} is no name for a cluster: small letters, digits and hyphens, at most 40`)
+    throw new Error(`${name} is not a valid name for a cluster: small letters, digits and hyphens, at most 40`)
   }
 }
 

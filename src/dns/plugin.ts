@@ -59,6 +59,6 @@ export function wrongOption(plugin: string, { name, line }: Directive): Error {
 export function wholeNumberAt({ name, args, line }: Directive, index: number, otherwise?: number): number {
   const text = args[index]
   if (text === undefined && otherwise !== undefined) return otherwise
-  if (text === undefined || !/^\d+$/.test(text)) throw new Error(`line ${line}: ${name}: ${text ?? 'nothing'} is no whole number`)
+  if (text === undefined || !/^\d+$/.test(text)) throw new Error(`line ${line}: ${name}: ${text ?? 'nothing'} is not a valid whole number`)
   return Number(text)
 }

@@ -68,7 +68,7 @@ export async function listTar(source: TarSource): Promise<TarPlace[]> {
   for (let at = 0; ; ) {
     const header = bufferOf(await source.readAt(at, blockBytes))
     if (header.length === 0 || header.every((byte) => byte === 0)) return places
-    if (header.length < blockBytes || !header.subarray(257, 262).equals(magic)) throw new RangeError('the file is no tar archive')
+    if (header.length < blockBytes || !header.subarray(257, 262).equals(magic)) throw new RangeError('the file is not a valid tar archive')
     const sizeBytes = Number.parseInt(textAt(header, 124, 12).trim() || '0', 8)
     const position = at + blockBytes
     if (!(sizeBytes >= 0)) throw new RangeError('the archive is damaged')

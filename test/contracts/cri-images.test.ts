@@ -90,7 +90,7 @@ describe('images in containerd', { skip: whyNoContainers(), timeout: 60_000 }, (
     assert.equal(again.status, 1)
     assert.match(again.stderr, /there is no image hello:1/)
     writeFileSync(file, 'nothing of the kind')
-    assert.match(command('load', file).stderr, /is no tar archive/)
+    assert.match(command('load', file).stderr, /is not a valid tar archive/)
   })
 
   test('come in from the older form of archives as well', async () => {

@@ -48,13 +48,13 @@ test('a cluster has a name, is listed, used, looked at, stopped and removed with
 })
 
 for (const [args, complaint] of [
-  [['up', 'Lab'], /^typernetes: Lab is no name for a cluster/],
+  [['up', 'Lab'], /^typernetes: Lab is not a valid name for a cluster/],
   [['up', 'lab', '--data-dir', '/x'], /not both/],
   [['up', '--sim-nodes', '-1'], /'-1' is invalid\. Allowed are whole numbers from 0 to 16384\./],
   [['up', '--api-port', '99999'], /'99999' is invalid\. Allowed are whole numbers from 0 to 65535\./],
-  [['up', '--cluster-cidr', 'banana'], /'banana' is invalid\. It is no range of addresses such as/],
-  [['up', '--service-cluster-ip-range', '10.96.0.0/33'], /It is no range of addresses such as/],
-  [['up', '--service-node-port-range', '5-1'], /It is no range of ports such as 30000-32767/],
+  [['up', '--cluster-cidr', 'banana'], /'banana' is invalid\. It is not a valid range of addresses such as/],
+  [['up', '--service-cluster-ip-range', '10.96.0.0/33'], /It is not a valid range of addresses such as/],
+  [['up', '--service-node-port-range', '5-1'], /It is not a valid range of ports such as 30000-32767/],
   [['up', '--data-dir', '/etc/hostname'], /^typernetes: --data-dir: cannot write to \/etc\/hostname/],
   [['up', '--config', '/nowhere.yaml'], /^typernetes: --config: there is no file \/nowhere\.yaml\n$/],
   [['logs', 'lab'], /^typernetes: there is no log in /],

@@ -118,7 +118,7 @@ test('names are resolved as the pod would: by its search path, to services, endp
     assert.equal(explain(`client ${name}:80`).works, 'yes', name)
   }
   assert.match(explain('client 10-1-0-2.default.pod:8080').because, /^it leads to pod default\/web/)
-  assert.match(explain('client example.org:443').because, /^example.org is no name of the cluster/)
+  assert.match(explain('client example.org:443').because, /^example.org is not a name of the cluster/)
   const headless = explain('client web.default.svc:80', {
     services: [aService({ clusterIP: 'None', clusterIPs: ['None'] })],
     slices: [aSlice([])],
@@ -153,5 +153,5 @@ test('a policy that keeps a pod from the name server is named; the usual rule fo
 test('what cannot be understood is said', () => {
   assert.throws(() => parseConnection(['a'], 'default', 'TCP'), /say from which pod to where/)
   assert.throws(() => parseConnection(['a', 'web'], 'default', 'TCP'), /web has no port/)
-  assert.throws(() => parseConnection(['a', 'web:80'], 'default', 'ICMP'), /is no protocol/)
+  assert.throws(() => parseConnection(['a', 'web:80'], 'default', 'ICMP'), /is not a valid protocol/)
 })

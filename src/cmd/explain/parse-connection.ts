@@ -18,14 +18,14 @@ export function parseConnection(words: readonly string[], namespace: string, pro
     throw new Error('say from which pod to where: typernetes explain connection POD SERVICE:PORT')
   }
   const upper = protocol.toUpperCase()
-  if (upper !== 'TCP' && upper !== 'UDP' && upper !== 'SCTP') throw new Error(`${protocol} is no protocol; TCP, UDP and SCTP are`)
+  if (upper !== 'TCP' && upper !== 'UDP' && upper !== 'SCTP') throw new Error(`${protocol} is not a valid protocol; TCP, UDP and SCTP are`)
   return { from: named(from.replace(/^pods?\//, ''), namespace), target: parseTarget(target, namespace), protocol: upper }
 }
 
 /** `name`, or `namespace/name`. */
 function named(text: string, namespace: string): { namespace: string; name: string } {
   const parts = text.split('/')
-  if (parts.length > 2 || parts.some((part) => part === '')) throw new Error(`${text} is no name; NAME and NAMESPACE/NAME are`)
+  if (parts.length > 2 || parts.some((part) => part === '')) throw new Error(`${text} is not a valid name; NAME and NAMESPACE/NAME are`)
   return parts.length === 2 ? { namespace: parts[0] ?? '', name: parts[1] ?? '' } : { namespace, name: text }
 }
 

@@ -37,7 +37,7 @@ export function resolveName(host: string, pod: V1Pod, objects: ClusterObjects): 
       const hasPlace = meant !== undefined && objects.namespaces.some(({ metadata }) => metadata.name === meant.namespace)
       // A namespace that is there makes it likely that the name is meant to be one of a service.
       if (hasPlace || !host.includes('.')) return { kind: 'nothing', because: `there is no service ${meant?.namespace}/${meant?.name}` }
-      return { kind: 'nothing', because: `${host} is no name of the cluster: what it leads to is not known here${notFound(missing)}` }
+      return { kind: 'nothing', because: `${host} is not a name of the cluster: what it leads to is not known here${notFound(missing)}` }
     }
     if (answer.goOnWith !== undefined) {
       return {

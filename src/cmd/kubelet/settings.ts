@@ -55,7 +55,7 @@ export function withFlags(
 /** `key=value:effect` or `key:effect`. */
 function parseTaint(text: string): V1Taint {
   const [, key = '', value, effect = ''] = /^([^=:]+)(?:=([^:]*))?:(NoSchedule|PreferNoSchedule|NoExecute)$/.exec(text) ?? []
-  if (key === '') throw new Error(`--register-with-taints: ${text} is no taint such as key=value:NoSchedule`)
+  if (key === '') throw new Error(`--register-with-taints: ${text} is not a valid taint such as key=value:NoSchedule`)
   return { key, ...omitEmpty({ value }), effect }
 }
 
@@ -63,7 +63,7 @@ export function parseLabels(pairs: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     pairs.map((pair) => {
       const at = pair.indexOf('=')
-      if (at < 1) throw new Error(`--node-labels: ${pair} is no label such as disk=ssd`)
+      if (at < 1) throw new Error(`--node-labels: ${pair} is not a valid label such as disk=ssd`)
       return [pair.slice(0, at), pair.slice(at + 1)]
     }),
   )

@@ -9,9 +9,10 @@ const project = { kind: 'operator' as const, name: 'shop', group: 'example.com',
 
 test('names that would be no file, no package or no kind are refused', async () => {
   for (const name of ['', 'Shop', '1shop', '../shop', 'a/b', 'main', "x'y"]) {
-    await assert.rejects(writeProject({ ...project, name }), /is no name for a project|is a file of every project/)
+    await assert.rejects(writeProject({ ...project, name }), /is not a valid name for a project|is a file of every project/)
   }
-  for (const group of ['example', 'Example.com', "a'b.com"]) await assert.rejects(writeProject({ ...project, group }), /is no API group/)
+  for (const group of ['example', 'Example.com', "a'b.com"])
+    await assert.rejects(writeProject({ ...project, group }), /is not a valid API group/)
 })
 
 test('what is there is not written over', async (t) => {

@@ -18,12 +18,12 @@ export type NewProject = { kind: 'operator' | 'apiserver' | 'webhook'; name: str
 /** Never writes over what is there. */
 export async function writeProject({ kind, name, group, directory }: NewProject): Promise<void> {
   if (!/^[a-z]([a-z0-9-]{0,48}[a-z0-9])?$/.test(name)) {
-    throw new Error(`${name} is no name for a project: small letters, digits and - only, a letter first, at most 50 of them`)
+    throw new Error(`${name} is not a valid name for a project: small letters, digits and - only, a letter first, at most 50 of them`)
   }
   if (['main', 'controller', 'server', 'webhooks'].includes(name))
     throw new Error(`${name} is a file of every project; choose another name`)
   if (!/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/.test(group)) {
-    throw new Error(`${group} is no API group: a domain such as example.com`)
+    throw new Error(`${group} is not a valid API group: a domain such as example.com`)
   }
   const target = resolve(directory || name)
   if ((await nodeFiles.list(target)).length > 0) throw new Error(`${target} is there already, and not empty`)

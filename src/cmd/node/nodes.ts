@@ -23,7 +23,7 @@ const registrationMs = 60_000
 
 export async function addNode(name: string | undefined, { dataDir }: Where): Promise<void> {
   if (name !== undefined && !/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name)) {
-    throw new Error(`${name} is no name for a node: lower case letters, digits and dashes, at most 63 of them`)
+    throw new Error(`${name} is not a valid name for a node: lower case letters, digits and dashes, at most 63 of them`)
   }
   using client = await clientOf(dataDir)
   if ((await readNodeRecords(dataDir, nodeFiles)).length >= mostNodes) {

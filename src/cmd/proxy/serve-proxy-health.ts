@@ -8,7 +8,7 @@ import type { ProxyHealth } from '#proxy/health/proxy-health.ts'
 export function listenAddress(text: string): { host: string; port: number } | undefined {
   if (text === '') return undefined
   const [, host = '', port = ''] = /^(?:(.*):)?(\d+)$/.exec(text) ?? []
-  if (port === '') throw new Error(`${text} is no address and port such as 127.0.0.1:10249`)
+  if (port === '') throw new Error(`${text} is not a valid address and port such as 127.0.0.1:10249`)
   return Number(port) === 0 ? undefined : { host: host.replace(/^\[|\]$/g, '') || '0.0.0.0', port: Number(port) }
 }
 

@@ -77,5 +77,5 @@ test('where health and metrics are served', () => {
   assert.deepEqual(listenAddress('[::]:10256'), { host: '::', port: 10_256 })
   assert.equal(listenAddress(''), undefined)
   assert.equal(listenAddress('127.0.0.1:0'), undefined)
-  assert.throws(() => listenAddress('here'), /is no address and port/)
+  assert.throws(() => listenAddress('here'), /is not a valid address and port/)
 })

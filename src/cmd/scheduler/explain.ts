@@ -23,7 +23,7 @@ export type ExplainOptions = { kubeconfig: string; namespace: string; explain: s
 /** Reads the cluster as it is now and asks the plugins, without changing anything. */
 export async function explainPod(options: ExplainOptions): Promise<void> {
   const [kind, name] = options.explain.includes('/') ? options.explain.split('/') : ['pod', options.explain]
-  if (!['pod', 'pods', 'po'].includes(kind ?? '') || !name) throw new Error(`--explain: ${options.explain} is no pod such as pod/web-0`)
+  if (!['pod', 'pods', 'po'].includes(kind ?? '') || !name) throw new Error(`--explain: ${options.explain} is not a pod such as pod/web-0`)
   using client = await openClient({ kubeconfig: options.kubeconfig, userAgent: `kube-scheduler/${kubernetesVersion}` })
   const { schedulerConfig: path } = options
   const configuration = path === '' ? defaultConfiguration() : await readConfiguration(await nodeFiles.readText(path), path)

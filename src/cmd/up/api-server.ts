@@ -106,7 +106,7 @@ function urlHost(listen: string): string {
 function portRange(text: string): readonly [number, number] {
   const match = /^(\d+)-(\d+)$/.exec(text)
   if (match?.[1] === undefined || match[2] === undefined)
-    throw new Error(`--service-node-port-range: ${text} is no range such as 30000-32767`)
+    throw new Error(`--service-node-port-range: ${text} is not a valid range such as 30000-32767`)
   return [Number(match[1]), Number(match[2])]
 }
 

@@ -26,7 +26,7 @@ export function addonMode(labels: Readonly<Record<string, string>> = {}): AddonM
 }
 
 export async function readAddons(directory: string, files: Files): Promise<ReadAddons> {
-  if ((await files.statTarget(directory))?.kind !== 'directory') return { addons: [], problems: [`${directory} is no directory`] }
+  if ((await files.statTarget(directory))?.kind !== 'directory') return { addons: [], problems: [`${directory} is not a directory`] }
   const addons: Addon[] = []
   const problems: string[] = []
   for (const path of await filesBelow(directory, files)) {
@@ -62,7 +62,7 @@ function objectsIn(document: unknown): KubernetesObject[] {
   const { kind, apiVersion, metadata, items } = document as KubernetesObject & { items?: unknown }
   if (Array.isArray(items) && kind?.endsWith('List')) return items.flatMap(objectsIn)
   if (typeof kind !== 'string' || typeof apiVersion !== 'string' || typeof metadata?.name !== 'string') {
-    throw new Error('a document is no object: apiVersion, kind and metadata.name are required')
+    throw new Error('a document is not an object: apiVersion, kind and metadata.name are required')
   }
   return [document as KubernetesObject]
 }

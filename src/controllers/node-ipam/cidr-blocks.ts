@@ -12,7 +12,7 @@ export class CidrBlocks {
   /** Throws when the range is none, or smaller than one block. */
   constructor(range: string, mask: number) {
     const cidr = parseCidr(range)
-    if (cidr === undefined) throw new Error(`${range} is no range of addresses`)
+    if (cidr === undefined) throw new Error(`${range} is not a valid range of addresses`)
     this.#bits = range.includes(':') ? 128 : 32
     const prefix = Number(range.slice(range.indexOf('/') + 1))
     if (mask < prefix || mask > this.#bits) throw new Error(`blocks of /${mask} do not fit into ${range}`)

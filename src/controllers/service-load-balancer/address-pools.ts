@@ -18,7 +18,9 @@ export function parsePool(text: string): AddressPool {
     if (!isAddress(from) || !isAddress(to) || familyOf(from) !== familyOf(to) || last < first) throw new Error('not a range')
     return { name, family: familyOf(from), first, count: last - first + 1n }
   } catch {
-    throw new Error(`"${text}" is no pool of addresses: give a range (10.0.0.0/24), two ends (10.0.0.10-10.0.0.20), or one address`)
+    throw new Error(
+      `"${text}" is not a valid pool of addresses: give a range (10.0.0.0/24), two ends (10.0.0.10-10.0.0.20), or one address`,
+    )
   }
 }
 

@@ -112,7 +112,7 @@ test('pools are ranges, ends or single addresses', () => {
   const sizes = ['10.0.0.0/30', '10.0.0.1-10.0.0.9', 'a=10.0.0.1', 'fd00::1-fd00::ff'].map((text) => Number(parsePool(text).count))
   assert.deepEqual(sizes, [2, 9, 1, 255])
   for (const text of ['', 'x', '10.0.0.9-10.0.0.1', '10.0.0.1-fd00::1', '10.0.0.0/x'])
-    assert.throws(() => parsePool(text), /is no pool of addresses/, text)
+    assert.throws(() => parsePool(text), /is not a valid pool of addresses/, text)
 })
 
 test('a pool of many addresses in use is searched no longer than it takes', () => {

@@ -50,7 +50,7 @@ const known = [...calls, ...calls.map((call) => `${call}-time`), ...others]
 
 function timeOf(name: string, text: string | undefined): number {
   const ms = text === undefined ? 0 : lengthOfTimeMs(text)
-  if (ms === undefined) throw new Error(`the parameter ${name}: ${text} is no length of time such as 500ms, 30s or 1m30s`)
+  if (ms === undefined) throw new Error(`the parameter ${name}: ${text} is not a valid length of time such as 500ms, 30s or 1m30s`)
   return ms
 }
 

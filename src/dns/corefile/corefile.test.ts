@@ -43,12 +43,12 @@ cluster.local {
     ['. {\n errors\n}\n. {\n errors\n}', /line 4: the zone \. is served at port 53 already/],
     ['tls://. {\n errors\n}', /tls is not served/],
     ['. {\n forward . tls://1.1.1.1\n}', /tls is not spoken/],
-    ['. {\n forward . dns.example\n}', /dns\.example is no address of a name server/],
+    ['. {\n forward . dns.example\n}', /dns\.example is not a valid address of a name server/],
     ['. {\n kubernetes {\n  endpoint https://x\n }\n}', /kubernetes has no option endpoint/],
     ['. {\n rewrite class IN CH\n}', /class is not rewritten/],
     ['. {\n rewrite name regex ( x\n}', /line 2: rewrite name regex: \(/],
-    ['. {\n bind eth0\n}', /eth0 is no address/],
-    ['. {\n health nowhere\n}', /nowhere is no address and port/],
+    ['. {\n bind eth0\n}', /eth0 is not a valid address/],
+    ['. {\n health nowhere\n}', /nowhere is not a valid address and port/],
     ['', /has no block/],
   ]
   for (const [text, error] of wrong) {
@@ -113,9 +113,9 @@ describe('parts of configurations', () => {
     const data = { stubDomains: '{"acme.local": ["1.2.3.4"]}', upstreamNameservers: '["8.8.8.8", "8.8.4.4:5353"]' }
     assert.deepEqual(kubeDnsSettings(data), { stubDomains: { 'acme.local': ['1.2.3.4'] }, upstreams: ['8.8.8.8', '8.8.4.4:5353'] })
     assert.deepEqual(kubeDnsSettings({}), { stubDomains: {}, upstreams: undefined })
-    assert.throws(() => kubeDnsSettings({ upstreamNameservers: 'x' }), /upstreamNameservers is no JSON/)
-    assert.throws(() => kubeDnsSettings({ upstreamNameservers: '["x"]' }), /x is no address/)
-    assert.throws(() => kubeDnsSettings({ stubDomains: '{"a b": ["1.2.3.4"]}' }), /a b is no domain/)
-    assert.throws(() => kubeDnsSettings({ stubDomains: '[]' }), /no map/)
+    assert.throws(() => kubeDnsSettings({ upstreamNameservers: 'x' }), /upstreamNameservers is not valid JSON/)
+    assert.throws(() => kubeDnsSettings({ upstreamNameservers: '["x"]' }), /x is not a valid address/)
+    assert.throws(() => kubeDnsSettings({ stubDomains: '{"a b": ["1.2.3.4"]}' }), /a b is not a valid domain/)
+    assert.throws(() => kubeDnsSettings({ stubDomains: '[]' }), /not a map/)
   })
 })

@@ -10,9 +10,9 @@ export function kubeDnsSettings(data: Readonly<Record<string, string>>): KubeDns
   if (stubs !== undefined) {
     const parsed = json('stubDomains', stubs)
     if (parsed === null || typeof parsed !== 'object' || Array.isArray(parsed))
-      throw new Error('stubDomains is no map of domains to servers')
+      throw new Error('stubDomains is not a map of domains to servers')
     for (const [domain, list] of Object.entries(parsed)) {
-      if (!/^([a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}\.?$/i.test(domain)) throw new Error(`stubDomains: ${domain} is no domain`)
+      if (!/^([a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}\.?$/i.test(domain)) throw new Error(`stubDomains: ${domain} is not a valid domain`)
       settings.stubDomains[domain] = addressesIn(`stubDomains: ${domain}`, list)
     }
   }
@@ -24,14 +24,14 @@ function json(key: string, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Error(`${key} is no JSON: ${text}`)
+    throw new Error(`${key} is not valid JSON: ${text}`)
   }
 }
 
 function addressesIn(what: string, list: unknown): string[] {
-  if (!Array.isArray(list) || list.length === 0) throw new Error(`${what} is no list of servers`)
+  if (!Array.isArray(list) || list.length === 0) throw new Error(`${what} is not a list of servers`)
   for (const each of list) {
-    if (typeof each !== 'string') throw new Error(`${what}: ${JSON.stringify(each)} is no address`)
+    if (typeof each !== 'string') throw new Error(`${what}: ${JSON.stringify(each)} is not a valid address`)
     serverAddress(each)
   }
   return list as string[]

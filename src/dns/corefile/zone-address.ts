@@ -15,7 +15,7 @@ export function parseZoneAddress(text: string, line: number): { zone: string; po
 export function zoneName(text: string, line: number): string {
   const [address = '', bits] = text.split('/')
   if (bits === undefined) {
-    if (!/^(\.|([a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}\.?)$/i.test(text)) throw new Error(`line ${line}: ${text} is no zone`)
+    if (!/^(\.|([a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}\.?)$/i.test(text)) throw new Error(`line ${line}: ${text} is not a valid zone`)
     return fullName(text)
   }
   const octets = Number(bits) / 8

@@ -48,7 +48,7 @@ function readOption(option: Directive, settings: CacheSettings): void {
   } else if (name === 'prefetch') {
     const percent = /^(\d+)%$/.exec(args[2] ?? '10%')?.[1]
     if (percent === undefined || Number(percent) < 10 || Number(percent) > 90)
-      throw new Error(`line ${line}: prefetch: ${args[2]} is no percentage from 10% to 90%`)
+      throw new Error(`line ${line}: prefetch: ${args[2]} is not a valid percentage from 10% to 90%`)
     settings.prefetch = { amount: wholeNumberAt(option, 0), gapMs: parseDuration(args[1] ?? '1m', line), share: Number(percent) / 100 }
   } else if (name === 'serve_stale') {
     settings.staleMs = parseDuration(args[0] ?? '1h', line)

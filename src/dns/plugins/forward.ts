@@ -181,6 +181,6 @@ export function serverAddress(text: string): SocketAddress {
   if (scheme !== undefined && scheme !== 'dns') throw new Error(`${text}: ${scheme} is not spoken, dns alone is`)
   const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]+|[0-9a-f:]+))(?::(\d+))?$/i.exec(rest) ?? []
   const host = canonicalIp(rest) ?? canonicalIp(bracketed ?? plain ?? '')
-  if (host === undefined) throw new Error(`${text} is no address of a name server, nor a file that names some`)
+  if (host === undefined) throw new Error(`${text} is not a valid address of a name server, nor a file that names some`)
   return { host, port: canonicalIp(rest) === undefined && port !== undefined ? Number(port) : dnsPort }
 }

@@ -9,7 +9,8 @@ export const bind: DnsPlugin = {
     for (const option of block) throw wrongOption('bind', option)
     const hosts = args.map((address) => {
       const host = canonicalIp(address)
-      if (host === undefined) throw new Error(`line ${line}: bind: ${address} is no address; names of interfaces are not understood`)
+      if (host === undefined)
+        throw new Error(`line ${line}: bind: ${address} is not a valid address; names of interfaces are not understood`)
       return host
     })
     return { bind: hosts }
@@ -73,7 +74,7 @@ export const prometheus: DnsPlugin = {
 
 function httpAddress(text: string, line: number): Pick<HttpPart, 'host' | 'port'> {
   const [, host = '', port] = /^(.*):(\d+)$/.exec(text) ?? []
-  if (port === undefined) throw new Error(`line ${line}: ${text} is no address and port such as :8080`)
+  if (port === undefined) throw new Error(`line ${line}: ${text} is not a valid address and port such as :8080`)
   const name = host.replace(/^\[|\]$/g, '')
   return { host: name === '' ? '0.0.0.0' : name === 'localhost' ? '127.0.0.1' : name, port: Number(port) }
 }

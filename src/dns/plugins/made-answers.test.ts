@@ -34,7 +34,7 @@ describe('template', () => {
 
   test('what is wrong is told by its line', async () => {
     const start = (text: string) => DnsUnderTest.start(`. {\n${text}\n}`)
-    await assert.rejects(start('template IN NOTHING'), /line 2: template: NOTHING is no type/)
+    await assert.rejects(start('template IN NOTHING'), /line 2: template: NOTHING is not a valid type/)
     await assert.rejects(start('template IN A {\nmatch (\n}'), /line 3: template: \(/)
     await assert.rejects(start('template IN A {\nanswer "{{ if .Name }}"\n}'), /line 3: template: {{ if \.Name }} is not understood/)
   })

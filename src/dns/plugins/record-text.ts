@@ -20,7 +20,7 @@ export function parseRecord(text: string): DnsRecord {
   }
   const [type = '', ...data] = rest
   const parsed = dataOf(type.toUpperCase(), data)
-  if (name === '' || parsed === undefined) throw new Error(`${JSON.stringify(text)} is no record`)
+  if (name === '' || parsed === undefined) throw new Error(`${JSON.stringify(text)} is not a valid record`)
   return { name: fullName(name), class: internetClass, ttlSeconds, ...parsed }
 }
 

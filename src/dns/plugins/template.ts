@@ -60,10 +60,10 @@ export const template: DnsPlugin = {
 function readTemplate({ args, block, line }: Directive, ownZones: readonly string[]): Template {
   const [className = '', typeName = '', ...zones] = args
   if (!['IN', 'ANY'].includes(className.toUpperCase()))
-    throw new Error(`line ${line}: template: ${className || 'nothing'} is no class; IN and ANY are`)
+    throw new Error(`line ${line}: template: ${className || 'nothing'} is not a valid class; IN and ANY are`)
   const type = typeName.toUpperCase() === 'ANY' ? undefined : recordTypeNumber(typeName)
   if (typeName.toUpperCase() !== 'ANY' && type === undefined)
-    throw new Error(`line ${line}: template: ${typeName || 'nothing'} is no type of records`)
+    throw new Error(`line ${line}: template: ${typeName || 'nothing'} is not a valid type of records`)
   const own = zones.length === 0 ? [...ownZones] : zones.map((zone) => zoneName(zone, line))
   let through: readonly string[] = []
   const read: { patterns: RE2JS[]; answer: Text[]; additional: Text[]; authority: Text[]; rcode: number } = {
@@ -92,7 +92,7 @@ function compiled(pattern: string, line: number): RE2JS {
 
 function rcodeOf({ args: [name = ''], line }: Directive): number {
   const rcode = (rcodes as Record<string, number>)[name.toUpperCase()]
-  if (rcode === undefined) throw new Error(`line ${line}: template: ${name || 'nothing'} is no code of an answer`)
+  if (rcode === undefined) throw new Error(`line ${line}: template: ${name || 'nothing'} is not a valid code of an answer`)
   return rcode
 }
 

@@ -47,7 +47,7 @@ async function* contentOf({ content, sizeBytes }: ArchivedBlob, file: OpenFile):
 /** Docker leaves out what is usual: `busybox` is `docker.io/library/busybox:latest`. */
 function fullName(name: string): string {
   const parsed = parseImageReference(name)
-  if (parsed === undefined) throw new Error(`${name} is no name of an image`)
+  if (parsed === undefined) throw new Error(`${name} is not a valid name of an image`)
   const { repository, tag, digest } = parsed
   return `${repository}${tag === undefined ? '' : `:${tag}`}${digest === undefined ? '' : `@${digest}`}`
 }

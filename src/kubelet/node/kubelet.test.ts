@@ -242,7 +242,7 @@ test('annotations that make no sense are told, and nothing else suffers', async 
   await cluster.advance(1000)
   const waiting = (await cluster.get(Pod, 'default', 'odd')).status?.containerStatuses?.[0]?.state?.waiting
   assert.equal(waiting?.reason, 'CreateContainerError')
-  assert.match(waiting?.message ?? '', /soon is no length of time/)
+  assert.match(waiting?.message ?? '', /soon is not a valid length of time/)
   assert.equal(await phaseOf(cluster, 'web'), 'Running')
   await cluster.client.delete(Pod, made.metadata)
   await cluster.advance(2000)

@@ -38,7 +38,7 @@ export async function readImageArchive(source: TarSource): Promise<ArchivedImage
   const index = (await archive.json('index.json')) as Manifest | undefined
   if (index !== undefined) return Promise.all((index.manifests ?? []).map((target) => ociImage(archive, target, docker)))
   if (docker !== undefined) return Promise.all(docker.map((manifest) => dockerImage(archive, manifest)))
-  throw new Error('the file is no archive of images: it has neither index.json nor manifest.json')
+  throw new Error('the file is not an archive of images: it has neither index.json nor manifest.json')
 }
 
 async function ociImage(archive: Archive, target: Descriptor, docker: DockerManifest[] | undefined): Promise<ArchivedImage> {

@@ -9,7 +9,7 @@ export type Curve = { atMs: number; value: number }[]
 export function curveOf(what: string, text: string): Curve {
   const points = text.split(',').map((point) => {
     const [amount = '', time = '0'] = point.trim().split('@')
-    if (!isQuantity(amount)) throw new Error(`annotation ${scriptDomain}/${what}: ${amount} is no amount such as 100m or 64Mi`)
+    if (!isQuantity(amount)) throw new Error(`annotation ${scriptDomain}/${what}: ${amount} is not a valid amount such as 100m or 64Mi`)
     return { atMs: durationMs(what, time), value: parseQuantity(amount).toNumber() }
   })
   return points.sort((one, other) => one.atMs - other.atMs)

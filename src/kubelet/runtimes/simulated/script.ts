@@ -100,6 +100,7 @@ function logIn(said: (what: string) => string | undefined): ContainerScript['log
 
 function exitCode(what: string, text: string): number {
   const code = Number(text)
-  if (!Number.isInteger(code) || code < 0 || code > 255) throw new Error(`annotation ${scriptDomain}/${what}: ${text} is no exit code`)
+  if (!Number.isInteger(code) || code < 0 || code > 255)
+    throw new Error(`annotation ${scriptDomain}/${what}: ${text} is not a valid exit code`)
   return code
 }
