@@ -119,7 +119,9 @@ export async function removeIdleBridge(bridge: string, processes: Processes): Pr
   return true
 }
 
-const commentOf = ({ bridge }: Pick<BridgeNetwork, 'bridge'>): string => `pods of ${bridge}`
+/** Rules of the bridge's pods are known by it. */
+export const masqueradeComment = (bridge: string): string => `pods of ${bridge}`
+const commentOf = ({ bridge }: Pick<BridgeNetwork, 'bridge'>): string => masqueradeComment(bridge)
 
 /** An interface's name that clusters in other directories do not have. */
 export const bridgeNameOf = (dataDirectory: string): string => `tn-${hashOf(dataDirectory)}`

@@ -20,6 +20,8 @@ export type LabNode = {
 export type NetworkLab = Disposable & {
   readonly nodes: readonly LabNode[]
   readonly directory: string
+  /** The namespace of the bridge that joins the nodes. */
+  readonly hub: string
   run(...command: readonly string[]): string
 }
 
@@ -64,7 +66,7 @@ export function openNetworkLab({ nodes: nodeCount = 3, mtu = 1500 } = {}): Netwo
     const hub = add('hub')
     must(hub, 'sh', '-ec', 'ip link add sw type bridge; ip link set sw up; ip address add 172.31.0.1/24 dev sw')
     const nodes = Array.from({ length: nodeCount }, (_, index) => addNode(add, hub, index + 1, mtu))
-    return { nodes, directory, run: (...command) => must(hub, ...command), [Symbol.dispose]: dispose }
+    return { nodes, directory, hub, run: (...command) => must(hub, ...command), [Symbol.dispose]: dispose }
   } catch (error) {
     dispose()
     throw error

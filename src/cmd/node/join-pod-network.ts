@@ -5,6 +5,7 @@ import { Node } from '#api/core/v1/kinds.gen.ts'
 import type { Clock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
 import type { Files } from '#base/files.ts'
+import { overlaps, parseRange } from '#base/ip-range.ts'
 import type { Stage } from '#base/lifecycle.ts'
 import type { Logger } from '#base/log.ts'
 import { nodeProcesses } from '#base/processes.ts'
@@ -12,7 +13,10 @@ import type { Random } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
 import { Informer } from '#client/informer/informer.ts'
 import { backendHelpers } from '#cmd/node/backend-helpers.ts'
-import { layBridgeNetwork, removeIdleBridge } from '#network/bridge-network.ts'
+import { layBridgeNetwork, masqueradeComment, removeIdleBridge } from '#network/bridge-network.ts'
+import { natRanges } from '#network/calico/bgp-settings.ts'
+import { type CalicoSource, followCalico } from '#network/calico/calico-source.ts'
+import { ensureMasquerade } from '#network/masquerade.ts'
 import type { UplinkWish } from '#network/pod-network/choose-uplink.ts'
 import type { NetConf } from '#network/pod-network/net-conf.ts'
 import { PodNetworkAgent } from '#network/pod-network/pod-network-agent.ts'
@@ -75,9 +79,10 @@ export function joinPodNetwork(
   const { clock, random, files } = seams
   const logger = seams.logger.with({ component: 'pod-network' })
   const nodes = new Informer({ client: clients.reader, kind: Node, clock, random, logger, forgetsManagers: true })
+  const calico = podNetwork.type === 'bgp' && nodeName !== undefined ? followCalico(clients.reader, { clock, random, logger }) : undefined
   const agent = new PodNetworkAgent({
     ...{ nodes, clock, logger, files, processes: nodeProcesses, backend: podNetwork, uplink: { address, ...uplink } },
-    ...defined({ nodeName, client: clients.node }),
+    ...defined({ nodeName, client: clients.node, calico }),
     ...(nodeName === undefined ? {} : { helpers: backendHelpers(directory, { files, clock }) }),
     stateFile: join(directory, 'pod-network.json'),
   })
@@ -85,6 +90,7 @@ export function joinPodNetwork(
   agent.start()
   stage.defer(async () => {
     nodes.stop()
+    calico?.stop()
     await agent.stop()
   })
   return {
@@ -105,6 +111,34 @@ export function joinPodNetwork(
         },
       )
       await layBridgeNetwork(network, networks, { files, processes: nodeProcesses })
+      if (calico !== undefined) await followNat(calico, { podCidrs, bridge }, logger)
     },
   }
+}
+
+/** Pods of pools without `natOutgoing` keep their addresses, wherever they send to; now, and whenever a pool changes. */
+async function followNat(
+  calico: CalicoSource,
+  { podCidrs, bridge }: { podCidrs: readonly string[]; bridge: string },
+  logger: Logger,
+): Promise<void> {
+  let turn: Promise<unknown> = Promise.resolve()
+  const apply = async () => {
+    const { pools } = calico.list()
+    const ranges = natRanges(pools)
+    const isHidden = (cidr: string) => ranges.some((range) => overlaps(parseRange(range), parseRange(cidr)))
+    const from = pools.length === 0 ? podCidrs : podCidrs.filter(isHidden)
+    const isDone = await ensureMasquerade(
+      { from, except: pools.map(({ spec }) => spec.cidr), comment: masqueradeComment(bridge) },
+      nodeProcesses,
+    )
+    if (!isDone) logger.warn('pod network: the rules for packets that leave the cluster cannot be made', { from })
+  }
+  const again = () => {
+    turn = turn.then(apply).catch((error: unknown) => logger.warn('pod network: pools that cannot be used', { error: String(error) }))
+  }
+  await calico.synced
+  calico.onChange(again)
+  again()
+  await turn
 }

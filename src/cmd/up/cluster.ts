@@ -183,6 +183,12 @@ export async function startClusterStages(
   if (whyNoNode !== undefined) seams.logger.info(`no container runtime: the cluster has no real node: ${whyNoNode}`)
   if (runtime !== undefined && runtime.kind !== 'none' && podNetwork !== undefined) {
     mayHavePods = true
+    if (podNetwork !== 'cni' && podNetwork.type === 'bgp') {
+      await lifecycle.stage('calico', async (stage) => {
+        const { startCalico } = await import('#cmd/up/calico.ts')
+        await startCalico(stage, apiServer, { clusterCidrs: options.clusterCidr, ipipMode: podNetwork.ipipMode }, seams)
+      })
+    }
     if (network?.hasMachineNode !== false) {
       const nodeName = await lifecycle.stage('node', async (stage) => {
         const { startRealNode } = await import('#cmd/up/real-node.ts')

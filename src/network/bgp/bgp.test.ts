@@ -30,7 +30,7 @@ test('BIRD is told of the own blocks and of each peer, in the families that the 
     podCidrs: ['192.168.1.0/26'],
     peers,
     reflectorClusterId: undefined,
-    ipipMode: 'Never',
+    tunnelled: [],
   })
   assert.match(text, /router id 192\.0\.2\.1;/)
   assert.match(text, /route 192\.168\.1\.0\/26 blackhole;/)
@@ -40,8 +40,11 @@ test('BIRD is told of the own blocks and of each peer, in the families that the 
 
 test('routes to other nodes lead into the tunnel: all of them, or those of nodes that are no neighbours', () => {
   const uplink = { interface: 'eth0', mtu: 1500, address: '192.0.2.1', range: '192.0.2.0/24' }
-  const text = (ipipMode: 'Always' | 'CrossSubnet') =>
-    birdConfig({ asNumber: 64512, uplink, podCidrs: ['192.168.1.0/26'], peers: [], reflectorClusterId: undefined, ipipMode })
-  assert.match(text('Always'), /if source = RTS_BGP then { ip node = bgp_next_hop; ifname = "tunl0"; onlink = true; gw = node; } accept;/)
-  assert.match(text('CrossSubnet'), /if source = RTS_BGP && ! \(bgp_next_hop ~ 192\.0\.2\.0\/24\) then {/)
+  const settings = { asNumber: 64512, uplink, podCidrs: ['192.168.1.0/26'], peers: [], reflectorClusterId: undefined }
+  const text = (mode: 'Always' | 'CrossSubnet') => birdConfig({ ...settings, tunnelled: [{ cidr: '192.168.0.0/16', mode }] })
+  assert.match(
+    text('Always'),
+    /if source = RTS_BGP && net ~ \[ 192\.168\.0\.0\/16\+ \] then { ip node = bgp_next_hop; ifname = "tunl0"; onlink = true; gw = node; accept; }/,
+  )
+  assert.match(text('CrossSubnet'), /\] && ! \(bgp_next_hop ~ 192\.0\.2\.0\/24\) then {/)
 })

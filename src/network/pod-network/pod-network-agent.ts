@@ -11,6 +11,8 @@ import type { Client } from '#client/client.ts'
 import type { Informer } from '#client/informer/informer.ts'
 import { birdConfig, meshPeers } from '#network/bgp/bird-config.ts'
 import type { Bird } from '#network/bgp/bird-process.ts'
+import { type CalicoBgp, calicoBgp } from '#network/calico/bgp-settings.ts'
+import type { CalicoSource } from '#network/calico/calico-source.ts'
 import { ipTool, type Link, type Route } from '#network/kernel/ip-tool.ts'
 import { applyPlan } from '#network/pod-network/apply-plan.ts'
 import { planOf, podMtu, wordsOf } from '#network/pod-network/backend-plan.ts'
@@ -45,6 +47,8 @@ export type PodNetworkAgentOptions = {
   files: Files
   backend: NetConf['backend']
   uplink: UplinkWish
+  /** Calico's objects, for the backend bgp; started and stopped by the caller. */
+  calico?: CalicoSource
   /** Programs that some backends need. */
   helpers?: BackendHelpers
   /** Where the devices that were made are written down, so that those of another backend are found at the next start. */
@@ -55,8 +59,6 @@ export type PodNetworkAgentOptions = {
 
 const firstRetryMs = 500
 const helperCheckMs = 5000
-/** Of all nodes, as Calico has it unless told. */
-const asNumber = 64_512
 const longestRetryMs = 30_000
 
 export class PodNetworkAgent {
@@ -85,8 +87,9 @@ export class PodNetworkAgent {
     const { nodes } = this.#options
     const look = () => this.look()
     // Before all nodes are known, those that are not would be cut off.
-    void nodes.synced.then(() => {
+    void Promise.all([nodes.synced, this.#options.calico?.synced]).then(() => {
       if (this.#isOver) return
+      this.#options.calico?.onChange(look)
       this.#follow = nodes.addHandler({ onAdd: look, onUpdate: (next, prev) => isSamePeer(next, prev) || look(), onDelete: look })
       this.look()
       this.#check = this.#options.clock.every(helperCheckMs, () => void this.#lookAfterHelper())
@@ -155,7 +158,8 @@ export class PodNetworkAgent {
       .filter(({ metadata }) => metadata.name !== nodeName)
       .map(peerOf)
       .filter((peer) => peer !== undefined)
-    const plan = planOf(backend, uplink, own ?? nobody, others)
+    const hasTunnel = backend.type === 'bgp' && own !== undefined && this.#bgp(own).tunnelled.length > 0
+    const plan = planOf({ ...backend, ipipMode: hasTunnel ? 'Always' : 'Never' }, uplink, own ?? nobody, others)
     if (backend.type !== 'udp') await this.#options.helpers?.forwarder.stop()
     await this.#apply(plan, uplink.interface)
     if (own !== undefined) await this.#tellHelpers(own, others, uplink)
@@ -183,8 +187,25 @@ export class PodNetworkAgent {
     }
     if (backend.type !== 'bgp') return
     const { podCidrs, reflectorClusterId } = own
-    const peers = meshPeers(own, others, asNumber)
-    await helpers.bird.tell(birdConfig({ asNumber, uplink, podCidrs, reflectorClusterId, peers, ipipMode: backend.ipipMode }))
+    const { asNumber, isMesh, peers, problems, ...told } = this.#bgp(own)
+    const mesh = isMesh ? meshPeers(own, others, asNumber) : []
+    const extra = peers.filter(({ address }) => !mesh.some((one) => one.address === address))
+    await helpers.bird.tell(birdConfig({ ...told, asNumber, uplink, podCidrs, reflectorClusterId, peers: [...mesh, ...extra] }))
+    if (problems.length > 0) this.#options.logger.warn('pod network: objects of Calico that cannot be used', { problems })
+  }
+
+  /** What Calico's objects say, or where there are none, the node's settings. */
+  #bgp({ name, podCidrs }: Peer): CalicoBgp {
+    const { calico, nodes, backend } = this.#options
+    const all = nodes.list()
+    const self = all.find(({ metadata }) => metadata.name === name)
+    const none = { pools: [], peers: [], configurations: [] }
+    const objects = calico?.list() ?? none
+    const bgp = calicoBgp(objects, self ?? { metadata: { name }, spec: {} }, all)
+    if (objects.pools.length > 0 || backend.ipipMode === 'Never') return bgp
+    const { ipipMode: mode } = backend
+    // Without pools all pods are meant.
+    return { ...bgp, tunnelled: podCidrs.some((cidr) => !cidr.includes(':')) ? [{ cidr: '0.0.0.0/0', mode }] : [] }
   }
 
   async #apply(plan: Plan, uplink: string): Promise<void> {
@@ -210,7 +231,10 @@ const nobody: Peer = { name: '', podCidrs: [], addresses: [] }
 
 /** Nodes change every few seconds in ways that are no matter here. */
 function isSamePeer(next: V1Node, prev: V1Node): boolean {
-  return JSON.stringify(peerOf(next)) === JSON.stringify(peerOf(prev))
+  // Calico's selectors go by labels, and a node may have a number of its own.
+  const seen = (node: V1Node) =>
+    JSON.stringify([peerOf(node), node.metadata.labels, node.metadata.annotations?.['projectcalico.org/ASNumber']])
+  return seen(next) === seen(prev)
 }
 
 /** Takes away all that an agent has made. */

@@ -68,18 +68,54 @@ describe('routes between nodes by BGP', { skip: whyNot, timeout: 120_000 }, () =
     assert.equal(sessions.match(/BGP .*Established/g)?.length, 2, sessions)
   })
 
+  test('objects of Calico: a peer outside is told of blocks and services, and the mesh may be switched off', async () => {
+    using lab = openNetworkLab({ nodes: 2 })
+    giveRoutes(lab)
+    await using cluster = new LabCluster(lab, { families: 1 })
+    const asNumber = 64_600
+    cluster.calico = {
+      pools: [],
+      peers: [{ metadata: { name: 'router' }, spec: { peerIP: '172.31.0.1', asNumber, keepOriginalNextHop: false } }],
+      configurations: [
+        { metadata: { name: 'default' }, spec: { nodeToNodeMeshEnabled: false, serviceClusterIPs: [{ cidr: '10.96.0.0/16' }] } },
+      ],
+    }
+    const router = new Bird({
+      ...{ directory: `${lab.directory}/router`, files: nodeFiles, processes: nodeProcesses, clock: systemClock },
+      namespace: `/run/netns/${lab.hub}`,
+    })
+    const uplink = { interface: 'sw', mtu: 1500, address: '172.31.0.1', range: '172.31.0.0/24' }
+    const peers = lab.nodes.map(({ name, address }) => ({ name, address, asNumber: 64_512, isReflectorClient: false }))
+    try {
+      await router.tell(birdConfig({ asNumber, uplink, podCidrs: ['10.200.0.0/26'], peers, reflectorClusterId: undefined, tunnelled: [] }))
+      await cluster.start('bgp')
+      const routes = () => lab.run('ip', 'route')
+      await until(
+        () => /10\.50\.1\.0\/26 via 172\.31\.0\.11 .*proto bird/.test(routes()) && routes().includes('10.50.2.0/26 via 172.31.0.12'),
+      )
+      await until(() => /10\.96\.0\.0\/16 .*proto bird/.test(routes()))
+      const ofNode = lab.nodes[0]?.run('ip', 'route') ?? ''
+      assert.doesNotMatch(ofNode, /10\.96\.0\.0/, 'the node itself goes on as before')
+      const sessions = lab.nodes[0]?.run('birdc', '-s', `${lab.directory}/n1/bird.ctl`, 'show', 'protocols') ?? ''
+      assert.equal(sessions.match(/ BGP /g)?.length, 1, sessions)
+    } finally {
+      await router.stop()
+    }
+  })
+
   test('with IPIP routes lead into the tunnel by way of the node, always or only beyond the own subnet', async () => {
     using lab = openNetworkLab({ nodes: 2 })
     // Any device does to see where routes lead: not every kernel has tunnels of this kind.
     for (const { run } of lab.nodes) run('sh', '-ec', 'ip link add tunl0 type bridge; ip link set tunl0 up')
     const [first, second] = lab.nodes
-    const tell = async (ipipMode: IpipMode, range: string) => {
+    const tell = async (mode: Exclude<IpipMode, 'Never'>, range: string) => {
       for (const node of lab.nodes) {
         const peer = node === first ? second : first
         const uplink = { interface: 'eth0', mtu: 1500, address: node.address, range }
         const peers = [{ name: 'other', address: peer?.address ?? '', asNumber: 64512, isReflectorClient: false }]
         const podCidrs = node.podCidrs.slice(0, 1)
-        const text = birdConfig({ asNumber: 64512, uplink, podCidrs, peers, reflectorClusterId: undefined, ipipMode })
+        const tunnelled = [{ cidr: '10.50.0.0/16', mode }]
+        const text = birdConfig({ asNumber: 64512, uplink, podCidrs, peers, reflectorClusterId: undefined, tunnelled })
         await birdOf(lab, node).tell(text)
       }
     }

@@ -10,6 +10,7 @@ import type { Client } from '#client/client.ts'
 import type { InformerHandler } from '#client/informer/informer.ts'
 import { forwarderProgram } from '#cmd/forward/forwarder-program.ts'
 import { Bird } from '#network/bgp/bird-process.ts'
+import type { CalicoObjects } from '#network/calico/bgp-settings.ts'
 import { type BackendType, defaultBackend, type NetConf } from '#network/pod-network/net-conf.ts'
 import { type BackendHelpers, leavePodNetwork, PodNetworkAgent } from '#network/pod-network/pod-network-agent.ts'
 import { ForwarderProcess } from '#network/udp/forwarder-process.ts'
@@ -21,6 +22,9 @@ export class LabCluster implements AsyncDisposable {
   readonly #nodes = new Map<string, V1Node>()
   readonly #handlers = new Set<InformerHandler<V1Node>>()
   readonly #agents = new Map<string, PodNetworkAgent>()
+
+  /** Calico's objects, as an API server would tell of them. */
+  calico: CalicoObjects = { pools: [], peers: [], configurations: [] }
 
   constructor(lab: NetworkLab, { families = 2 } = {}) {
     this.#lab = lab
@@ -52,6 +56,7 @@ export class LabCluster implements AsyncDisposable {
         uplink: {},
         ...this.#place(node),
         helpers: this.#helpers(node),
+        calico: { list: () => this.calico, synced: Promise.resolve(), onChange: () => {}, stop: () => {} },
       })
       agent.start()
       this.#agents.set(node.name, agent)
