@@ -4,7 +4,9 @@ import { after, before, describe, test } from 'node:test'
 import type { V1NetworkPolicy, V1NetworkPolicyPeer, V1NetworkPolicyPort } from '#api/networking/v1/types.gen.ts'
 import { nodeProcesses } from '#base/processes.ts'
 import { type Random, seededRandom } from '#base/random.ts'
-import { compilePolicy } from '#network/policy/compiled-policy.ts'
+import { compileCalicoPolicy, compileGlobalPolicy } from '#network/calico/compile-calico-policy.ts'
+import type { CalicoNetworkPolicy } from '#network/calico/definitions.ts'
+import { type CompiledPolicy, compilePolicy } from '#network/policy/compiled-policy.ts'
 import { evaluateConnection, type Party } from '#network/policy/evaluate.ts'
 import type { PolicyPod } from '#network/policy/policy-pod.ts'
 import { PolicyTable } from '#network/policy/policy-table.ts'
@@ -58,9 +60,8 @@ describe('network policies', { skip: whyNoNetworkWorld('nft', 'conntrack') }, ()
   const inForce = (table: PolicyTable, isFull = true) => bringAbout(table.updated(), nft(), { isFull, keeps: () => false })
 
   /** Everybody with everybody, and those outside. */
-  async function compare(policies: V1NetworkPolicy[], what: string): Promise<{ allowed: number; denied: number }> {
+  async function compare(compiled: readonly CompiledPolicy[], what: string, source: unknown): Promise<{ allowed: number; denied: number }> {
     world.run('conntrack', ['-F'])
-    const compiled = policies.map(compilePolicy)
     const parties: [name: string, place: string, party: Party][] = [
       ...Object.entries(pods).flatMap(([name, pod]) => pod.ips.map((ip): [string, string, Party] => [name, name, { ip, pod }])),
       ['outside', 'far', { ip: '192.0.2.2' }],
@@ -88,7 +89,7 @@ describe('network policies', { skip: whyNoNetworkWorld('nft', 'conntrack') }, ()
                 ...(fromPlace === 'far' ? { localAddress: from.ip } : {}),
               })
               .then((answer) => {
-                const why = `${what}: ${fromName} (${from.ip}) to ${toName} (${to.ip}) ${protocol} ${port}: ${verdict.egress.why}; ${verdict.ingress.why}\n${JSON.stringify(policies)}`
+                const why = `${what}: ${fromName} (${from.ip}) to ${toName} (${to.ip}) ${protocol} ${port}: ${verdict.egress.why}; ${verdict.ingress.why}\n${JSON.stringify(source)}`
                 if (isAllowed) assert.match(answer, new RegExp(`^${toPlace} `), `allowed, but ${answer}: ${why}`)
                 else assert.equal(answer, 'timeout', `denied, but ${answer}: ${why}`)
               }),
@@ -103,7 +104,7 @@ describe('network policies', { skip: whyNoNetworkWorld('nft', 'conntrack') }, ()
 
   test('without policies everything goes, pods that are not known yet included', async () => {
     await inForce(aTable([]))
-    const { denied } = await compare([], 'no policies')
+    const { denied } = await compare([], 'no policies', [])
     assert.equal(denied, 0)
   })
 
@@ -112,13 +113,13 @@ describe('network policies', { skip: whyNoNetworkWorld('nft', 'conntrack') }, ()
     const table = aTable()
     for (let seed = 1; seed <= seeds; seed++) {
       const policies = somePolicies(seededRandom(seed))
-      for (const policy of policies) table.setPolicy(policy)
+      for (const policy of policies) table.setPolicy(compilePolicy(policy))
       // Half of them as a difference from the last, half anew.
       await inForce(table, seed % 2 === 1)
-      const counts = await compare(policies, `seed ${seed}`)
+      const counts = await compare(policies.map(compilePolicy), `seed ${seed}`, policies)
       allowed += counts.allowed
       denied += counts.denied
-      for (const policy of policies) table.deletePolicy(policy)
+      for (const policy of policies) table.deletePolicy(compilePolicy(policy).key)
     }
     assert.ok(allowed > 20 && denied > 20, `${allowed} allowed, ${denied} denied`)
     context.diagnostic(`${seeds} seeds: ${allowed} connections allowed, ${denied} denied, all as evaluated`)
@@ -130,13 +131,37 @@ describe('network policies', { skip: whyNoNetworkWorld('nft', 'conntrack') }, ()
     )
   })
 
+  test("Calico's policies made by chance are enforced in their order, with Kubernetes' among them, as the evaluator says", {
+    timeout: 600_000,
+  }, async (context) => {
+    let [allowed, denied] = [0, 0]
+    const table = aTable()
+    for (let seed = 1; seed <= Math.ceil(seeds / 2); seed++) {
+      const random = seededRandom(1000 + seed)
+      const made = someCalicoPolicies(random)
+      const policies = [
+        ...made.map((policy) => ('namespace' in policy.metadata ? compileCalicoPolicy(policy) : compileGlobalPolicy(policy))),
+        ...somePolicies(random).slice(0, 1).map(compilePolicy),
+      ]
+      for (const policy of policies) table.setPolicy(policy)
+      await inForce(table, seed % 2 === 1)
+      const counts = await compare(policies, `seed ${seed}`, made)
+      allowed += counts.allowed
+      denied += counts.denied
+      for (const { key } of policies) table.deletePolicy(key)
+    }
+    assert.ok(allowed > 20 && denied > 20, `${allowed} allowed, ${denied} denied`)
+    context.diagnostic(`${allowed} connections allowed, ${denied} denied, all as evaluated`)
+    await inForce(table, false)
+  })
+
   test('labels that change move pods in and out at once', async () => {
     const table = aTable()
     const policy = aPolicy({
       podSelector: { matchLabels: { app: 'b' } },
       ingress: [{ from: [{ namespaceSelector: { matchLabels: { team: 'green' } } }] }],
     })
-    table.setPolicy(policy)
+    table.setPolicy(compilePolicy(policy))
     await inForce(table)
     const ask = (timeoutMs: number) => world.tell('c', { op: 'ask', protocol: 'TCP', host: world.podIp('b'), port: 80, timeoutMs })
     assert.equal(await ask(refusedMs), 'timeout')
@@ -152,7 +177,9 @@ describe('network policies', { skip: whyNoNetworkWorld('nft', 'conntrack') }, ()
   test('a pod that starts is closed until its policies are known, and never open in between', async () => {
     const table = aTable(['a', 'c', 'd', 'far'])
     table.setPolicy(
-      aPolicy({ podSelector: { matchLabels: { app: 'b' } }, ingress: [{ from: [{ podSelector: { matchLabels: { app: 'a' } } }] }] }),
+      compilePolicy(
+        aPolicy({ podSelector: { matchLabels: { app: 'b' } }, ingress: [{ from: [{ podSelector: { matchLabels: { app: 'a' } } }] }] }),
+      ),
     )
     await inForce(table)
     await world.tell('c', { op: 'load', host: world.podIp('b'), port: 80, timeoutMs: 500 })
@@ -176,7 +203,7 @@ describe('network policies', { skip: whyNoNetworkWorld('nft', 'conntrack') }, ()
     })
     const start = () => {
       const table = aTable()
-      table.setPolicy(policy)
+      table.setPolicy(compilePolicy(policy))
       return inForce(table)
     }
     await start()
@@ -248,4 +275,36 @@ function somePolicies(random: Random): V1NetworkPolicy[] {
       one(['x', 'y']),
     )
   })
+}
+
+/** Two or three, some of the whole cluster, that allow and deny by all that rules may say. */
+function someCalicoPolicies(random: Random): CalicoNetworkPolicy[] {
+  const one = <T>(choices: readonly T[]): T => choices[random.int(choices.length)] as T
+  const some = <T>(most: number, make: () => T): T[] => Array.from({ length: random.int(most + 1) }, make)
+  const selector = () =>
+    one(['all()', "app == 'a'", "tier in {'front'}", 'has(tier)', "app not in {'a', 'b'}", "projectcalico.org/namespace == 'y'"])
+  const side = () => ({
+    ...one([{}, {}, { selector: selector() }, { notSelector: selector() }, { namespaceSelector: "projectcalico.org/name == 'x'" }]),
+    ...one([{}, {}, { nets: ['10.244.1.0/28', 'fd44::/16'] }, { notNets: ['10.244.1.11/32', '192.0.2.0/24'] }]),
+  })
+  const rule = () => {
+    const protocol = one(['TCP', 'UDP', undefined])
+    const ports = protocol === undefined ? {} : one([{}, { ports: [80] }, { ports: ['web', '53:60'] }, { notPorts: ['80:80'] }])
+    return {
+      action: one(['Allow', 'Allow', 'Deny', 'Log'] as const),
+      ...(protocol === undefined ? one([{}, { notProtocol: 'TCP' }]) : { protocol }),
+      source: side(),
+      destination: { ...side(), ...ports },
+    }
+  }
+  return Array.from({ length: 2 + random.int(2) }, (_, index) => ({
+    metadata: { name: `c${index}`, ...one([{}, { namespace: 'x' }, { namespace: 'y' }]) },
+    spec: {
+      ...one([{}, { order: 10 }, { order: 2000 }]),
+      selector: selector(),
+      types: one([['Ingress'], ['Egress'], ['Ingress', 'Egress']] as const).slice(),
+      ingress: some(3, rule),
+      egress: some(3, rule),
+    },
+  }))
 }

@@ -77,6 +77,34 @@ describe('a cluster of several nodes on one machine', { skip: whyNot, timeout: 6
     assert.match(command('node', 'ls'), /node-1 +172\.30\.\d+\.11 +tn-[0-9a-f]{8}-1 +\d+\n/)
   })
 
+  /** Calico's pools and policies do something. */
+  const calicoObjects = async (spaces: readonly string[]) => {
+    assert.match(ok(['get', 'ippools', '-o', 'jsonpath={.items[*].spec.cidr}']), /^10\.\d+\.0\.0\/16/)
+    const hides = (space: string) =>
+      spawnSync('nsenter', [`--net=/run/netns/${space}`, 'iptables', '-t', 'nat', '-S', 'POSTROUTING'], {
+        encoding: 'utf8',
+      }).stdout.includes('pods of')
+    assert.ok(spaces.every(hides))
+    ok(['patch', 'ippool', 'default-ipv4-ippool', '--type=merge', '-p', '{"spec":{"natOutgoing":false}}'])
+    await until(() => !spaces.some(hides))
+    ok(['patch', 'ippool', 'default-ipv4-ippool', '--type=merge', '-p', '{"spec":{"natOutgoing":true}}'])
+    const spec = {
+      selector: "app == 'matrix'",
+      order: 10,
+      ingress: [{ action: 'Deny', source: { selector: "side == 'left'" } }, { action: 'Allow' }],
+    }
+    ok(['label', 'pod', 'a1', 'side=left'])
+    const policy = { apiVersion: 'projectcalico.org/v3', kind: 'GlobalNetworkPolicy', metadata: { name: 'left' }, spec }
+    ok(['create', '-f', '-'], JSON.stringify(policy))
+    const b1 = pods().find(({ metadata }) => metadata.name === 'b1')?.status?.podIP ?? ''
+    const reaches = (pod: string) => kubectl.run(['exec', pod, '--', 'sh', '-c', `nc -w 1 ${b1} 80 < /dev/null`]).exitCode === 0
+    await until(() => !reaches('a1'))
+    assert.ok(reaches('a2'))
+    assert.match(cluster.run('explain', 'connection', 'a1', `${b1}:80`).stdout, /GlobalNetworkPolicy\/left denies it/)
+    ok(['delete', 'globalnetworkpolicies', 'left'])
+    await until(() => reaches('a1'))
+  }
+
   const hasBird = spawnSync('bird', ['--version']).status === 0
   for (const backend of ['host-gw', ...(hasBird ? ['bgp'] : []), 'vxlan']) {
     test(`${backend}: pods reach pods on one node and on the other; exec, logs and the machine reach them too`, async () => {
@@ -112,6 +140,7 @@ describe('a cluster of several nodes on one machine', { skip: whyNot, timeout: 6
       const heard = ok(['logs', 'b1'])
       for (const { metadata, status } of pods()) assert.ok(heard.includes(`${status?.podIP}]`), `${metadata.name} in ${heard}`)
       assert.match(ok(['get', '--raw', '/api/v1/namespaces/default/pods/b1:80/proxy/passwd']), /^root:/)
+      if (backend === 'bgp') await calicoObjects(spaces)
       ok(['delete', 'pod', '-l', 'app=matrix', '--now'])
     })
   }

@@ -10,7 +10,7 @@ import type { V1NetworkPolicy } from '#api/networking/v1/types.gen.ts'
 import { defined } from '#base/defined.ts'
 import type { AskedConnection, ConnectionTarget } from '#cmd/explain/parse-connection.ts'
 import { resolveName } from '#cmd/explain/resolve-name.ts'
-import { compilePolicy } from '#network/policy/compiled-policy.ts'
+import { type CompiledPolicy, compilePolicy } from '#network/policy/compiled-policy.ts'
 import { evaluateConnection, type Party } from '#network/policy/evaluate.ts'
 import { isNameServerSlice, nameServerPod } from '#network/policy/name-server-pod.ts'
 import { type PolicyPod, policyPodOf } from '#network/policy/policy-pod.ts'
@@ -24,6 +24,8 @@ export type ClusterObjects = {
   pods: readonly V1Pod[]
   namespaces: readonly V1Namespace[]
   policies: readonly V1NetworkPolicy[]
+  /** Of Calico, made ready. */
+  calicoPolicies?: readonly CompiledPolicy[]
   /** Labels of nodes, by name. */
   nodeLabels: ReadonlyMap<string, Readonly<Record<string, string>>>
 }
@@ -205,7 +207,8 @@ function whyUnready({ metadata, status }: V1Pod): string {
 
 function validated(pod: V1Pod, ends: readonly End[], protocol: string, objects: ClusterObjects, steps: string[]): ConnectionExplanation {
   const labels = new Map(objects.namespaces.map(({ metadata }) => [metadata.name ?? '', metadata.labels ?? {}]))
-  const world = { policies: objects.policies.map(compilePolicy), labelsOf: (namespace: string) => labels.get(namespace) ?? {} }
+  const policies = [...objects.policies.map(compilePolicy), ...(objects.calicoPolicies ?? [])]
+  const world = { policies, labelsOf: (namespace: string) => labels.get(namespace) ?? {} }
   const partyOf = (ip: string, of: V1Pod | undefined): Party => {
     const known = of === undefined ? undefined : policyPodOf(of)
     return known === undefined ? { ip } : { ip, pod: known }

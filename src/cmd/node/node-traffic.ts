@@ -13,6 +13,7 @@ import type { Client } from '#client/client.ts'
 import { serveProxyHealth, serveProxyMetrics } from '#cmd/proxy/serve-proxy-health.ts'
 import { startProxy } from '#cmd/proxy/start-proxy.ts'
 import { runAddressAgent } from '#network/load-balancer/address-agent.ts'
+import type { NetConf } from '#network/pod-network/net-conf.ts'
 import { policyTableName, runPolicyAgent } from '#network/policy/policy-agent.ts'
 import type { ProxyMode } from '#proxy/backend.ts'
 import { defaultProxyConfiguration, type ProxyConfiguration } from '#proxy/configuration/proxy-configuration.ts'
@@ -26,6 +27,8 @@ export type NodeTraffic = {
   /** `none`: somebody else's work. */
   proxyMode: ProxyMode | 'none'
   enforcesPolicies: boolean
+  /** Also Calico's, whose definitions are there. */
+  followsCalico: boolean
   /** Empty where no other cluster shares the network namespace. */
   clusterId: string
   others?: RuleSettings['others']
@@ -37,6 +40,9 @@ export type NodeTraffic = {
 
 export const policyTableOf = (clusterId: string): string => (clusterId === '' ? policyTableName : `${policyTableName}-${clusterId}`)
 
+/** Where the network of pods is Calico's, so are its objects. */
+export const hasCalico = (podNetwork: NetConf['backend'] | 'cni'): boolean => podNetwork !== 'cni' && podNetwork.type === 'bgp'
+
 type Seams = { clock: Clock; random: Random; files: Files; logger: Logger }
 
 /**
@@ -45,7 +51,7 @@ type Seams = { clock: Clock; random: Random; files: Files; logger: Logger }
  */
 export async function startNodeTraffic(
   stage: Stage,
-  { nodeName, clusterCidrs, proxyMode, enforcesPolicies, clusterId, others, healthHost, addressesPath }: NodeTraffic,
+  { nodeName, clusterCidrs, proxyMode, enforcesPolicies, followsCalico, clusterId, others, healthHost, addressesPath }: NodeTraffic,
   { proxy: client, policyReader }: { proxy: Client; policyReader: Client },
   seams: Seams,
 ): Promise<{ mode: ProxyMode | 'none'; synced: Promise<void> }> {
@@ -88,7 +94,7 @@ export async function startNodeTraffic(
   }
   if (enforcesPolicies) {
     const agent = runPolicyAgent({
-      ...{ client: policyReader, clock: seams.clock, random: seams.random, nodeName },
+      ...{ client: policyReader, clock: seams.clock, random: seams.random, nodeName, followsCalico },
       logger: seams.logger.with({ component: 'network-policy' }),
       nft: nftProgram(nodeProcesses),
       tableName: policyTableOf(clusterId),

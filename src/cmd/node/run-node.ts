@@ -18,7 +18,7 @@ import { choosePlugins } from '#cmd/node/choose-plugins.ts'
 import { joinPodNetwork } from '#cmd/node/join-pod-network.ts'
 import { keepContainerd } from '#cmd/node/keep-containerd.ts'
 import { type NodeSettings, nodePaths } from '#cmd/node/node-directory.ts'
-import { startNodeTraffic } from '#cmd/node/node-traffic.ts'
+import { hasCalico, startNodeTraffic } from '#cmd/node/node-traffic.ts'
 import { kubernetesVersion } from '#cmd/version.ts'
 import { defaultKubeletConfiguration, sharedMachineConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
 import { startNode } from '#kubelet/run-node.ts'
@@ -43,7 +43,17 @@ export async function runNode({ dataDir, name }: { dataDir: string; name: string
       const addressesPath = join(nodePaths(dataDir, name).directory, 'load-balancer-addresses.json')
       const { clusterCidrs, proxyMode = 'nftables', enforcesPolicies = true } = settings
       // Nobody shares the node's network namespace, so names need no mark of the cluster.
-      const traffic = { nodeName: name, clusterCidrs, proxyMode, enforcesPolicies, clusterId: '', healthHost: '0.0.0.0', addressesPath }
+      const followsCalico = hasCalico(settings.podNetwork)
+      const traffic = {
+        nodeName: name,
+        clusterCidrs,
+        proxyMode,
+        enforcesPolicies,
+        followsCalico,
+        clusterId: '',
+        healthHost: '0.0.0.0',
+        addressesPath,
+      }
       await startNodeTraffic(stage, traffic, { proxy: reader, policyReader: reader }, seams)
     })
     thisProcess.print(`The node ${name} is running`)

@@ -183,7 +183,8 @@ export async function startClusterStages(
   if (whyNoNode !== undefined) seams.logger.info(`no container runtime: the cluster has no real node: ${whyNoNode}`)
   if (runtime !== undefined && runtime.kind !== 'none' && podNetwork !== undefined) {
     mayHavePods = true
-    if (podNetwork !== 'cni' && podNetwork.type === 'bgp') {
+    const isCalico = podNetwork !== 'cni' && podNetwork.type === 'bgp'
+    if (isCalico) {
       await lifecycle.stage('calico', async (stage) => {
         const { startCalico } = await import('#cmd/up/calico.ts')
         await startCalico(stage, apiServer, { clusterCidrs: options.clusterCidr, ipipMode: podNetwork.ipipMode }, seams)
@@ -201,7 +202,7 @@ export async function startClusterStages(
         await startMachineTraffic(
           stage,
           apiServer,
-          { nodeName, clusterCidrs: network?.clusterCidrs ?? options.clusterCidr, options },
+          { nodeName, clusterCidrs: network?.clusterCidrs ?? options.clusterCidr, options, followsCalico: isCalico },
           seams,
         )
       })

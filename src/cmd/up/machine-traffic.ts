@@ -29,12 +29,17 @@ const notePath = (dataDirectory: string): string => join(dataDirectory, 'service
 export async function startMachineTraffic(
   stage: Stage,
   running: RunningApiServer,
-  { nodeName, clusterCidrs, options }: { nodeName: string; clusterCidrs: readonly string[]; options: UpOptions },
+  {
+    nodeName,
+    clusterCidrs,
+    followsCalico,
+    options,
+  }: Pick<NodeTraffic, 'nodeName' | 'clusterCidrs' | 'followsCalico'> & { options: UpOptions },
   seams: ClusterSeams,
 ): Promise<void> {
   const clusterId = clusterIdOf(options.dataDir)
   const traffic: NodeTraffic = {
-    ...{ nodeName, clusterCidrs, clusterId, enforcesPolicies: options.networkPolicy },
+    ...{ nodeName, clusterCidrs, clusterId, followsCalico, enforcesPolicies: options.networkPolicy },
     proxyMode: options.proxyMode as NodeTraffic['proxyMode'],
     // A cluster for this machine alone says nothing to others.
     ...(clusterId === '' ? { healthHost: isLoopback(options.listen) ? '127.0.0.1' : '0.0.0.0' } : {}),

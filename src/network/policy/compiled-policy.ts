@@ -2,6 +2,9 @@ import { everything, type LabelSelector, labelSelectorFrom, nothing } from '#api
 import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
 import type { V1NetworkPolicy, V1NetworkPolicyPeer, V1NetworkPolicyPort } from '#api/networking/v1/types.gen.ts'
 
+/** Whatever chooses by labels. */
+export type Selects = { matches(labels: Readonly<Record<string, string>> | undefined): boolean; toString(): string }
+
 export type Direction = 'ingress' | 'egress'
 
 /** Pods by their labels and their namespace's. */
@@ -11,8 +14,8 @@ export type PodPeer = {
   key: string
   /** Undefined: any that `namespaces` selects. */
   namespace: string | undefined
-  namespaces: LabelSelector
-  pods: LabelSelector
+  namespaces: Selects
+  pods: Selects
 }
 export type BlockPeer = { kind: 'block'; cidr: string; except: readonly string[] }
 export type Peer = PodPeer | BlockPeer
@@ -20,24 +23,73 @@ export type Peer = PodPeer | BlockPeer
 /** Undefined port: all of the protocol. */
 export type PolicyPort = { protocol: string; port: number | string | undefined; endPort: number | undefined }
 
-/** Undefined: everybody, every port. */
-export type PolicyRule = { peers: readonly Peer[] | undefined; ports: readonly PolicyPort[] | undefined }
+/** Undefined: everybody, every port. Lets through what matches. */
+export type AllowRule = { action?: undefined; peers: readonly Peer[] | undefined; ports: readonly PolicyPort[] | undefined }
+
+export type RulePort = { from: number; to: number; name?: undefined } | { name: string }
+/** All of it must hold. */
+export type RuleSide = {
+  nets: readonly string[] | undefined
+  notNets: readonly string[]
+  peers: readonly PodPeer[]
+  notPeers: readonly PodPeer[]
+  ports: readonly RulePort[] | undefined
+  notPorts: readonly RulePort[]
+}
+/** As Calico's: all of it must hold, and the first rule that matches decides. */
+export type OrderedRule = {
+  action: 'allow' | 'deny' | 'log'
+  /** In small letters. */
+  protocol?: string
+  notProtocol?: string
+  version?: 4 | 6
+  source: RuleSide
+  destination: RuleSide
+}
+export type PolicyRule = AllowRule | OrderedRule
 
 /** A policy with its selectors made ready. */
 export type CompiledPolicy = {
-  /** `namespace/name`. */
+  /** `namespace/name`; those of Calico begin with their kind. */
   key: string
-  namespace: string
-  selects: LabelSelector
+  /** Undefined: of every namespace that `namespaces` selects. */
+  namespace: string | undefined
+  namespaces?: Selects
+  selects: Selects
+  /** Those with lower ones are asked first. */
+  order: number
   /** Absent where the policy does not isolate in that direction. */
   ingress?: readonly PolicyRule[]
   egress?: readonly PolicyRule[]
 }
 
+/** As Calico counts them in. */
+const kubernetesOrder = 1000
+
+export const policiesInOrder = (policies: readonly CompiledPolicy[]): CompiledPolicy[] =>
+  policies.toSorted((one, other) => (one.order === other.order ? (one.key < other.key ? -1 : 1) : one.order < other.order ? -1 : 1))
+
+export function appliesTo(
+  { namespace, namespaces, selects }: CompiledPolicy,
+  pod: { namespace: string; labels: Readonly<Record<string, string>> },
+  labelsOf: (namespace: string) => Readonly<Record<string, string>>,
+): boolean {
+  const isPlace = namespace === undefined ? (namespaces?.matches(labelsOf(pod.namespace)) ?? true) : namespace === pod.namespace
+  return isPlace && selects.matches(pod.labels)
+}
+
+/** All selectors of pods that a policy's rules have. */
+export function peersOf({ ingress = [], egress = [] }: CompiledPolicy): PodPeer[] {
+  return [...ingress, ...egress].flatMap((rule) => {
+    if (rule.action === undefined) return (rule.peers ?? []).filter((peer) => peer.kind === 'pods')
+    return [rule.source, rule.destination].flatMap(({ peers, notPeers }) => [...peers, ...notPeers])
+  })
+}
+
 export function compilePolicy({ metadata, spec }: V1NetworkPolicy): CompiledPolicy {
   const namespace = metadata.namespace ?? ''
   const types = spec.policyTypes ?? ['Ingress', ...((spec.egress?.length ?? 0) > 0 ? ['Egress'] : [])]
-  const rule = (peers: V1NetworkPolicyPeer[] | undefined, ports: V1NetworkPolicyPort[] | undefined): PolicyRule => ({
+  const rule = (peers: V1NetworkPolicyPeer[] | undefined, ports: V1NetworkPolicyPort[] | undefined): AllowRule => ({
     peers: peers === undefined || peers.length === 0 ? undefined : peers.map((peer) => compilePeer(peer, namespace)),
     ports: ports === undefined || ports.length === 0 ? undefined : ports.map(compilePort),
   })
@@ -45,6 +97,7 @@ export function compilePolicy({ metadata, spec }: V1NetworkPolicy): CompiledPoli
     key: `${namespace}/${metadata.name}`,
     namespace,
     selects: selectorOr(spec.podSelector, everything),
+    order: kubernetesOrder,
     ...(types.includes('Ingress') ? { ingress: (spec.ingress ?? []).map(({ from, ports }) => rule(from, ports)) } : {}),
     ...(types.includes('Egress') ? { egress: (spec.egress ?? []).map(({ to, ports }) => rule(to, ports)) } : {}),
   }

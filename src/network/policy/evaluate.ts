@@ -1,5 +1,17 @@
 /** Whether policies allow a connection, and which of them decides. */
-import type { BlockPeer, CompiledPolicy, Direction, Peer, PolicyPort, PolicyRule } from '#network/policy/compiled-policy.ts'
+import {
+  type AllowRule,
+  appliesTo,
+  type BlockPeer,
+  type CompiledPolicy,
+  type Direction,
+  type OrderedRule,
+  type Peer,
+  type PolicyPort,
+  policiesInOrder,
+  type RulePort,
+  type RuleSide,
+} from '#network/policy/compiled-policy.ts'
 import type { PolicyPod } from '#network/policy/policy-pod.ts'
 import { isInRange } from '#wire/nftables/address-ranges.ts'
 
@@ -37,15 +49,20 @@ function validate({ policies, labelsOf }: PolicyWorld, connection: PolicyConnect
   if (pod.isPeerOnly) return open(`${pod.key} is no pod: no policy applies to it`)
   if (other.pod?.key === pod.key) return open('a pod always reaches itself')
   if (other.isNode) return open("a pod's own node is always allowed")
-  const isolating = [...policies].filter(
-    (policy) => policy[direction] !== undefined && policy.namespace === pod.namespace && policy.selects.matches(pod.labels),
-  )
+  const isolating = policiesInOrder([...policies].filter((policy) => policy[direction] !== undefined && appliesTo(policy, pod, labelsOf)))
   if (isolating.length === 0) return open(`no NetworkPolicy selects pod ${pod.key} for ${direction}`)
   const isolatedBy = isolating.map(({ key }) => key)
   for (const policy of isolating) {
     for (const [index, rule] of (policy[direction] ?? []).entries()) {
-      if (!ruleAllows(rule, other, connection, labelsOf)) continue
-      const why = `NetworkPolicy ${policy.key} allows it: spec.${direction}[${index}]`
+      const outcome =
+        rule.action === undefined
+          ? ruleAllows(rule, other, connection, labelsOf)
+            ? 'allow'
+            : undefined
+          : orderedOutcome(rule, connection, labelsOf)
+      if (outcome === undefined) continue
+      const why = `NetworkPolicy ${policy.key} ${outcome === 'allow' ? 'allows' : 'denies'} it: spec.${direction}[${index}]`
+      if (outcome === 'deny') return { isAllowed: false, isolatedBy, why }
       return { isAllowed: true, isolatedBy, allowedBy: { policy: policy.key, rule: index }, why }
     }
   }
@@ -57,8 +74,41 @@ function validate({ policies, labelsOf }: PolicyWorld, connection: PolicyConnect
   }
 }
 
+function orderedOutcome(
+  { action, protocol, notProtocol, version, source, destination }: OrderedRule,
+  { from, to, protocol: asked, port }: PolicyConnection,
+  labelsOf: PolicyWorld['labelsOf'],
+): 'allow' | 'deny' | undefined {
+  const name = asked.toLowerCase()
+  const isMeant =
+    (protocol === undefined || protocol === name) &&
+    notProtocol !== name &&
+    (version === undefined || (version === 6) === to.ip.includes(':')) &&
+    // The port that the client sends from is not known here: a rule that asks for it is taken not to match.
+    source.ports === undefined &&
+    sideMatches(source, from, labelsOf) &&
+    sideMatches(destination, to, labelsOf) &&
+    (destination.ports === undefined || destination.ports.some((one) => rulePortMatches(one, to.pod, asked, port))) &&
+    !destination.notPorts.some((one) => rulePortMatches(one, to.pod, asked, port))
+  return isMeant && action !== 'log' ? action : undefined
+}
+
+function sideMatches({ nets, notNets, peers, notPeers }: RuleSide, { ip, pod }: Party, labelsOf: PolicyWorld['labelsOf']): boolean {
+  return (
+    (nets === undefined || nets.some((net) => isInRange(net, ip))) &&
+    !notNets.some((net) => isInRange(net, ip)) &&
+    peers.every((peer) => pod !== undefined && peerSelects(peer, pod, labelsOf)) &&
+    !notPeers.some((peer) => pod !== undefined && peerSelects(peer, pod, labelsOf))
+  )
+}
+
+function rulePortMatches(wanted: RulePort, pod: PolicyPod | undefined, protocol: string, port: number): boolean {
+  if (wanted.name === undefined) return port >= wanted.from && port <= wanted.to
+  return portMatches({ protocol, port: wanted.name, endPort: undefined }, pod, protocol, port)
+}
+
 function ruleAllows(
-  { peers, ports }: PolicyRule,
+  { peers, ports }: AllowRule,
   other: Party,
   { to, protocol, port }: PolicyConnection,
   labelsOf: PolicyWorld['labelsOf'],

@@ -1,12 +1,16 @@
 import { Namespace, Node, Pod } from '#api/core/v1/kinds.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import { NetworkPolicy } from '#api/networking/v1/kinds.gen.ts'
+import type { KubernetesObject } from '#api/resource.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
 import { SyncLoop } from '#base/sync-loop.ts'
 import type { Client } from '#client/client.ts'
 import { Informer } from '#client/informer/informer.ts'
+import { compileCalicoPolicy, compileGlobalPolicy } from '#network/calico/compile-calico-policy.ts'
+import { CalicoNetworkPolicy, GlobalNetworkPolicy } from '#network/calico/definitions.ts'
+import { type CompiledPolicy, compilePolicy } from '#network/policy/compiled-policy.ts'
 import { nameServerKey, nameServerPod, nameServerSlices } from '#network/policy/name-server-pod.ts'
 import { policyPodOf } from '#network/policy/policy-pod.ts'
 import { PolicyTable } from '#network/policy/policy-table.ts'
@@ -20,6 +24,8 @@ export type PolicyAgentOptions = {
   logger: Logger
   nft: NftProgram
   nodeName: string
+  /** Also enforces Calico's policies, whose definitions must be there. */
+  followsCalico?: boolean
   /** Another one for each cluster on a machine. */
   tableName?: string
   minSyncMs?: number
@@ -44,7 +50,7 @@ export function runPolicyAgent(options: PolicyAgentOptions): RunningPolicyAgent 
   const namespaces = new Informer({ ...shared, kind: Namespace })
   const nodes = new Informer({ ...shared, kind: Node, fieldSelector: `metadata.name=${nodeName}` })
   const nameServers = new Informer({ ...shared, kind: EndpointSlice, ...nameServerSlices })
-  const informers = [policies, pods, namespaces, nodes, nameServers]
+  const informers: Pick<Informer<KubernetesObject>, 'start' | 'stop' | 'synced'>[] = [policies, pods, namespaces, nodes, nameServers]
   const table = new PolicyTable(nodeName, tableName)
   const first = Promise.withResolvers<void>()
   let isReady = false
@@ -84,8 +90,18 @@ export function runPolicyAgent(options: PolicyAgentOptions): RunningPolicyAgent 
     onUpdate: putPod,
     onDelete: told(({ metadata }) => table.deletePod(`${metadata.namespace}/${metadata.name}`)),
   })
-  const putPolicy = told((policy: Parameters<typeof table.setPolicy>[0]) => table.setPolicy(policy))
-  policies.addHandler({ onAdd: putPolicy, onUpdate: putPolicy, onDelete: told((policy) => table.deletePolicy(policy)) })
+  const follow = <T extends KubernetesObject>(informer: Informer<T>, compile: (policy: T) => CompiledPolicy) => {
+    const put = told((policy: T) => table.setPolicy(compile(policy)))
+    informer.addHandler({ onAdd: put, onUpdate: put, onDelete: told((policy) => table.deletePolicy(compile(policy).key)) })
+  }
+  follow(policies, compilePolicy)
+  if (options.followsCalico) {
+    const ofNamespaces = new Informer({ ...shared, kind: CalicoNetworkPolicy })
+    const global = new Informer({ ...shared, kind: GlobalNetworkPolicy })
+    follow(ofNamespaces, compileCalicoPolicy)
+    follow(global, compileGlobalPolicy)
+    informers.push(ofNamespaces, global)
+  }
   const putNamespace = told(({ metadata }: { metadata: { name?: string; labels?: Record<string, string> } }) =>
     table.setNamespace(metadata.name ?? '', metadata.labels ?? {}),
   )

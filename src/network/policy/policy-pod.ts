@@ -25,7 +25,12 @@ export function policyPodOf({ metadata, spec, status }: V1Pod): PolicyPod | unde
   return {
     key: `${metadata.namespace}/${metadata.name}`,
     namespace: metadata.namespace ?? '',
-    labels: metadata.labels ?? {},
+    // Calico's names for where a pod is and who it runs as.
+    labels: {
+      ...metadata.labels,
+      'projectcalico.org/namespace': metadata.namespace ?? '',
+      'projectcalico.org/serviceaccount': spec.serviceAccountName ?? '',
+    },
     ips: ips.length > 0 ? ips : status?.podIP ? [status.podIP] : [],
     namedPorts: lastingContainers(spec).flatMap(({ ports = [] }) =>
       ports.flatMap(({ name, protocol = 'TCP', containerPort: port }) => (name ? [{ name, protocol, port }] : [])),

@@ -1,21 +1,10 @@
 /** The chains and sets of one policy in one direction. */
-import { createHash } from 'node:crypto'
 import type { BlockPeer, CompiledPolicy, Direction, PodPeer, PolicyPort } from '#network/policy/compiled-policy.ts'
+import { orderedLines } from '#network/policy/ordered-rules.ts'
+import { addressType, type IpVersion, ipOf, peerSet, policyChain, shortHash, versionOf, versions } from '#network/policy/policy-names.ts'
 import type { PolicyPod } from '#network/policy/policy-pod.ts'
 import { type AddressRange, mergedRanges, rangeOf, rangeText, withoutRanges } from '#wire/nftables/address-ranges.ts'
 import { addElement, emptyFragment, type NftFragment } from '#wire/nftables/nft-fragment.ts'
-
-export type IpVersion = 4 | 6
-export const versions: readonly IpVersion[] = [4, 6]
-export const versionOf = (address: string): IpVersion => (address.includes(':') ? 6 : 4)
-const addressType = (version: IpVersion): string => (version === 4 ? 'ipv4_addr' : 'ipv6_addr')
-const ipOf = (version: IpVersion): string => (version === 4 ? 'ip' : 'ip6')
-
-export const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12)
-
-export const policyChain = (policy: string, direction: Direction): string => `${direction}-${shortHash(policy)}-${policy}`.slice(0, 120)
-/** Addresses of the pods that a peer means. */
-export const peerSet = (peerKey: string, version: IpVersion): string => `peers${version}-${shortHash(peerKey)}`
 
 export type PolicyRuleOptions = {
   policy: CompiledPolicy
@@ -30,8 +19,13 @@ export function policyRules({ policy, direction, allows, pods }: PolicyRuleOptio
   const fragment = emptyFragment()
   const lines: string[] = []
   const side = direction === 'ingress' ? 'saddr' : 'daddr'
-  for (const [index, { peers, ports }] of (policy[direction] ?? []).entries()) {
+  for (const [index, rule] of (policy[direction] ?? []).entries()) {
     const name = `${shortHash(`${policy.key} ${direction}`)}-${index}`
+    if (rule.action !== undefined) {
+      for (const version of versions) lines.push(...orderedLines(rule, { name, version, allows, fragment, pods }))
+      continue
+    }
+    const { peers, ports } = rule
     for (const version of versions) {
       for (const peer of peerMatches(name, version, peers)) {
         for (const port of portMatches(name, version, ports)) lines.push([peer, port, allows].filter((part) => part !== '').join(' '))
@@ -86,7 +80,11 @@ export function policyRules({ policy, direction, allows, pods }: PolicyRuleOptio
 }
 
 export function usesNamedPorts(policy: CompiledPolicy, direction: Direction): boolean {
-  return (policy[direction] ?? []).some(({ ports }) => ports?.some(({ port }) => typeof port === 'string'))
+  return (policy[direction] ?? []).some((rule) =>
+    rule.action === undefined
+      ? rule.ports?.some(({ port }) => typeof port === 'string')
+      : rule.destination.ports?.some(({ name }) => name !== undefined),
+  )
 }
 
 /** Each block without its own exceptions; what one leaves out another may let in. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1NetworkPolicy } from '#api/networking/v1/types.gen.ts'
+import { compilePolicy } from '#network/policy/compiled-policy.ts'
 import type { PolicyPod } from '#network/policy/policy-pod.ts'
 import { PolicyTable } from '#network/policy/policy-table.ts'
 
@@ -19,18 +20,18 @@ test('unknown addresses of the node are closed as long as there is any policy', 
   table.setPodCidrs(['10.1.0.0/24', 'fd00::/64'])
   assert.doesNotMatch(table.updated().changes(), /guard ip/)
   settled(table)
-  table.setPolicy(aPolicy({ podSelector: { matchLabels: { app: 'nobody' } } }))
+  table.setPolicy(compilePolicy(aPolicy({ podSelector: { matchLabels: { app: 'nobody' } } })))
   assert.match(table.updated().changes(), /add rule inet kube-network-policy guard ip daddr 10.1.0.0\/24 ip daddr != @pods4 drop/)
   assert.match(table.updated().changes(), /guard ip6 saddr fd00::\/64 ip6 saddr != @pods6 drop/)
   settled(table)
-  table.deletePolicy(aPolicy({}))
+  table.deletePolicy(compilePolicy(aPolicy({})).key)
   assert.match(table.updated().changes(), /flush chain inet kube-network-policy guard/)
   assert.doesNotMatch(table.updated().changes(), /add rule .* guard/)
 })
 
 test('a pod becomes known in the same step as its policies take effect', () => {
   const table = new PolicyTable('n1')
-  table.setPolicy(aPolicy({ podSelector: {} }))
+  table.setPolicy(compilePolicy(aPolicy({ podSelector: {} })))
   settled(table)
   table.setPod(aPod('a', '10.1.0.5'))
   const text = table.updated().changes()
@@ -40,7 +41,7 @@ test('a pod becomes known in the same step as its policies take effect', () => {
 
 test('a pod elsewhere is a peer and nothing more, and one change of it is one element', () => {
   const table = new PolicyTable('n1')
-  table.setPolicy(aPolicy({ podSelector: {}, ingress: [{ from: [{ podSelector: { matchLabels: { app: 'b' } } }] }] }))
+  table.setPolicy(compilePolicy(aPolicy({ podSelector: {}, ingress: [{ from: [{ podSelector: { matchLabels: { app: 'b' } } }] }] })))
   table.setPod(aPod('a', '10.1.0.5'))
   settled(table)
   table.setPod(aPod('b', '10.2.0.5', { nodeName: 'n2' }))
@@ -50,8 +51,8 @@ test('a pod elsewhere is a peer and nothing more, and one change of it is one el
 test('policies that mean the same peers share a set, and it goes with the last of them', () => {
   const table = new PolicyTable('n1')
   const spec = { podSelector: {}, ingress: [{ from: [{ podSelector: { matchLabels: { app: 'b' } } }] }] }
-  table.setPolicy(aPolicy(spec, 'p'))
-  table.setPolicy(aPolicy(spec, 'q'))
+  table.setPolicy(compilePolicy(aPolicy(spec, 'p')))
+  table.setPolicy(compilePolicy(aPolicy(spec, 'q')))
   assert.equal(
     table
       .updated()
@@ -60,17 +61,17 @@ test('policies that mean the same peers share a set, and it goes with the last o
     1,
   )
   settled(table)
-  table.deletePolicy(aPolicy(spec, 'p'))
+  table.deletePolicy(compilePolicy(aPolicy(spec, 'p')).key)
   assert.doesNotMatch(table.updated().changes(), /delete set/)
   settled(table)
-  table.deletePolicy(aPolicy(spec, 'q'))
+  table.deletePolicy(compilePolicy(aPolicy(spec, 'q')).key)
   assert.match(table.updated().changes(), /delete set inet kube-network-policy peers4/)
 })
 
 test('ports: ranges are merged, protocols kept apart, SCTP too', () => {
   const table = new PolicyTable('n1')
   const ports = [{ port: 80 }, { port: 70, endPort: 90 }, { port: 53, protocol: 'UDP' }, { port: 9, protocol: 'SCTP' }]
-  table.setPolicy(aPolicy({ podSelector: {}, ingress: [{ ports }] }))
+  table.setPolicy(compilePolicy(aPolicy({ podSelector: {}, ingress: [{ ports }] })))
   const text = table.updated().changes()
   assert.match(text, /meta nfproto ipv4 tcp dport { 70-90 } accept/)
   assert.match(text, /udp dport { 53 } accept/)
@@ -80,6 +81,6 @@ test('ports: ranges are merged, protocols kept apart, SCTP too', () => {
 test('exceptions of one block do not close what another opens', () => {
   const table = new PolicyTable('n1')
   const from = [{ ipBlock: { cidr: '10.0.0.0/24', except: ['10.0.0.128/25'] } }, { ipBlock: { cidr: '10.0.0.192/26' } }]
-  table.setPolicy(aPolicy({ podSelector: {}, ingress: [{ from }] }))
+  table.setPolicy(compilePolicy(aPolicy({ podSelector: {}, ingress: [{ from }] })))
   assert.match(table.updated().changes(), /blocks4-\S+ { 10.0.0.0-10.0.0.127, 10.0.0.192-10.0.0.255 }/)
 })

@@ -1,17 +1,8 @@
-import type { V1NetworkPolicy } from '#api/networking/v1/types.gen.ts'
-import { type CompiledPolicy, compilePolicy, type Direction, type PodPeer } from '#network/policy/compiled-policy.ts'
+import { appliesTo, type CompiledPolicy, type Direction, type PodPeer, peersOf, policiesInOrder } from '#network/policy/compiled-policy.ts'
 import { peerSelects } from '#network/policy/evaluate.ts'
+import { type IpVersion, peerSet, policyChain, shortHash, versionOf, versions } from '#network/policy/policy-names.ts'
 import type { PolicyPod } from '#network/policy/policy-pod.ts'
-import {
-  type IpVersion,
-  peerSet,
-  policyChain,
-  policyRules,
-  shortHash,
-  usesNamedPorts,
-  versionOf,
-  versions,
-} from '#network/policy/policy-rules.ts'
+import { policyRules, usesNamedPorts } from '#network/policy/policy-rules.ts'
 import { addElement, emptyFragment } from '#wire/nftables/nft-fragment.ts'
 import { NftTable } from '#wire/nftables/nft-table.ts'
 
@@ -59,8 +50,7 @@ export class PolicyTable {
     this.#putBase()
   }
 
-  setPolicy(object: V1NetworkPolicy): void {
-    const policy = compilePolicy(object)
+  setPolicy(policy: CompiledPolicy): void {
     const previous = this.#policies.get(policy.key)
     for (const peer of peersOf(policy)) this.#use(peer)
     for (const peer of previous === undefined ? [] : peersOf(previous)) this.#release(peer)
@@ -70,8 +60,7 @@ export class PolicyTable {
     if (this.#policies.size === 1) this.#putBase()
   }
 
-  deletePolicy({ metadata }: V1NetworkPolicy): void {
-    const key = `${metadata.namespace}/${metadata.name}`
+  deletePolicy(key: string): void {
     const policy = this.#policies.get(key)
     if (policy === undefined) return
     this.#policies.delete(key)
@@ -84,6 +73,7 @@ export class PolicyTable {
   setNamespace(name: string, labels: Labels): void {
     const isSame = JSON.stringify(this.#namespaces.get(name)) === JSON.stringify(labels)
     this.#namespaces.set(name, labels)
+    // Whom policies of the whole cluster apply to may depend on it, too.
     if (!isSame) for (const key of this.#podsByNamespace.get(name) ?? []) this.#place(key)
   }
 
@@ -195,13 +185,15 @@ export class PolicyTable {
   /** Pods that a named port may be of; for egress those that are no peers are told apart by their addresses. */
   *#podsOf(policy: CompiledPolicy, direction: Direction): Generator<PolicyPod> {
     for (const pod of this.#pods.values()) {
-      const isSelected = pod.nodeName === this.#nodeName && pod.namespace === policy.namespace && policy.selects.matches(pod.labels)
+      const isSelected = pod.nodeName === this.#nodeName && appliesTo(policy, pod, this.#labelsOf)
       if (direction === 'egress' || isSelected) yield pod
     }
   }
 
-  #stir(namespace: string): void {
-    for (const key of this.#podsByNamespace.get(namespace) ?? []) this.#stirred.add(key)
+  /** Undefined: everywhere. */
+  #stir(namespace: string | undefined): void {
+    const keys = namespace === undefined ? this.#pods.keys() : (this.#podsByNamespace.get(namespace) ?? [])
+    for (const key of keys) this.#stirred.add(key)
   }
 
   /** Puts a pod of this node under the policies that select it, and makes it known. */
@@ -218,10 +210,14 @@ export class PolicyTable {
       }
       for (const direction of directions) {
         const policies = [...this.#policies.values()].filter(
-          (policy) => policy[direction] !== undefined && policy.namespace === pod.namespace && policy.selects.matches(pod.labels),
+          (policy) => policy[direction] !== undefined && appliesTo(policy, pod, this.#labelsOf),
         )
         if (policies.length === 0) continue
-        const group = this.#group(direction, policies.map((policy) => policy.key).sort())
+        // A group is known by its policies in their order: another order is another group.
+        const group = this.#group(
+          direction,
+          policiesInOrder(policies).map(({ key: name }) => name),
+        )
         groups.push(group)
         for (const ip of pod.ips) addElement(fragment, `${direction}${versionOf(ip)}`, ip, `goto ${group}`)
       }
@@ -297,8 +293,4 @@ function guard(range: string): string[] {
   const version: IpVersion = versionOf(range)
   const ip = version === 4 ? 'ip' : 'ip6'
   return [`${ip} daddr ${range} ${ip} daddr != @pods${version} drop`, `${ip} saddr ${range} ${ip} saddr != @pods${version} drop`]
-}
-
-function peersOf({ ingress = [], egress = [] }: CompiledPolicy): PodPeer[] {
-  return [...ingress, ...egress].flatMap(({ peers = [] }) => peers.filter((peer) => peer.kind === 'pods'))
 }

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { compileCalicoPolicy, compileGlobalPolicy } from '#network/calico/compile-calico-policy.ts'
+import type { CalicoNetworkPolicy } from '#network/calico/definitions.ts'
+import { type CompiledPolicy, compilePolicy } from '#network/policy/compiled-policy.ts'
+import { evaluateConnection, type Party } from '#network/policy/evaluate.ts'
+import { policyPodOf } from '#network/policy/policy-pod.ts'
+
+const aPod = (name: string, ip: string, namespace = 'default'): Party => {
+  const pod = policyPodOf({
+    metadata: { name, namespace, labels: { app: name } },
+    spec: { containers: [{ name: 'c', ports: [{ name: 'http', containerPort: 8080 }] }] },
+    status: { podIPs: [{ ip }] },
+  })
+  assert.ok(pod)
+  return { ip, pod }
+}
+const [web, db, far] = [aPod('web', '10.1.0.1'), aPod('db', '10.1.0.2'), aPod('web', '10.1.0.3', 'shop')]
+const labelsOf = (name: string) => ({ 'kubernetes.io/metadata.name': name })
+const ask = (policies: CompiledPolicy[], from: Party, to: Party, port = 8080, protocol = 'TCP') =>
+  evaluateConnection({ policies, labelsOf }, { from, to, protocol, port })
+const own = (spec: CalicoNetworkPolicy['spec'], name = 'p') => compileCalicoPolicy({ metadata: { namespace: 'default', name }, spec })
+const global = (spec: CalicoNetworkPolicy['spec'] & { namespaceSelector?: string }) =>
+  compileGlobalPolicy({ metadata: { name: 'g' }, spec })
+
+test('the first rule that matches decides, of policies in their order; what none matches is denied', () => {
+  const allow = own({ selector: "app == 'db'", order: 20, ingress: [{ action: 'Allow', source: { selector: "app == 'web'" } }] })
+  assert.equal(ask([allow], web, db).isAllowed, true)
+  assert.equal(ask([allow], far, db).isAllowed, false, 'a selector of a policy in a namespace means that namespace')
+  const deny = global({ order: 10, selector: 'all()', ingress: [{ action: 'Deny', protocol: 'TCP', destination: { ports: [8080] } }] })
+  const verdict = ask([allow, deny], web, db)
+  assert.equal(verdict.ingress.why, 'NetworkPolicy GlobalNetworkPolicy/g denies it: spec.ingress[0]')
+  assert.equal(ask([allow, deny], web, db, 9090).isAllowed, true)
+  const kubernetes = compilePolicy({ metadata: { namespace: 'default', name: 'k' }, spec: { podSelector: {}, ingress: [{}] } })
+  assert.equal(ask([kubernetes, own({ selector: 'all()', order: 2000, ingress: [{ action: 'Deny' }] })], web, db).isAllowed, true)
+  assert.equal(ask([kubernetes, own({ selector: 'all()', order: 900, ingress: [{ action: 'Deny' }] })], web, db).isAllowed, false)
+})
+
+test('policies of the whole cluster apply by namespaces, and mean pods everywhere', () => {
+  const policy = global({ namespaceSelector: "projectcalico.org/name == 'shop'", types: ['Ingress'], ingress: [] })
+  assert.equal(ask([policy], web, far).isAllowed, false)
+  assert.equal(ask([policy], far, web).isAllowed, true)
+  const everywhere = global({ selector: "app == 'db'", ingress: [{ action: 'Allow', source: { selector: "app == 'web'" } }] })
+  assert.equal(ask([everywhere], far, db).isAllowed, true)
+  const elsewhere = own({
+    selector: "app == 'db'",
+    ingress: [{ action: 'Allow', source: { namespaceSelector: "projectcalico.org/name == 'shop'" } }],
+  })
+  assert.equal(ask([elsewhere], far, db).isAllowed, true)
+  assert.equal(ask([elsewhere], web, db).isAllowed, false)
+})
+
+test('ports by number, range and name, networks and what is excepted', () => {
+  const at = (rule: object) => [own({ selector: "app == 'db'", ingress: [{ action: 'Allow', ...rule }] })]
+  assert.equal(ask(at({ protocol: 'TCP', destination: { ports: ['8000:8090'] } }), web, db).isAllowed, true)
+  assert.equal(ask(at({ protocol: 'TCP', destination: { ports: ['http'] } }), web, db).isAllowed, true)
+  assert.equal(ask(at({ protocol: 'TCP', destination: { notPorts: [8080] } }), web, db).isAllowed, false)
+  assert.equal(ask(at({ notProtocol: 'TCP' }), web, db).isAllowed, false)
+  assert.equal(ask(at({ source: { nets: ['10.0.0.0/8'], notNets: ['10.1.0.1/32'] } }), web, db).isAllowed, false)
+  assert.equal(ask(at({ source: { nets: ['10.1.0.1'] } }), web, db).isAllowed, true)
+})
+
+test('what is not understood makes a rule stricter: one that allows matches nothing, one that denies goes without', () => {
+  const odd = { serviceAccounts: { names: ['x'] } }
+  const allow = own({ selector: 'all()', ingress: [{ action: 'Allow', source: odd }] })
+  assert.equal(ask([allow], web, db).isAllowed, false)
+  const deny = own({ selector: 'all()', ingress: [{ action: 'Deny', source: odd }, { action: 'Allow' }] })
+  assert.equal(ask([deny], web, db).isAllowed, false)
+  assert.equal(ask([own({ selector: 'app ==', ingress: [] })], web, db).isAllowed, true, 'a selector that cannot be read selects nothing')
+})

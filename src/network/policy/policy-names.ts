@@ -1,0 +1,16 @@
+/** What chains and sets of policies are called, and how a family is spoken of. */
+import { createHash } from 'node:crypto'
+import type { Direction } from '#network/policy/compiled-policy.ts'
+
+export type IpVersion = 4 | 6
+export const versions: readonly IpVersion[] = [4, 6]
+export const versionOf = (address: string): IpVersion => (address.includes(':') ? 6 : 4)
+export const addressType = (version: IpVersion): string => (version === 4 ? 'ipv4_addr' : 'ipv6_addr')
+export const ipOf = (version: IpVersion): string => (version === 4 ? 'ip' : 'ip6')
+
+export const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12)
+
+export const policyChain = (policy: string, direction: Direction): string =>
+  `${direction}-${shortHash(policy)}-${policy}`.replaceAll(/[^\w./-]/g, '-').slice(0, 120)
+/** Addresses of the pods that a peer means. */
+export const peerSet = (peerKey: string, version: IpVersion): string => `peers${version}-${shortHash(peerKey)}`
