@@ -40,7 +40,11 @@ async function remove(volume: V1PersistentVolume, context: BinderContext): Promi
   const driver = provisioner === undefined ? 'N/A' : (migratedDriver(provisioner) ?? provisioner)
   metrics.begin(name, deleter === 'host-path' ? 'kubernetes.io/host-path' : deleter === 'external' ? driver : 'N/A', 'delete')
   if (deleter === 'external') return
-  if (deleter === 'nobody') return failed(`error getting deleter volume plugin for volume "${name}": no deletable volume plugin matched`)
+  if (deleter === 'nobody') {
+    const maker = volume.metadata.annotations?.[provisionedBy]
+    const unknown = `error getting deleter volume plugin for volume "${name}": no deletable volume plugin matched`
+    return failed(maker ? `no volume plugin matched name: ${maker}` : unknown)
+  }
   try {
     await removeDirectory(volume, context)
   } catch (error) {

@@ -35,10 +35,8 @@ export async function requestVolume(claim: V1PersistentVolumeClaim, context: Bin
   const storageClass = cache.get(StorageClass, '', className)
   if (storageClass === undefined) return failed(`storageclass.storage.k8s.io "${className}" not found`)
   const provisioner = migratedDriver(storageClass.provisioner) ?? storageClass.provisioner
-  if (provisioner === 'kubernetes.io/host-path') {
-    return failed(`Failed to create provisioner: provisioning in volume plugin "${provisioner}" is disabled`)
-  }
-  if (provisioner.startsWith('kubernetes.io/')) return failed(`no volume plugin matched name: ${provisioner}`)
+  const isHostPath = provisioner === 'kubernetes.io/host-path'
+  if (provisioner.startsWith('kubernetes.io/') && !isHostPath) return failed(`no volume plugin matched name: ${provisioner}`)
   metrics.begin(key, provisioner, 'provision')
   if (claim.metadata.annotations?.[storageProvisioner] !== provisioner) {
     const annotations = {
@@ -55,6 +53,7 @@ export async function requestVolume(claim: V1PersistentVolumeClaim, context: Bin
       throw error
     }
   }
+  if (isHostPath) return failed(`Failed to create provisioner: provisioning in volume plugin "${provisioner}" is disabled`)
   events.normal(
     PersistentVolumeClaim,
     claim,
