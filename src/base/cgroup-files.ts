@@ -1,6 +1,6 @@
 /** The kernel's groups of processes as directories: one tree with cgroup v2, one for each controller with v1. */
 import { join } from 'node:path'
-import { type Files, hasCode } from '#base/files.ts'
+import { type Files, hasCode, type OpenFile } from '#base/files.ts'
 
 export type CgroupFiles = {
   readonly version: 1 | 2
@@ -65,7 +65,7 @@ class CgroupTree implements CgroupFiles {
   }
 
   async make(group: string): Promise<void> {
-    for (const place of this.#places) await this.#files.makeDirectory(join(place, group), { mode: 0o755 })
+    await Promise.all(this.#places.map((place) => this.#files.makeDirectory(join(place, group), { mode: 0o755 })))
     if (this.version === 2) await this.#delegate(group)
     else await this.#inheritCpus(group)
   }
@@ -88,9 +88,8 @@ class CgroupTree implements CgroupFiles {
   }
 
   async remove(group: string): Promise<boolean> {
-    let isGone = true
-    for (const place of this.#places) isGone = (await this.#removeTree(join(place, group))) && isGone
-    return isGone
+    const gone = await Promise.all(this.#places.map((place) => this.#removeTree(join(place, group))))
+    return gone.every(Boolean)
   }
 
   async #removeTree(path: string): Promise<boolean> {
@@ -127,7 +126,7 @@ class CgroupTree implements CgroupFiles {
     const root = this.roots.get('cpuset')
     if (root === undefined) return
     const parts = group.split('/').filter(Boolean)
-    for (const file of ['cpuset.cpus', 'cpuset.mems']) {
+    const inherit = async (file: string) => {
       let inherited = ((await this.#files.readTextIfPresent(join(root, file))) ?? '').trim()
       for (let depth = 1; depth <= parts.length; depth++) {
         const path = join(root, ...parts.slice(0, depth), file)
@@ -136,12 +135,22 @@ class CgroupTree implements CgroupFiles {
         inherited = own || inherited
       }
     }
+    await Promise.all(['cpuset.cpus', 'cpuset.mems'].map(inherit))
   }
 
   /** In place: the kernel's files cannot be replaced. */
   async #writeFile(path: string, value: string): Promise<void> {
-    if ((await this.#files.stat(path)) === undefined) return
-    await using file = await this.#files.open(path, 'r+')
-    await file.write(Buffer.from(value))
+    let file: OpenFile
+    try {
+      file = await this.#files.open(path, 'r+')
+    } catch (error) {
+      if (hasCode(error, 'ENOENT')) return
+      throw error
+    }
+    try {
+      await file.write(Buffer.from(value))
+    } finally {
+      await file.close()
+    }
   }
 }

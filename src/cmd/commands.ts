@@ -80,6 +80,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('#cmd/proxy/command.ts')).proxyCommand,
   },
   {
+    name: 'runtime',
+    summary: 'run the embedded container runtime alone, at a CRI socket',
+    load: async () => (await import('#cmd/runtime/command.ts')).runtimeCommand,
+  },
+  {
     name: 'dns',
     summary: "serve a cluster's names",
     load: async () => (await import('#cmd/dns/command.ts')).dnsCommand,

@@ -3,10 +3,11 @@ import { nodeFiles } from '#base/files.ts'
 import { thisProcess } from '#base/machine.ts'
 import { nodePaths, readNodeRecords } from '#cmd/node/node-directory.ts'
 import { textTable } from '#cmd/text-table.ts'
-import { containerdDirectory } from '#cmd/up/container-runtime.ts'
+import { containerdDirectory, embeddedDirectory } from '#cmd/up/container-runtime.ts'
 import { importImages } from '#kubelet/images/import-image.ts'
 import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
 import { privateContainerdSocket } from '#kubelet/runtimes/cri/private-containerd.ts'
+import { runtimePaths } from '#runtime/runtime-paths.ts'
 
 type Where = { dataDir: string; criSocket: string }
 
@@ -64,9 +65,11 @@ async function socketsOf({ dataDir, criSocket }: Where): Promise<string[]> {
   if (criSocket !== '') return [criSocket]
   const records = await readNodeRecords(dataDir, nodeFiles)
   const directories = [containerdDirectory(dataDir), ...records.map(({ name }) => nodePaths(dataDir, name).containerd)]
+  const runtimes = [embeddedDirectory(dataDir), ...records.map(({ name }) => nodePaths(dataDir, name).runtime)]
+  const embedded = runtimes.map((directory) => runtimePaths(directory).socket)
   const isThere = async (socket: string) => (await nodeFiles.stat(socket))?.kind === 'socket'
   const own: string[] = []
-  for (const socket of directories.map(privateContainerdSocket)) if (await isThere(socket)) own.push(socket)
+  for (const socket of [...embedded, ...directories.map(privateContainerdSocket)]) if (await isThere(socket)) own.push(socket)
   if (own.length > 0) return own
   for (const socket of usualSockets) if (await isThere(socket)) return [socket]
   throw new Error('no container runtime was found; start a cluster with `typernetes up`, or name its socket with --cri-socket')

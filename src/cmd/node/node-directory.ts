@@ -22,6 +22,8 @@ export type NodeSettings = NodeRecord & {
   /** Whose plugins: ours, the machine's, or whichever are there. */
   cniPlugins: string
   isKubenet: boolean
+  /** Containers are run by the node's own process. */
+  isEmbedded: boolean
   /** By which interface other nodes are reached. */
   uplink: { interfaces: readonly string[]; expressions: readonly string[] }
   podCgroup: string
@@ -50,6 +52,7 @@ export function nodePaths(dataDir: string, name: string) {
     log: join(directory, 'node.log'),
     pid: join(directory, 'node.pid'),
     containerd: join(directory, 'containerd'),
+    runtime: join(directory, 'runtime'),
     networks: join(directory, 'containerd', 'networks'),
     podNetworkState: join(directory, 'pod-network.json'),
   }

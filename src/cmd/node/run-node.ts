@@ -2,6 +2,7 @@
 import { X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
 import { systemClock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import { nodeFiles } from '#base/files.ts'
 import { nodeHttpClient } from '#base/http-client.ts'
 import { giveBackIdleMemory } from '#base/idle-memory.ts'
@@ -19,6 +20,7 @@ import { joinPodNetwork } from '#cmd/node/join-pod-network.ts'
 import { keepContainerd } from '#cmd/node/keep-containerd.ts'
 import { type NodeSettings, nodePaths } from '#cmd/node/node-directory.ts'
 import { hasCalico, startNodeTraffic } from '#cmd/node/node-traffic.ts'
+import { startEmbeddedRuntime } from '#cmd/runtime/start-embedded-runtime.ts'
 import { kubernetesVersion } from '#cmd/version.ts'
 import { defaultKubeletConfiguration, sharedMachineConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
 import { startNode } from '#kubelet/run-node.ts'
@@ -75,14 +77,15 @@ async function startNodeOf(stage: Stage, settings: NodeSettings, seams: Seams): 
   const reader = stage.use(await openClient({ kubeconfig: paths.proxyConfig, userAgent: `kube-proxy/${kubernetesVersion}` }))
   const isForeign = podNetwork === 'cni'
   const networks = isForeign ? usualNetworks : paths.networks
-  const chosen = await choosePlugins(stage, paths.directory, settings.cniPlugins, seams)
+  const { isEmbedded = false } = settings
+  const own = { plugins: 'own' as const, cniBinDirectory: usualPlugins }
+  const chosen = isEmbedded ? own : await choosePlugins(stage, paths.directory, settings.cniPlugins, seams)
   const kind = JSON.stringify({ podNetwork, isKubenet: settings.isKubenet, ...chosen })
   if (!isForeign) await forgetOtherNetwork(kind, join(paths.directory, 'network-kind.json'), networks, files)
-  const containerd = await keepContainerd(
-    { directory: paths.containerd, cniConfigDirectory: networks, cniBinDirectory: isForeign ? usualPlugins : chosen.cniBinDirectory },
-    seams,
-  )
-  stage.defer(() => containerd.stop())
+  const place = { cniConfigDirectory: networks, cniBinDirectory: isForeign ? usualPlugins : chosen.cniBinDirectory }
+  const containerd = isEmbedded ? undefined : await keepContainerd({ directory: paths.containerd, ...place }, seams)
+  stage.defer(() => containerd?.stop())
+  const connection = isEmbedded ? await startEmbeddedRuntime(stage, { directory: paths.runtime, ...place }, seams) : undefined
   const network = joinPodNetwork(
     stage,
     {
@@ -102,7 +105,7 @@ async function startNodeOf(stage: Stage, settings: NodeSettings, seams: Seams): 
         client,
         addresses: addressesOf(settings),
         labels: {},
-        socket: containerd.socket,
+        socket: containerd?.socket ?? '',
         version: kubernetesVersion,
         isPatient: true,
       },
@@ -121,6 +124,7 @@ async function startNodeOf(stage: Stage, settings: NodeSettings, seams: Seams): 
         clientAuthorities: () => [new X509Certificate(authority ?? '')],
       },
       podCgroup: settings.podCgroup,
+      ...defined({ connection }),
       ...network,
     },
     { ...seams, processes: nodeProcesses, metrics: new Metrics(), http: () => nodeHttpClient() },

@@ -6,9 +6,11 @@ import type { Files } from '#base/files.ts'
 import { silentLogger } from '#base/log.ts'
 import { nodeMounts } from '#base/mounts.ts'
 import { nodeProcesses } from '#base/processes.ts'
+import { systemRandom } from '#base/random.ts'
 import { stopBackendHelpers } from '#cmd/node/backend-helpers.ts'
 import { type NodeRecord, type NodeSettings, nodePaths } from '#cmd/node/node-directory.ts'
 import { inNodeMounts } from '#cmd/node/node-mounts.ts'
+import { removeEmbeddedPods } from '#cmd/runtime/remove-embedded-pods.ts'
 import { PodCgroups } from '#kubelet/cgroups/pod-cgroups.ts'
 import { sandboxImageName } from '#kubelet/images/sandbox-image.ts'
 import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
@@ -55,6 +57,11 @@ export async function takeDownNode(dataDir: string, { name, number }: NodeRecord
     )
     using client = await CriClient.connect(privateContainerdSocket(paths.containerd))
     await removeAllPods(client)
+  }
+  if ((await files.stat(paths.runtime)) !== undefined) {
+    const processes = processesIn(place.path, nodeProcesses)
+    const where = { directory: paths.runtime, cniConfigDirectory: paths.networks, cniBinDirectory: '/opt/cni/bin' }
+    await removeEmbeddedPods(where, { files, clock, random: systemRandom, logger: silentLogger, processes })
   }
   await stopContainerd(paths.containerd, { files, clock, processes: nodeProcesses })
   const volumes = await files.realPath(join(paths.directory, 'kubelet'))

@@ -1,9 +1,10 @@
 import { join } from 'node:path'
 import { nodeFiles } from '#base/files.ts'
 import { nodePaths, readNodeRecords } from '#cmd/node/node-directory.ts'
-import { containerdDirectory } from '#cmd/up/container-runtime.ts'
+import { containerdDirectory, embeddedDirectory } from '#cmd/up/container-runtime.ts'
 import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
 import { privateContainerdSocket } from '#kubelet/runtimes/cri/private-containerd.ts'
+import { runningSandboxes } from '#runtime/sandboxes/running-sandboxes.ts'
 import { sandboxStates } from '#wire/cri/cri-types.ts'
 
 const patienceMs = 2000
@@ -11,12 +12,18 @@ const patienceMs = 2000
 /** How many pods run in the cluster's own container runtimes, whether the cluster itself runs or not. */
 export async function runningPods(dataDir: string): Promise<number> {
   const records = await readNodeRecords(dataDir, nodeFiles)
-  const ofNodes = await Promise.all(records.map(({ name }) => podsIn(nodePaths(dataDir, name).containerd)))
+  const ofNodes = await Promise.all(records.map(({ name }) => podsOf(nodePaths(dataDir, name))))
   return ofNodes.reduce((sum, count) => sum + count, await podsOnMachine(dataDir))
 }
 
 /** Those of the node that the machine itself is. */
-export const podsOnMachine = (dataDir: string): Promise<number> => podsIn(containerdDirectory(dataDir))
+export async function podsOnMachine(dataDir: string): Promise<number> {
+  return podsOf({ containerd: containerdDirectory(dataDir), runtime: embeddedDirectory(dataDir) })
+}
+
+async function podsOf({ containerd, runtime }: { containerd: string; runtime: string }): Promise<number> {
+  return (await podsIn(containerd)) + (await runningSandboxes(runtime, nodeFiles))
+}
 
 /** `3 pods run on; …`; undefined where none does. */
 export function podsRunOn(count: number): string | undefined {

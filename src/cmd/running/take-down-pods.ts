@@ -9,7 +9,7 @@ import { systemRandom } from '#base/random.ts'
 import { stopBackendHelpers } from '#cmd/node/backend-helpers.ts'
 import { readNodeRecords } from '#cmd/node/node-directory.ts'
 import { takeDownNode } from '#cmd/node/take-down-node.ts'
-import { openEmbeddedRuntime } from '#cmd/runtime/start-embedded-runtime.ts'
+import { removeEmbeddedPods } from '#cmd/runtime/remove-embedded-pods.ts'
 import { containerdDirectory, embeddedDirectory, networksDirectory, podCgroupOf } from '#cmd/up/container-runtime.ts'
 import { removeMachineTraffic } from '#cmd/up/machine-traffic.ts'
 import { PodCgroups } from '#kubelet/cgroups/pod-cgroups.ts'
@@ -19,7 +19,6 @@ import { privateContainerdSocket, removeAllPods, startContainerd, stopContainerd
 import { bridgeNameOf, removeBridgeNetwork } from '#network/bridge-network.ts'
 import { removeNodeNetwork } from '#network/node-network.ts'
 import { leavePodNetwork } from '#network/pod-network/pod-network-agent.ts'
-import { InProcessConnection } from '#runtime/service/in-process-connection.ts'
 
 const stockPluginDirectory = '/opt/cni/bin'
 
@@ -59,9 +58,7 @@ async function endEmbedded(dataDir: string): Promise<boolean> {
   if ((await nodeFiles.stat(directory)) === undefined) return false
   const place = { directory, cniConfigDirectory: networksDirectory(dataDir), cniBinDirectory: stockPluginDirectory }
   const seams = { files: nodeFiles, clock: systemClock, random: systemRandom, logger: silentLogger }
-  await using runtime = await openEmbeddedRuntime(place, seams)
-  using connection = new InProcessConnection(runtime)
-  await removeAllPods(connection)
+  await removeEmbeddedPods(place, seams)
   return true
 }
 

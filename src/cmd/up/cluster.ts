@@ -211,7 +211,11 @@ export async function startClusterStages(
       await lifecycle.stage('nodes', async (stage) => {
         const { startOwnNodes } = await import('#cmd/up/own-nodes.ts')
         const serverUrl = urlForNodes(addresses, network, apiServer)
-        await startOwnNodes(stage, { apiServer, keys, options, network, podNetwork, serverUrl, nodes }, seams)
+        await startOwnNodes(
+          stage,
+          { apiServer, keys, options, network, podNetwork, isEmbedded: runtime.kind === 'embedded', serverUrl, nodes },
+          seams,
+        )
       })
     }
   }

@@ -22,6 +22,7 @@ export type NodeProcessesOptions = {
   podNetwork: NodeSettings['podNetwork']
   cniPlugins: string
   isKubenet: boolean
+  isEmbedded: boolean
   uplink: NodeSettings['uplink']
   logLevel: string
   traffic: Pick<NodeSettings, 'proxyMode' | 'enforcesPolicies' | 'clusterDns'>
@@ -98,10 +99,10 @@ export class NodeProcesses {
   }
 
   async #writeSettings(record: NodeRecord, { address, addressV6 }: NodePlace): Promise<void> {
-    const { dataDir, network, podNetwork, cniPlugins, isKubenet, uplink, logLevel, traffic, seams } = this.#options
+    const { dataDir, network, podNetwork, cniPlugins, isKubenet, isEmbedded, uplink, logLevel, traffic, seams } = this.#options
     const paths = nodePaths(dataDir, record.name)
     const podCgroup = `${podCgroupOf(dataDir)}-${record.number}`
-    const pods = { clusterCidrs: network.clusterCidrs, podNetwork, cniPlugins, isKubenet, uplink, podCgroup }
+    const pods = { clusterCidrs: network.clusterCidrs, podNetwork, cniPlugins, isKubenet, isEmbedded, uplink, podCgroup }
     const settings: NodeSettings = { ...record, ...pods, ...traffic, address, addressV6, dataDir, logLevel }
     await seams.files.makeDirectory(paths.directory)
     await seams.files.write(paths.settings, JSON.stringify(settings))

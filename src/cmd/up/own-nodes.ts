@@ -23,6 +23,7 @@ export type OwnNodesParts = {
   options: UpOptions
   network: NodeNetwork
   podNetwork: NodeSettings['podNetwork']
+  isEmbedded: boolean
   serverUrl: string
   nodes: LocalNodes
 }
@@ -44,6 +45,7 @@ export async function startOwnNodes(stage: Stage, parts: OwnNodesParts, seams: C
   const processes = new NodeProcesses({
     ...{ dataDir, network, keys, serverUrl, podNetwork, logLevel, traffic, nodes, seams },
     ...pluginsOf(options),
+    isEmbedded: parts.isEmbedded,
   })
   stage.defer(() => processes.stopAll())
   const client = clientInProcess(apiServer, 'typernetes:nodes', ['system:masters'])

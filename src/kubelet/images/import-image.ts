@@ -1,5 +1,5 @@
 /** Brings images from files into containerd, through its own services at the socket where it speaks CRI. */
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { parseImageReference } from '#api/core/v1/pod-spec/image-reference.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Files, OpenFile } from '#base/files.ts'
@@ -8,6 +8,7 @@ import { ContainerdStore } from '#kubelet/images/containerd-store.ts'
 import type { Architecture } from '#kubelet/images/pause-program.ts'
 import { sandboxImageArchive, sandboxImageName } from '#kubelet/images/sandbox-image.ts'
 import type { CriConnection } from '#kubelet/runtimes/cri/cri-client.ts'
+import { importMethod } from '#wire/cri/import-images.ts'
 import { type ArchivedBlob, readImageArchive } from '#wire/oci/read-image-archive.ts'
 
 export type ImportSeams = { files: Files; clock: Clock }
@@ -33,11 +34,24 @@ export async function importImages(client: CriConnection, archiveFile: string, {
     }
   } catch (error) {
     if (!(error instanceof GrpcError) || error.code !== grpcCodes.unimplemented) throw error
-    throw new Error('only containerd takes images from files; this runtime has a command of its own for it')
+    return importByRuntime(client, archiveFile)
   }
   for (const name of names) await untilNoticed(client, name, clock)
   return names
 }
+
+/** Our own reads the file itself. */
+async function importByRuntime(client: CriConnection, archiveFile: string): Promise<string[]> {
+  try {
+    const request = importMethod.encodeRequest(resolve(archiveFile))
+    return importMethod.decodeResponse(await client.channel.unary(importMethod.path, request, { timeoutMs: importTimeoutMs }))
+  } catch (error) {
+    if (!(error instanceof GrpcError) || error.code !== grpcCodes.unimplemented) throw error
+    throw new Error('only containerd and our own runtime take images from files; this runtime has a command of its own for it')
+  }
+}
+
+const importTimeoutMs = 3_600_000
 
 async function* contentOf({ content, sizeBytes }: ArchivedBlob, file: OpenFile): AsyncGenerator<Uint8Array> {
   if ('bytes' in content) return yield content.bytes

@@ -84,10 +84,11 @@ const usualDevices = [
 ]
 
 /** With v2 the kernel asks programs instead of files; there the mounts of a container allow no devices but those bound into it. */
-export async function limitDevices(cgroups: CgroupFiles, group: string, further: readonly string[]): Promise<void> {
-  if (cgroups.version !== 1 || !cgroups.roots.has('devices')) return
-  await cgroups.write(group, 'devices', 'devices.deny', 'a')
-  for (const rule of [...usualDevices, ...further]) await cgroups.write(group, 'devices', 'devices.allow', rule)
+export function deviceRules({ version, roots }: CgroupFiles, group: string): { path: string; text: string }[] {
+  const root = roots.get('devices')
+  if (version !== 1 || root === undefined) return []
+  const allowed = usualDevices.map((text) => ({ path: join(root, group, 'devices.allow'), text }))
+  return [{ path: join(root, group, 'devices.deny'), text: 'a' }, ...allowed]
 }
 
 /** Whether the kernel has killed something in it for want of memory. */

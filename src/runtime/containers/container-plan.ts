@@ -4,7 +4,7 @@ import type { CgroupFiles } from '#base/cgroup-files.ts'
 import { defined } from '#base/defined.ts'
 import type { Files } from '#base/files.ts'
 import { GrpcError, grpcCodes } from '#base/grpc.ts'
-import { procsFiles } from '#runtime/cgroups/container-cgroup.ts'
+import { deviceRules, procsFiles } from '#runtime/cgroups/container-cgroup.ts'
 import { type FoundUser, findUser } from '#runtime/containers/find-user.ts'
 import type { StoredImage } from '#runtime/images/stored-image.ts'
 import { capabilitiesOf } from '#runtime/launch/capabilities.ts'
@@ -156,6 +156,7 @@ export async function containerSpec(
     namespaces: { pid: sandbox.process.pid, joins: (['net', 'ipc', 'uts'] as const).filter((kind) => isShared(kind, modes)) },
     pidNamespace: pidNamespaceOf(modes.pid ?? 0, sandbox, target),
     cgroupProcs: groups,
+    cgroupRules: cgroups === undefined || isPrivileged || isRootless ? [] : deviceRules(cgroups, record.cgroup),
     cgroups: {
       version: cgroups?.version ?? 2,
       controllers: [...(cgroups?.roots.keys() ?? [])].filter((name) => !/^(name=|unified)/.test(name)),

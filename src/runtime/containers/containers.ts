@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { descriptors } from '#base/descriptors.ts'
 import { errorMessage } from '#base/error-message.ts'
 import { GrpcError, grpcCodes } from '#base/grpc.ts'
-import { hadOom, limitCgroup, limitDevices, processesIn } from '#runtime/cgroups/container-cgroup.ts'
+import { hadOom, limitCgroup, processesIn } from '#runtime/cgroups/container-cgroup.ts'
 import { ContainerOutput } from '#runtime/containers/container-output.ts'
 import { argsOf, containerSpec, environmentOf, type PlanContext, processOf, userOf } from '#runtime/containers/container-plan.ts'
 import { exitOf } from '#runtime/containers/exit-record.ts'
@@ -209,7 +209,6 @@ export class Containers {
     if (cgroups !== undefined) {
       await cgroups.make(record.cgroup)
       await limitCgroup(cgroups, record.cgroup, record.resources)
-      if (!spec.isPrivileged && !context.isRootless) await limitDevices(cgroups, record.cgroup, [])
     }
     const { hasTerminal } = process
     await files.makeDirectory(paths.exits)

@@ -122,6 +122,7 @@ function contain(script: LaunchScript, spec: ContainerSpec): void {
     const opened = script.call('openat', [here, '/proc/self/fd/0', openFlags.readOnly], { what: 'open the input' })
     script.feed(opened, script.call('dup3', [0, 0, 0]), 0)
   }
+  for (const { path, text } of spec.cgroupRules) writeFile(script, path, text, { what: `write ${text} to ${path}` })
   for (const path of spec.cgroupProcs) writeFile(script, path, '0', { what: `enter the cgroup ${path}` })
   const { oomScoreAdjust } = spec.process
   // What is lower than our own needs a right that root does not have everywhere.

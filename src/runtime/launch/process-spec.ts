@@ -53,6 +53,8 @@ export type ContainerSpec = {
   pidNamespace: 'own' | 'node' | { pid: number }
   /** Files of the groups that it is to be in. */
   cgroupProcs: readonly string[]
+  /** What is written to files of these groups before. */
+  cgroupRules: readonly { path: string; text: string }[]
   cgroups: { version: 1 | 2; controllers: readonly string[] }
   mounts: readonly BindMount[]
   /** The memory that containers of a pod share. */

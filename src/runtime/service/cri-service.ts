@@ -128,6 +128,9 @@ function ofContainers({ sandboxes, containers, images, cgroups, clock }: Embedde
       await containers.output(containers.running(containerId).id)?.reopen()
       return {}
     },
+    async containerStats({ containerId }: CriRequest<'containerStats'>) {
+      return { stats: await stats(containers.get(containerId)) }
+    },
     async listContainerStats({ filter }: CriRequest<'listContainerStats'>) {
       const running = containers.all().filter((record) => record.state === 'running' && matches(containerView(record), filter as Filter))
       return { stats: await Promise.all(running.map(stats)) }

@@ -119,6 +119,7 @@ const types = describeMessages({
   CpuUsage: 'timestamp:1:id usageCoreNanoSeconds:2:BigValue usageNanoCores:3:BigValue',
   MemoryUsage: 'timestamp:1:id workingSetBytes:2:BigValue usageBytes:4:BigValue rssBytes:5:BigValue',
   ContainerStats: 'attributes:1:ContainerAttributes cpu:2:CpuUsage memory:3:MemoryUsage writableLayer:4:FilesystemUsage',
+  ContainerStatsResponse: 'stats:1:ContainerStats',
   ListContainerStatsRequest: 'filter:1:ContainerStatsFilter',
   ContainerStatsFilter: 'id:1:string podSandboxId:2:string labelSelector:3:map',
   ListContainerStatsResponse: 'stats:1:ContainerStats[]',
@@ -237,6 +238,11 @@ export const criMethods = {
     'RuntimeService/PortForward',
     'PortForwardRequest',
     'UrlResponse',
+  ),
+  containerStats: method<{ containerId: string }, { stats?: CriContainerStats }>(
+    'RuntimeService/ContainerStats',
+    'ContainerId',
+    'ContainerStatsResponse',
   ),
   listContainerStats: method<{ filter?: { id?: string; podSandboxId?: string; labelSelector?: Labels } }, { stats: CriContainerStats[] }>(
     'RuntimeService/ListContainerStats',
