@@ -8,23 +8,20 @@ import type { V1Service } from '#api/core/v1/types.gen.ts'
 import { whyNoContainers } from '../support/containerd.ts'
 import { installedKubectls, type Kubectl } from '../support/kubectl.ts'
 import { whyNoNetworkWorld } from '../support/network-world.ts'
-import { type RealCluster, startRealCluster } from '../support/real-cluster.ts'
+import { leftOf, type RealCluster, startRealCluster } from '../support/real-cluster.ts'
 
 const newest = installedKubectls().at(-1)
 const whyNot = whyNoContainers() || whyNoNetworkWorld('nft') || (newest === undefined ? 'kubectl is not installed' : false)
 const manifest = (name: string) => readFileSync(join(import.meta.dirname, 'real-node', name), 'utf8')
 /** Of any cluster on the machine. (Tables that iptables itself has made stay, empty.) */
-const rules = () =>
-  ['nft list tables | grep kube-', "iptables-save | grep -E '^:K[^ ]*-(SVC|SERVICES)'"]
-    .map((command) => spawnSync('sh', ['-c', command], { encoding: 'utf8' }).stdout)
-    .join('')
+const chains = () => spawnSync('sh', ['-c', "iptables-save | grep -E '^:K[^ ]*-(SVC|SERVICES)'"], { encoding: 'utf8' }).stdout
 
 for (const nodes of [1, 2])
   describe(`services of a cluster with ${nodes} real node(s)`, { skip: whyNot, timeout: 300_000 }, () => {
     let cluster: RealCluster
     let kubectl: Kubectl
     let service: V1Service
-    const before_ = whyNot ? '' : rules()
+    const before_ = whyNot ? '' : chains()
 
     before(async () => {
       // Two clusters on one machine may not have the same addresses.
@@ -47,7 +44,8 @@ for (const nodes of [1, 2])
     })
     after(async () => {
       await cluster?.[Symbol.asyncDispose]()
-      assert.equal(rules(), before_, 'no rule is left behind')
+      assert.equal(chains(), before_, 'no rule is left behind')
+      assert.deepEqual(leftOf(cluster.dataDir), [])
     })
 
     const ok = (args: readonly string[], input?: string): string => {
