@@ -38,6 +38,8 @@ import { statefulSetController } from '#controllers/statefulset/statefulset-cont
 import { attributesClassProtectionController } from '#controllers/storage-protection/attributes-class-protection-controller.ts'
 import { claimProtectionController } from '#controllers/storage-protection/claim-protection-controller.ts'
 import { volumeProtectionController } from '#controllers/storage-protection/volume-protection-controller.ts'
+import { storageVersionGc } from '#controllers/storage-version-gc/storage-version-gc.ts'
+import { storageVersionMigrator } from '#controllers/storage-version-migrator/storage-version-migrator.ts'
 import { taintEvictionController } from '#controllers/taint-eviction/taint-eviction-controller.ts'
 import { tokenCleaner } from '#controllers/token-cleaner/token-cleaner.ts'
 import { ttlController } from '#controllers/ttl/ttl-controller.ts'
@@ -85,6 +87,8 @@ export const controllers: readonly Controller[] = [
   ephemeralVolumeController,
   selinuxWarningController,
   taintEvictionController,
+  storageVersionGc,
+  storageVersionMigrator,
   legacyTokenCleaner,
   serviceCidrController,
   resourceClaimController,

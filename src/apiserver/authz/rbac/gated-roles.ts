@@ -6,6 +6,30 @@ const events = { apiGroups: ['', 'events.k8s.io'], resources: ['events'], verbs:
 /** What a controller may do that runs only where its feature is on. */
 const gated: readonly { gate: string; account: string; rules: readonly PolicyRule[] }[] = [
   {
+    // Upstream asks for APIServerIdentity as well, which is on unless somebody turns it off.
+    gate: 'StorageVersionAPI',
+    account: 'storage-version-garbage-collector',
+    rules: [
+      { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'list', 'watch'] },
+      {
+        apiGroups: ['internal.apiserver.k8s.io'],
+        resources: ['storageversions'],
+        verbs: ['delete', 'get', 'list', 'patch', 'update', 'watch'],
+      },
+      { apiGroups: ['internal.apiserver.k8s.io'], resources: ['storageversions/status'], verbs: ['get', 'patch', 'update'] },
+    ],
+  },
+  {
+    gate: 'StorageVersionMigrator',
+    account: 'storage-version-migrator-controller',
+    rules: [
+      { apiGroups: ['*'], resources: ['*'], verbs: ['create', 'list', 'patch'] },
+      { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], verbs: ['get'] },
+      { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions/status'], verbs: ['patch'] },
+      { apiGroups: ['storagemigration.k8s.io'], resources: ['storageversionmigrations/status'], verbs: ['update'] },
+    ],
+  },
+  {
     gate: 'PodCertificateRequest',
     account: 'podcertificaterequestcleaner',
     rules: [{ apiGroups: ['certificates.k8s.io'], resources: ['podcertificaterequests'], verbs: ['delete', 'get', 'list', 'watch'] }],
