@@ -48,6 +48,7 @@ import { ProbeManager } from '#kubelet/probes/probe-manager.ts'
 import { NodeRuntimeHelper } from '#kubelet/runtime-helper/node-runtime-helper.ts'
 import { CriClient, type CriConnection } from '#kubelet/runtimes/cri/cri-client.ts'
 import { CriRuntime } from '#kubelet/runtimes/cri/cri-runtime.ts'
+import { imageMounter } from '#kubelet/runtimes/cri/mount-image.ts'
 import type { Runtime } from '#kubelet/runtimes/runtime.ts'
 import { KubeletServer } from '#kubelet/server/kubelet-server.ts'
 import { listenForNode, type NodeListeners, type NodePorts } from '#kubelet/server/listen-for-node.ts'
@@ -59,6 +60,7 @@ import { MachineUsageSource } from '#kubelet/stats/machine-usage-source.ts'
 import { statsPaths } from '#kubelet/stats/stats-paths.ts'
 import { emptyDirVolume } from '#kubelet/volumes/empty-dir.ts'
 import { EmptyDirLimits } from '#kubelet/volumes/empty-dir-limits.ts'
+import { volumeMetrics } from '#kubelet/volumes/mountable/volume-metrics.ts'
 
 export type NodeOptions = {
   name: string
@@ -172,6 +174,7 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
   const runtimeHelper = await NodeRuntimeHelper.open({
     ...{ client, clock, random, logger, events, files, mounts: nodeMounts, images, services, rootDirectory },
     ...{ processes: seams.processes, nodeName: name, onVolumesInUse: () => agent?.checkNode(), csi },
+    mounter: imageMounter({ version: runtime.version, socket, processes: seams.processes }),
     logDirectory: configuration.podLogsDir,
     dns: { clusterDns: configuration.clusterDNS, clusterDomain: configuration.clusterDomain, resolvConf: configuration.resolvConf },
     hostIps: addresses,
@@ -219,6 +222,7 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
     findPod: (namespace, pod) => agent?.pods.find(({ metadata }) => metadata.name === pod && metadata.namespace === namespace),
     allPods: () => agent?.pods ?? [],
     csi: csi.drivers,
+    volumeMetrics: volumeMetrics({ volumes: runtimeHelper.mountable, host: thisHost, clock }),
     upgrades: begun.use(nodeUpgradeClient()),
     access: {
       clientAuthorities: serving?.clientAuthorities ?? (() => []),

@@ -10,7 +10,12 @@ import type { PodVolumes, ReadyVolume } from '#kubelet/volumes/pod-volumes.ts'
 import { bindSubPath, makeSubPath } from '#kubelet/volumes/sub-paths.ts'
 import { podUid } from '#kubelet/volumes/volume-plugin.ts'
 
-export type ContainerMountsTools = { volumes: PodVolumes; logger: Logger; supportsRecursiveReadOnly: boolean }
+export type ContainerMountsTools = {
+  volumes: PodVolumes
+  images?: ReadonlyMap<string, ReadyVolume>
+  logger: Logger
+  supportsRecursiveReadOnly: boolean
+}
 
 /** Rejects with upstream's words, which say nothing about the node's own files. */
 export async function volumeMounts(
@@ -21,10 +26,13 @@ export async function volumeMounts(
 ): Promise<Mount[]> {
   const mounts: Mount[] = []
   for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
-    const volume = tools.volumes.ready(podUid(pod), mount.name)
+    const volume = tools.images?.get(mount.name) ?? tools.volumes.ready(podUid(pod), mount.name)
     if (volume === undefined) throw new Error(`cannot find volume ${quoted(mount.name)} to mount into container ${quoted(container.name)}`)
     const subPath = subPathOf(mount, variables)
-    const hostPath = subPath === '' ? volume.path : await preparedSubPath(pod, container, mount, index, volume, subPath, tools)
+    const hostPath =
+      subPath === '' || volume.image !== undefined
+        ? volume.path
+        : await preparedSubPath(pod, container, mount, index, volume, subPath, tools)
     const isRecursivelyReadOnly = mustBeRecursivelyReadOnly(mount, tools.supportsRecursiveReadOnly)
     mounts.push({
       containerPath: mount.mountPath.startsWith('/') ? mount.mountPath : `/${mount.mountPath}`,
@@ -33,6 +41,7 @@ export async function volumeMounts(
       propagation: propagationOf(mount),
       ...omitEmpty({ isRecursivelyReadOnly }),
       ...(volume.isManaged ? { mustRelabel: true } : {}),
+      ...(volume.image === undefined ? {} : { image: { ...volume.image, subPath } }),
     })
   }
   return mounts

@@ -26,10 +26,12 @@ import { hostsFile } from '#kubelet/environment/hosts-file.ts'
 import { type DnsSettings, podDns } from '#kubelet/environment/pod-dns.ts'
 import { type ContainerContext, type RuntimeHelper, StartFailure } from '#kubelet/pod-worker/runtime-helper.ts'
 import { volumeDevices, volumeMounts } from '#kubelet/runtime-helper/container-mounts.ts'
+import { type ImageMounter, imageVolumes } from '#kubelet/runtime-helper/image-volumes.ts'
 import { removeLogs, removeOrphans, removePod, removeVolumes } from '#kubelet/runtime-helper/orphaned-pods.ts'
 import { PodDirectories } from '#kubelet/runtime-helper/pod-directories.ts'
 import type { ContainerPlan, DnsPlan, Mount, SandboxPlan } from '#kubelet/runtimes/plans.ts'
-import { PodVolumes } from '#kubelet/volumes/pod-volumes.ts'
+import type { MountableVolumes } from '#kubelet/volumes/mountable/mountable-volumes.ts'
+import { PodVolumes, type ReadyVolume } from '#kubelet/volumes/pod-volumes.ts'
 import { podUid } from '#kubelet/volumes/volume-plugin.ts'
 
 /** Gets images onto the node. Rejects with a `StartFailure`. */
@@ -43,12 +45,14 @@ export type NodeRuntimeHelperOptions = {
   clock: Clock
   random: Random
   logger: Logger
-  events: Pick<EventRecorder, 'warning'>
+  events: Pick<EventRecorder, 'warning'> & Partial<Pick<EventRecorder, 'normal'>>
   files: Files
   mounts: Mounts
   processes: Processes
   nodeName: string
   csi?: Omit<CsiVolumeOptions, 'tokens'>
+  /** Absent where images cannot be volumes. */
+  mounter?: ImageMounter
   /** The list of volumes in use has become another. */
   onVolumesInUse?(): void
   images: ImageSource
@@ -122,8 +126,10 @@ export class NodeRuntimeHelper implements RuntimeHelper {
     // The agent may be younger than the sandbox, and the container younger than both.
     await this.#volumes.setUp(pod, signal)
     await files.makeDirectory(this.#directories.containerLogs(pod, container.name), { mode: 0o755 })
+    const { mounter } = this.#options
+    const imagesOf = await imageVolumes(pod, container, context, signal, { ...this.#options, mounter, directories: this.#directories })
     try {
-      return { imageRef, ...(await this.#planOf(pod, container, context.ips, signal)) }
+      return { imageRef, ...(await this.#planOf(pod, container, context.ips, imagesOf, signal)) }
     } catch (error) {
       throw new StartFailure('CreateContainerConfigError', errorMessage(error))
     }
@@ -169,6 +175,10 @@ export class NodeRuntimeHelper implements RuntimeHelper {
     })
   }
 
+  get mountable(): MountableVolumes {
+    return this.#volumes.mountable
+  }
+
   /** Whether a pod of this node has the volume still. */
   usesVolume(uniqueName: string): boolean {
     return this.#volumes.mountable.records.isUsed(uniqueName, '')
@@ -191,10 +201,21 @@ export class NodeRuntimeHelper implements RuntimeHelper {
     return this.#volumes.settled()
   }
 
-  async #planOf(pod: V1Pod, container: V1Container, ips: readonly string[], signal: AbortSignal): Promise<Omit<ContainerPlan, 'imageRef'>> {
+  async #planOf(
+    pod: V1Pod,
+    container: V1Container,
+    ips: readonly string[],
+    imagesOf: ReadonlyMap<string, ReadyVolume>,
+    signal: AbortSignal,
+  ): Promise<Omit<ContainerPlan, 'imageRef'>> {
     const { logger, supportsRecursiveReadOnly = false } = this.#options
     const variables = await this.#variables(pod, container, ips, signal)
-    const mounts = await volumeMounts(pod, container, variables, { volumes: this.#volumes, logger, supportsRecursiveReadOnly })
+    const mounts = await volumeMounts(pod, container, variables, {
+      volumes: this.#volumes,
+      images: imagesOf,
+      logger,
+      supportsRecursiveReadOnly,
+    })
     const mountsHosts = container.volumeMounts?.some(({ mountPath }) => mountPath === '/etc/hosts') ?? false
     if (!mountsHosts && (ips.length > 0 || pod.spec.hostNetwork)) mounts.push(await this.#hostsMount(pod, ips))
     const terminationMessageFile = await this.#terminationMessageFile(pod, container)

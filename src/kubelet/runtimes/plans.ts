@@ -20,6 +20,8 @@ export type Mount = {
   /** Also everything mounted below it. */
   isRecursivelyReadOnly?: boolean
   propagation?: 'private' | 'hostToContainer' | 'bidirectional'
+  /** What is in an image, which the runtime mounts by itself: `hostPath` is empty then. */
+  image?: { reference: string; imageRef: string; subPath: string }
   /** Label it for the container, where the host has SELinux. */
   mustRelabel?: boolean
 }

@@ -46,6 +46,8 @@ export type KubeletServerOptions = ServerParts & {
   client: Pick<Client, 'create'>
   access: KubeletAccess
   metrics?: Metrics
+  /** How full claimed volumes are. */
+  volumeMetrics?(): Promise<string>
   /** What is wrong with the agent's main loop, or undefined. */
   syncLoopTrouble?: HealthCheck
   /** What `/configz` shows. */
@@ -182,7 +184,7 @@ export class KubeletServer {
         return run(exchange, request, options)
       case 'metrics':
         mustBe(rest.length === 0)
-        return respondText(exchange, 200, options.metrics?.text() ?? '')
+        return respondText(exchange, 200, (options.metrics?.text() ?? '') + ((await options.volumeMetrics?.()) ?? ''))
       case 'csi':
         mustBe(method === 'POST' && rest.length === 2 && options.csi !== undefined)
         return csiCall(exchange, rest, query, options.csi as CsiDoors)

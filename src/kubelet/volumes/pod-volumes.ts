@@ -32,7 +32,7 @@ export type PodVolumesOptions = {
   clock: Clock
   random: Random
   logger: Logger
-  events: Pick<EventRecorder, 'warning'>
+  events: Pick<EventRecorder, 'warning'> & Partial<Pick<EventRecorder, 'normal'>>
   files: Files
   mounts: Mounts
   processes: Processes
@@ -46,7 +46,14 @@ export type PodVolumesOptions = {
 }
 
 /** A volume as it is on the node. */
-export type ReadyVolume = { path: string; isReadOnly: boolean; isManaged: boolean; devicePath?: string }
+export type ReadyVolume = {
+  path: string
+  isReadOnly: boolean
+  isManaged: boolean
+  devicePath?: string
+  /** The runtime itself mounts it. */
+  image?: { reference: string; imageRef: string }
+}
 
 type PodEntry = {
   /** As it was seen last. */
@@ -85,7 +92,7 @@ export class PodVolumes {
     const { client, clock, random, logger, files, mounts, directories, allocatable } = options
     const watching = { client, clock, random, logger, onChange: (uid: string) => this.#objectChanged(uid) }
     this.#tools = {
-      ...{ files, mounts, clock, random, directories, allocatable },
+      ...{ files, mounts, processes: options.processes, clock, random, directories, allocatable },
       configMaps: new WatchedObjects({ ...watching, kind: ConfigMap }),
       secrets: new WatchedObjects({ ...watching, kind: Secret }),
       tokens: new ServiceAccountTokens({ client, clock, random, logger }),
@@ -94,7 +101,7 @@ export class PodVolumes {
     const { processes, nodeName, onVolumesInUse, csi } = options
     const csiPlugins = csi === undefined ? [] : [csiVolume({ ...csi, tokens: this.#tools.tokens })]
     this.mountable = new MountableVolumes({
-      ...{ client, clock, logger, files, mounts, processes, directories, nodeName },
+      ...{ client, clock, logger, files, mounts, processes, directories, nodeName, events: options.events },
       plugins: [...mountPlugins, ...csiPlugins],
       mustBeAttached: (uniqueName) => waitForAttach(uniqueName, nodeName, { client, clock }),
       ...defined({ onInUse: onVolumesInUse }),
@@ -147,6 +154,12 @@ export class PodVolumes {
     const isSame = before !== undefined && before.ready.size > 0 && showsTheSame(before.pod, pod)
     const entry = this.#entryOf(pod)
     if (!isSame) await this.#refresh(entry)
+    await this.#inTurn(entry, () =>
+      this.mountable.refresh(
+        usedVolumes(pod).filter(({ name }) => entry.ready.has(name)),
+        pod,
+      ),
+    )
   }
 
   /** Nothing is watched for the pod any more. What is on disk stays; resolves when nobody changes it any more. */

@@ -9,7 +9,8 @@ export function usedVolumes({ spec }: V1Pod): V1Volume[] {
     for (const { name } of container.volumeDevices ?? []) names.add(name)
     for (const { valueFrom } of container.env ?? []) if (valueFrom?.fileKeyRef !== undefined) names.add(valueFrom.fileKeyRef.volumeName)
   }
-  return (spec.volumes ?? []).filter(({ name }) => names.has(name))
+  // Images are fetched, and failures told of, as those of containers are.
+  return (spec.volumes ?? []).filter(({ name, image }) => names.has(name) && image === undefined)
 }
 
 export function shownConfigMaps(volumes: readonly V1Volume[]): Set<string> {

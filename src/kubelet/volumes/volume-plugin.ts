@@ -3,6 +3,7 @@ import type { V1ConfigMap, V1Pod, V1Secret, V1Volume } from '#api/core/v1/types.
 import type { Clock } from '#base/clock.ts'
 import type { Files } from '#base/files.ts'
 import type { Mounts } from '#base/mounts.ts'
+import type { Processes } from '#base/processes.ts'
 import type { Random } from '#base/random.ts'
 import type { PodDirectories } from '#kubelet/runtime-helper/pod-directories.ts'
 import type { ServiceAccountTokens } from '#kubelet/volumes/service-account-tokens.ts'
@@ -31,6 +32,7 @@ export type VolumePlugin = {
 export type VolumeTools = {
   files: Files
   mounts: Mounts
+  processes: Processes
   clock: Clock
   random: Random
   directories: PodDirectories

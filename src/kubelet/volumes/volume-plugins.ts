@@ -1,7 +1,8 @@
-/** Every kind of volume this node can give to pods. Claims, CSI and the rest are added here. */
+/** Every kind of volume that is made for a pod and ends with it. What is mounted from elsewhere: `mountable/mount-plugins.ts`. */
 import { configMapVolume } from '#kubelet/volumes/config-map.ts'
 import { downwardApiVolume } from '#kubelet/volumes/downward-api.ts'
 import { emptyDirVolume } from '#kubelet/volumes/empty-dir.ts'
+import { gitRepoVolume } from '#kubelet/volumes/git-repo.ts'
 import { hostPathVolume } from '#kubelet/volumes/host-path.ts'
 import { projectedVolume } from '#kubelet/volumes/projected.ts'
 import { secretVolume } from '#kubelet/volumes/secret.ts'
@@ -14,4 +15,5 @@ export const volumePlugins: readonly VolumePlugin[] = [
   secretVolume,
   downwardApiVolume,
   projectedVolume,
+  gitRepoVolume,
 ]

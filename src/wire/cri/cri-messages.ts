@@ -74,7 +74,7 @@ const types = describeMessages({
   KeyValue: 'key:1:string value:2:bytes',
   Mount:
     'containerPath:1:string hostPath:2:string readonly:3:bool selinuxRelabel:4:bool propagation:5:int uidMappings:6:IdMapping[] ' +
-    'gidMappings:7:IdMapping[] recursiveReadOnly:8:bool',
+    'gidMappings:7:IdMapping[] recursiveReadOnly:8:bool image:9:ImageSpec imageSubPath:10:string',
   Device: 'containerPath:1:string hostPath:2:string permissions:3:string',
   Capability: 'addCapabilities:1:string[] dropCapabilities:2:string[] addAmbientCapabilities:3:string[]',
   ContainerSecurityContext:

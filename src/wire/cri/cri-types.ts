@@ -86,6 +86,8 @@ export type CriMount = {
   uidMappings?: IdMapping[]
   gidMappings?: IdMapping[]
   recursiveReadOnly?: boolean
+  image?: ImageSpec
+  imageSubPath?: string
 }
 
 export type ContainerSecurityContext = {

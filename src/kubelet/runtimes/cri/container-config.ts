@@ -57,6 +57,9 @@ function mountOf(mount: Mount, { usernsOptions }: NamespaceOption): CriMount {
     recursiveReadOnly: isRecursivelyReadOnly,
     propagation: propagations[propagation],
     selinuxRelabel: mustRelabel,
+    ...(mount.image === undefined
+      ? {}
+      : { image: { image: mount.image.imageRef, userSpecifiedImage: mount.image.reference }, imageSubPath: mount.image.subPath }),
     // Files keep their owners as the pod's users see them.
     ...(usernsOptions === undefined ? {} : { uidMappings: usernsOptions.uids ?? [], gidMappings: usernsOptions.gids ?? [] }),
   }

@@ -4,6 +4,7 @@ import { quoted } from '#api/meta/check.ts'
 import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 import { claimNameOf, volumeSpecOf } from '#kubelet/volumes/mountable/claimed-volume.ts'
+import { growIfLarger, type VolumeEvents } from '#kubelet/volumes/mountable/grow-claims.ts'
 import { deviceLink, mapDevice, unmapDevice } from '#kubelet/volumes/mountable/map-device.ts'
 import { MountFailure } from '#kubelet/volumes/mountable/mount-failure.ts'
 import type { MountPlugin, MountRequest, MountTools, VolumeRecord } from '#kubelet/volumes/mountable/mount-plugin.ts'
@@ -15,6 +16,7 @@ export type MountedVolume = { path: string; devicePath?: string; isReadOnly: boo
 
 export type MountableVolumesOptions = MountTools & {
   plugins: readonly MountPlugin[]
+  events: VolumeEvents
   /** The list of volumes in use has become another. */
   onInUse?(): void
 }
@@ -79,18 +81,31 @@ export class MountableVolumes {
     return this.#options
   }
 
+  /** Volumes of a running pod: those that have become larger are, and those whose driver wants that are published again. Never rejects. */
+  async refresh(volumes: readonly V1Volume[], pod: V1Pod): Promise<void> {
+    const { events, logger } = this.#options
+    for (const volume of volumes) {
+      try {
+        const found = await this.#requestFor(volume, pod)
+        if (found === undefined) continue
+        const { plugin, request } = found
+        await this.#inTurn(request.uniqueName, async () => {
+          await growIfLarger({ plugin, request, tools: this.#options, events })
+          if (await plugin.mustRepublish?.(request.spec, this.#options)) await plugin.publish({ ...request, isFirst: false }, this.#options)
+        })
+      } catch (error) {
+        logger.warn('failed to refresh volume', { pod: podUid(pod), volume: volume.name, error: errorMessage(error) })
+      }
+    }
+  }
+
   /** The volume as the cluster has it now, with the plugin that has mounted it for the pod; undefined where it is none of these. */
-  async requestOf(volume: V1Volume, pod: V1Pod): Promise<{ plugin: MountPlugin; request: MountRequest } | undefined> {
+  async #requestFor(volume: V1Volume, pod: V1Pod): Promise<{ plugin: MountPlugin; request: MountRequest } | undefined> {
     if (claimNameOf(volume, pod) === undefined && volume.csi === undefined) return undefined
     const spec = await volumeSpecOf(volume, pod, this.#options.client)
     if (spec === undefined) return undefined
     const plugin = this.#pluginFor(spec)
     return { plugin, request: this.#requestOf(plugin, spec, pod) }
-  }
-
-  /** One thing at a time for a volume. */
-  inTurn<T>(uniqueName: string, work: () => Promise<T>): Promise<T> {
-    return this.#inTurn(uniqueName, work)
   }
 
   #requestOf(plugin: MountPlugin, spec: VolumeSpec, pod: V1Pod): MountRequest {
@@ -119,6 +134,7 @@ export class MountableVolumes {
     })
     await failingAs('MountDevice', spec, () => plugin.stage?.(request, this.#options))
     const published = await failingAs('SetUp', spec, () => plugin.publish({ ...request, isFirst }, this.#options))
+    await growIfLarger({ plugin, request, tools: this.#options, events: this.#options.events })
     if (!isBlock) return { path: request.target, isReadOnly, isManaged: plugin.source !== 'hostPath' }
     const device = published?.devicePath
     await failingAs('SetUp', spec, async () => {
