@@ -1,5 +1,5 @@
 /** Images as volumes: what is in them, read-only. */
-import type { V1Container, V1Pod, V1Volume } from '#api/core/v1/types.gen.ts'
+import type { V1Container, V1Pod } from '#api/core/v1/types.gen.ts'
 import { quoted } from '#api/meta/check.ts'
 import type { Files } from '#base/files.ts'
 import type { Mounts } from '#base/mounts.ts'
@@ -26,8 +26,6 @@ export type ImageVolumesOptions = {
 }
 
 const pluginName = 'kubernetes.io/image'
-
-export const isImageVolume = ({ image }: V1Volume): boolean => image !== undefined
 
 /** Fetches the images that the container mounts; resolves with where each is, by the name of its volume. Rejects as for its own image. */
 export async function imageVolumes(

@@ -124,7 +124,7 @@ export function localDriver(options: LocalDriverOptions): CsiService {
       const path = volumes.dataOf(volume)
       if (volume.kind === 'loop') await makeSparseFile(path, requiredBytes, undefined, processes)
       if (volume.kind === 'project') await limitProject(path, requiredBytes, [volume], processes)
-      await volumes.update({ ...volume, sizeBytes: requiredBytes })
+      await volumes.update({ ...volume, sizeBytes: requiredBytes, mustGrow: volume.kind === 'loop' && !volume.isBlock })
       return { capacityBytes: requiredBytes, nodeExpansionRequired: volume.kind === 'loop' }
     },
     async getCapacity() {

@@ -20,6 +20,9 @@ export type NodeCallsOptions = {
   host: Pick<Host, 'fileSystem'>
 }
 
+/** Exit codes of e2fsck up to this one leave a file system that can be used. */
+const repaired = 1
+
 export function nodeCalls({ volumes, files, mounts, processes, host }: NodeCallsOptions): CsiService {
   const tools = { files, mounts, processes }
   const find = async (id: string): Promise<StoredVolume> => {
@@ -27,6 +30,13 @@ export function nodeCalls({ volumes, files, mounts, processes, host }: NodeCalls
     if (volume === undefined)
       throw new GrpcError(grpcCodes.notFound, `volume ${id} is not on this node: its data is gone, or the claim was made for another node`)
     return volume
+  }
+  /** Some kernels let nobody enlarge what is mounted; ext4 can be while it is not. */
+  const growUnmounted = async (volume: StoredVolume, device: string) => {
+    if (!volume.fsType.startsWith('ext')) return
+    const { exitCode } = await processes.run('e2fsck', ['-f', '-p', device])
+    if (exitCode > repaired) return
+    if ((await processes.run('resize2fs', [device])).exitCode === 0) await volumes.update({ ...volume, mustGrow: false })
   }
   const takeOff = async (path: string) => {
     for (const place of await mounts.below(path)) await mounts.unmount(place)
@@ -39,6 +49,7 @@ export function nodeCalls({ volumes, files, mounts, processes, host }: NodeCalls
       const device = await loopDeviceOf(volumes.dataOf(volume), tools)
       if (!volume.isBlock) {
         const { mountFlags = [], fsType } = volumeCapability.mount ?? {}
+        if (volume.mustGrow && !(await isMounted(mounts, stagingTargetPath))) await growUnmounted(volume, device)
         await makeFileSystem(
           { device, target: stagingTargetPath, fsType: fsType || volume.fsType, isReadOnly: false, options: mountFlags },
           tools,
@@ -72,7 +83,10 @@ export function nodeCalls({ volumes, files, mounts, processes, host }: NodeCalls
       const volume = await find(volumeId)
       if (volume.kind === 'loop') {
         const device = await refreshLoopDevice(volumes.dataOf(volume), tools)
-        if (device !== undefined && !volume.isBlock) await growFileSystem(device, stagingTargetPath || volumePath, processes)
+        if (device !== undefined && !volume.isBlock) {
+          await growFileSystem(device, stagingTargetPath || volumePath, processes)
+          await volumes.update({ ...volume, mustGrow: false })
+        }
       }
       return { capacityBytes: volume.sizeBytes }
     },

@@ -10,6 +10,8 @@ export type StoredVolume = {
   fsType: string
   isBlock: boolean
   createdMs: number
+  /** It was made larger, what is on it was not yet. */
+  mustGrow?: boolean
   /** Of a snapshot: what it was taken of. */
   sourceVolumeId?: string
   /** The number by which the file system counts what is in it. */
