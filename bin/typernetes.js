@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, realpathSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { homedir, tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const wanted = 26
@@ -13,6 +13,10 @@ const root = dirname(here)
 // A published package holds the sources with their types stripped: Node does not strip types below node_modules.
 const packed = join(root, 'lib', 'cmd', 'main.js')
 const main = existsSync(join(root, 'src', 'cmd', 'main.ts')) ? join(root, 'src', 'cmd', 'main.ts') : packed
+
+// `typernetes link` installs links under these names.
+const [, called] = /^(?:kube-)?(apiserver|controller-manager|scheduler|kubelet|proxy)$/.exec(basename(process.argv[1] ?? '')) ?? []
+if (called !== undefined) process.argv.splice(2, 0, called)
 
 const fail = (line) => {
   process.stderr.write(`typernetes: ${line}\n`)

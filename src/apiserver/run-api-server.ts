@@ -26,7 +26,7 @@ import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import { InsecureExchange, isFromThisMachine } from '#apiserver/http/insecure-exchange.ts'
 import { overWebSocket } from '#apiserver/http/websocket-exchange.ts'
 import { joinedHostPort, type NodeConnectionSettings, NodeConnections } from '#apiserver/node-connections/node-connections.ts'
-import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
+import type { ServerKeys } from '#apiserver/pki/server-keys.ts'
 import { registryHooks } from '#apiserver/registry/registry-hooks.ts'
 import { ApiServer } from '#apiserver/server.ts'
 import { specialSubresources } from '#apiserver/subresources/special-subresources.ts'
@@ -45,7 +45,7 @@ import type { Store } from '#store/store.ts'
 
 export type RunApiServerOptions = {
   store: Store
-  keys: ClusterKeys
+  keys: ServerKeys
   clock: Clock
   random: Random
   logger: Logger
@@ -75,6 +75,10 @@ export type RunApiServerOptions = {
   extensionsInProcess?: ReadonlyMap<string, (exchange: HttpExchange) => void> | undefined
   /** Serves without TLS and credentials on this port of the loopback address; 0 does not. */
   insecurePort: number
+  /** `--enable-bootstrap-token-auth`: bootstrap tokens are accepted unless this says no. */
+  enableBootstrapTokenAuth?: boolean
+  /** `--event-ttl` in seconds; absent: an hour. */
+  eventTtlSeconds?: number
   /** Absent: nothing is put on record, and nobody waits. */
   requests?: RequestSettings
   version: Readonly<Record<string, string>>
@@ -165,7 +169,10 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
     isEnabled,
     webhooks,
     authenticator: (cluster) =>
-      standardAuthenticator({ keys, clock, logger, cluster, serviceAccounts, frontProxy, more: access.authenticators }),
+      standardAuthenticator({
+        ...{ keys, clock, logger, cluster, serviceAccounts, frontProxy, more: access.authenticators },
+        acceptsBootstrapTokens: options.enableBootstrapTokenAuth,
+      }),
     authorizer: () => authorizer,
     admissionPlugins: (cluster, authorizer) =>
       admissionPlugins(
@@ -196,7 +203,7 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
     ...(encryption === undefined ? {} : { transformer: (group, plural) => encryption.transformerFor(group, plural) }),
     version: options.version,
     serverAddress: () => `${options.advertiseAddress}:${port}`,
-    ttlSeconds: { '/events': 3600 },
+    ttlSeconds: { '/events': options.eventTtlSeconds ?? 3600 },
   })
   opened.defer(() => server.stop())
   await server.start()
@@ -274,8 +281,9 @@ function listenInsecurely(port: number, server: ApiServer): Promise<HttpListener
   })
 }
 
-function tlsMaterial(keys: ClusterKeys, frontProxy: FrontProxy) {
+function tlsMaterial(keys: ServerKeys, frontProxy: FrontProxy) {
   const { certificatePem, privateKeyPem } = keys.identity('apiserver')
-  const clientCa = [keys.authority('ca').certificatePem, frontProxy.authority()]
-  return { cert: certificatePem, key: privateKeyPem, clientCa }
+  const clientCa = [keys.authority('ca').certificatePem, frontProxy.authority()].filter((pem) => pem !== '')
+  // Nobody is asked for a certificate that would not be believed.
+  return { cert: certificatePem, key: privateKeyPem, ...(clientCa.length === 0 ? {} : { clientCa }) }
 }

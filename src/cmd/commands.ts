@@ -60,6 +60,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('#cmd/node/command.ts')).nodeCommand,
   },
   {
+    name: 'apiserver',
+    summary: 'run an API server (kube-apiserver) on etcd',
+    load: async () => (await import('#cmd/apiserver/command.ts')).apiserverCommand,
+  },
+  {
     name: 'controller-manager',
     summary: 'run the controllers (kube-controller-manager) against an API server',
     load: async () => (await import('#cmd/controller-manager/command.ts')).controllerManagerCommand,
@@ -88,6 +93,11 @@ export const commands: readonly CommandEntry[] = [
     name: 'dns',
     summary: "serve a cluster's names",
     load: async () => (await import('#cmd/dns/command.ts')).dnsCommand,
+  },
+  {
+    name: 'link',
+    summary: 'install the names that people type (kube-apiserver, kubelet, …) as links to this program',
+    load: async () => (await import('#cmd/link/command.ts')).linkCommand,
   },
   {
     name: 'explain',

@@ -2,6 +2,7 @@ import { errorMessage } from '#base/error-message.ts'
 import { thisProcess } from '#base/machine.ts'
 import { applySettings, Command, hasSettings, withSwitchValues } from '#base/options.ts'
 import { commands } from '#cmd/commands.ts'
+import { withDashes } from '#cmd/component-names.ts'
 import { readSettings } from '#cmd/read-settings.ts'
 import { versionText } from '#cmd/version.ts'
 
@@ -15,7 +16,7 @@ export async function runOwnCommand(argv: readonly string[]): Promise<void> {
     .configureOutput({ outputError: (text, write) => write(`typernetes: ${text.replace(/^error: /, '')}`) })
 
   const asked = argv[2]
-  let args = argv
+  let args = withDashes(argv)
   program.hook('preAction', async (_, command) => {
     const { config: path } = command.opts()
     if (typeof path === 'string' && hasSettings(command)) applySettings(command, await readSettings(path), path)

@@ -55,6 +55,50 @@ export async function startEtcd(flags: string[] = []): Promise<EtcdServer> {
   }
 }
 
+/** An etcd cluster on loopback, each member a process with data of its own. */
+export async function startEtcdCluster(
+  size: number,
+): Promise<AsyncDisposable & { endpoints: string[]; kill(member: number): Promise<void> }> {
+  const directory = mkdtempSync(join(tmpdir(), 'typernetes-etcd-'))
+  const members = await Promise.all(
+    Array.from({ length: size }, async (_, index) => {
+      return { name: `m${index}`, client: `http://127.0.0.1:${await freePort()}`, peer: `http://127.0.0.1:${await freePort()}` }
+    }),
+  )
+  const initial = members.map(({ name, peer }) => `${name}=${peer}`).join(',')
+  const children = members.map(({ name, client, peer }) =>
+    spawn(
+      'etcd',
+      [
+        ...['--name', name, '--data-dir', join(directory, name), '--initial-cluster', initial, '--initial-cluster-state', 'new'],
+        ...['--listen-client-urls', client, '--advertise-client-urls', client],
+        ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--logger', 'zap', '--log-outputs', 'stderr'],
+      ],
+      { stdio: ['ignore', 'ignore', 'pipe'] },
+    ),
+  )
+  const exits = children.map((child) => new Promise((resolve) => child.once('exit', resolve)))
+  const kill = async (member: number) => {
+    children[member]?.kill('SIGKILL')
+    await exits[member]
+  }
+  try {
+    await Promise.all(children.map(ready))
+  } catch (error) {
+    for (const child of children) child.kill('SIGKILL')
+    throw error
+  }
+  return {
+    endpoints: members.map(({ client }) => client),
+    kill,
+    async [Symbol.asyncDispose]() {
+      for (const child of children) child.kill('SIGKILL')
+      await Promise.all(exits)
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+}
+
 /** etcd says in its log when it serves clients. */
 function ready(child: ReturnType<typeof spawn>): Promise<void> {
   return new Promise((resolve, reject) => {

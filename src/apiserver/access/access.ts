@@ -10,7 +10,7 @@ import type { PluginConfigurations } from '#apiserver/admission/configuration.ts
 import type { ServiceAccountIssuer } from '#apiserver/authn/service-account/issuer.ts'
 import type { MoreAuthenticators } from '#apiserver/authn/standard-authenticator.ts'
 import type { EncryptionAtRest } from '#apiserver/encryption/encryption-at-rest.ts'
-import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
+import type { ServerKeys } from '#apiserver/pki/server-keys.ts'
 
 export type Access = Disposable & {
   readonly serviceAccounts: ServiceAccountIssuer
@@ -21,7 +21,7 @@ export type Access = Disposable & {
   readonly encryption: EncryptionAtRest | undefined
 }
 
-export async function openAccess(settings: AccessSettings, keys: ClusterKeys, seams: AccessSeams): Promise<Access> {
+export async function openAccess(settings: AccessSettings, keys: ServerKeys, seams: AccessSeams): Promise<Access> {
   using stack = new DisposableStack()
   const serviceAccounts = await serviceAccountIssuer(settings, keys, seams.files)
   const encryption = await configuredEncryption(settings, seams)

@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import type { ServiceAccountSettings } from '#apiserver/access/settings.ts'
 import type { ServiceAccountIssuer } from '#apiserver/authn/service-account/issuer.ts'
 import type { PublicKeys } from '#apiserver/authn/service-account/verified-tokens.ts'
-import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
+import type { ServerKeys } from '#apiserver/pki/server-keys.ts'
 import type { Files } from '#base/files.ts'
 import { decodePemBlocks, encodePem } from '#wire/pem.ts'
 
@@ -12,7 +12,7 @@ const longestMaxMs = 2 ** 32 * 1000
 /** The issuer that flags describe; with the cluster's own keys where they name none. */
 export async function serviceAccountIssuer(
   settings: ServiceAccountSettings,
-  keys: ClusterKeys,
+  keys: ServerKeys,
   files: Pick<Files, 'readText'>,
 ): Promise<ServiceAccountIssuer> {
   const { serviceAccountIssuer: issuers, serviceAccountMaxTokenExpiration: maxMs, apiAudiences } = settings

@@ -125,6 +125,14 @@ export function admissionPlugins({ enable, disable, configurations }: PluginChoi
     .map(({ name, make }) => make({ ...context, configuration: configurations?.get(name) }))
 }
 
+/** The choice by which these plugins run and no others (`--admission-control`). */
+export function onlyPlugins(names: readonly string[]): { enable: readonly string[]; disable: readonly string[] } {
+  return {
+    enable: names,
+    disable: allPlugins.filter(({ name, isOnByDefault }) => isOnByDefault && !names.includes(name)).map(({ name }) => name),
+  }
+}
+
 function mustBeKnown(flag: string, names: readonly string[], known: ReadonlySet<string>): void {
   const unknown = names.filter((name) => !known.has(name))
   if (unknown.length === 0) return

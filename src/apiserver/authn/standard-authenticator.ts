@@ -14,19 +14,21 @@ import { serviceAccountTokenAuthenticator } from '#apiserver/authn/service-accou
 import { otherwise, unionAuthenticator, unionTokenAuthenticator } from '#apiserver/authn/union.ts'
 import { x509Authenticator } from '#apiserver/authn/x509.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
-import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
+import { anchorsOf, type ServerKeys } from '#apiserver/pki/server-keys.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 
 export type StandardAuthenticatorOptions = {
   cluster: ClusterView
-  keys: ClusterKeys
+  keys: ServerKeys
   clock: Clock
   logger: Logger
   serviceAccounts: ServiceAccountIssuer
   /** Whose headers are believed. */
   frontProxy: Omit<RequestHeaderOptions, 'clock'>
   more: MoreAuthenticators
+  /** Whether bootstrap tokens are accepted; they are unless said. */
+  acceptsBootstrapTokens?: boolean | undefined
 }
 
 /** What is configured, beside what every server has. */
@@ -41,7 +43,7 @@ export type MoreAuthenticators = {
 }
 
 export function standardAuthenticator(options: StandardAuthenticatorOptions): Authenticator {
-  const { cluster, keys, clock, logger, serviceAccounts, frontProxy, more } = options
+  const { cluster, keys, clock, logger, serviceAccounts, frontProxy, more, acceptsBootstrapTokens = true } = options
   const lookups = clusterLookups(cluster)
   const { issuers, audiences: serverAudiences, publicKeys } = serviceAccounts
   const labelSecret = labelSecretOf(cluster, logger)
@@ -49,10 +51,10 @@ export function standardAuthenticator(options: StandardAuthenticatorOptions): Au
     ...more.tokens,
     legacyServiceAccountTokenAuthenticator({ keys: publicKeys, serverAudiences, lookups, clock, labelSecret }),
     serviceAccountTokenAuthenticator({ issuers, keys: publicKeys, serverAudiences, lookups, clock }),
-    forServerOnly(serverAudiences, bootstrapTokenAuthenticator(lookups, clock, logger)),
+    ...(acceptsBootstrapTokens ? [forServerOnly(serverAudiences, bootstrapTokenAuthenticator(lookups, clock, logger))] : []),
     ...more.slowTokens,
   ])
-  const clientAuthority = anchorsOf(keys)
+  const clientAuthority = anchorsOf(keys, 'ca')
   const known = withAuthenticatedGroup(
     unionAuthenticator([
       requestHeaderAuthenticator({ ...frontProxy, clock }),
@@ -63,20 +65,6 @@ export function standardAuthenticator(options: StandardAuthenticatorOptions): Au
     ]),
   )
   return more.anonymous === undefined ? known : otherwise(known, anonymousAuthenticator(more.anonymous))
-}
-
-/** The same array for the same authority: what was verified against it is remembered by that. */
-function anchorsOf(keys: ClusterKeys) {
-  let certificate = keys.authority('ca').certificate
-  let anchors = [certificate]
-  return () => {
-    const current = keys.authority('ca').certificate
-    if (current !== certificate) {
-      certificate = current
-      anchors = [current]
-    }
-    return anchors
-  }
 }
 
 /** The cluster as authenticators look things up in it. */

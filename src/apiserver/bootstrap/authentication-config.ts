@@ -32,8 +32,11 @@ export async function ensureAuthenticationConfig(server: ApiServer, clientCa: st
 }
 
 function authenticationData(clientCa: string, proxy: FrontProxy): Data {
+  const ofClients: Data = clientCa === '' ? {} : { 'client-ca-file': clientCa }
+  // Without an authority no proxy is believed, whatever its headers are called.
+  if (proxy.authority() === '') return ofClients
   return {
-    'client-ca-file': clientCa,
+    ...ofClients,
     'requestheader-client-ca-file': proxy.authority(),
     'requestheader-allowed-names': JSON.stringify(proxy.allowedNames),
     'requestheader-username-headers': JSON.stringify(proxy.usernameHeaders),

@@ -11,7 +11,8 @@ export type NodeConnectionsOptions = {
   /** Asked for when there is a node to look up: the server may still be in the making. */
   cluster(): Pick<ClusterView, 'getFresh'>
   /** What the server shows to kubelets; asked for anew when `forgetIdentity` was called. */
-  identity(): { certificatePem: string; privateKeyPem: string }
+  /** Undefined: no certificate is shown. */
+  identity(): { certificatePem: string; privateKeyPem: string } | undefined
   makeClient(options: HttpClientOptions): UpgradeClient
   settings: NodeConnectionSettings
 }
@@ -102,10 +103,11 @@ export class NodeConnections implements Disposable {
   #nodeClients() {
     if (this.#clients === undefined) {
       const { identity, makeClient, settings } = this.#options
-      const { certificatePem: cert, privateKeyPem: key } = identity()
+      const shown = identity()
+      const own = shown === undefined ? {} : { cert: shown.certificatePem, key: shown.privateKeyPem }
       const { kubeletCertificateAuthority, ownAuthority } = settings
-      const unverified = makeClient({ cert, key, insecureSkipVerify: true })
-      const trusting = (ca: string | string[] | undefined) => (ca === undefined ? unverified : makeClient({ cert, key, ca }))
+      const unverified = makeClient({ ...own, insecureSkipVerify: true })
+      const trusting = (ca: string | string[] | undefined) => (ca === undefined ? unverified : makeClient({ ...own, ca }))
       const verified = trusting(kubeletCertificateAuthority)
       this.#clients = { unverified, verified, ofOwn: ownAuthority === undefined ? verified : trusting(ownAuthority) }
     }

@@ -2,10 +2,9 @@ import { systemClock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
 import { nodeFiles } from '#base/files.ts'
 import { Lifecycle, processSignals, runUntilSignal, type Stage } from '#base/lifecycle.ts'
-import type { Logger, LogLevel } from '#base/log.ts'
+import type { Logger } from '#base/log.ts'
 import { thisMachine, thisProcess } from '#base/machine.ts'
 import { Metrics } from '#base/metrics.ts'
-import { pinoLogger } from '#base/pino-logger.ts'
 import { systemRandom } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
 import { EventRecorder } from '#client/events/event-recorder.ts'
@@ -23,8 +22,7 @@ import { selectControllers } from '#controllers/runtime/select-controllers.ts'
 const seams = { clock: systemClock, random: systemRandom }
 
 /** Runs until a signal ends it, or leadership is lost: then another instance leads, and this one must not touch anything. */
-export async function runControllerManager(flags: ControllerManagerFlags): Promise<void> {
-  const logger = pinoLogger({ level: flags.logLevel as LogLevel }).with({ component: 'kube-controller-manager' })
+export async function runControllerManager(flags: ControllerManagerFlags, logger: Logger): Promise<void> {
   const metrics = new Metrics()
   const selected = selectControllers(controllers, flags.controllers).filter(
     ({ alias }) => flags.enableGarbageCollector || alias !== 'garbagecollector',

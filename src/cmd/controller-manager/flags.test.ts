@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { flagName } from '#base/options.ts'
-import { controllerManagerOptions, flagsWithoutEffect } from '#cmd/controller-manager/flags.ts'
+import { controllerManagerOptions, managerFlagsWithoutEffect } from '#cmd/controller-manager/flags.ts'
 import { controllers } from '#controllers/controllers.ts'
 import { selectControllers } from '#controllers/runtime/select-controllers.ts'
 
@@ -19,7 +19,7 @@ test("every flag of upstream's is taken, and has its default where it has an eff
     .filter((line) => line !== '')
     .map((line) => line.split('\t'))
   const ours = new Map(Object.entries(controllerManagerOptions).map(([key, option]) => [flagName(key), option]))
-  const ignored = new Set(Object.keys(flagsWithoutEffect).map(flagName))
+  const ignored = new Set(Object.keys(managerFlagsWithoutEffect).map(flagName))
   const own = new Set(['help', 'version'])
   assert.deepEqual(
     upstream.map(([flag = '']) => flag).filter((flag) => !ours.has(flag) && !ignored.has(flag) && !own.has(flag)),

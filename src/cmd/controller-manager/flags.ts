@@ -4,12 +4,12 @@ import {
   duration,
   list,
   type OptionDeclaration,
-  type OptionDeclarations,
   type OptionValues,
   onOff,
   text,
   wholeNumber,
 } from '#base/options.ts'
+import { flagsWithoutEffect } from '#cmd/without-effect.ts'
 import { defaultSettings } from '#controllers/runtime/settings.ts'
 
 const hourMs = 3_600_000
@@ -146,38 +146,28 @@ function signerOptions<Name extends string>(
   return Object.fromEntries(entries) as Record<`${Name}CertFile` | `${Name}KeyFile`, OptionDeclaration<string>>
 }
 
-const keyOf = (flag: string): string => flag.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
-
-const withoutEffect: OptionDeclaration<string> = {
-  kind: { parse: (value) => value },
-  help: "upstream's; has no effect here",
-  default: '',
-}
-
 /**
  * Flags of upstream's that need no counterpart here, so that its command lines work as they are: requests are not throttled on this
  * side, nobody is let in by the health port, and the controllers that some of them are about do not exist yet.
  */
-export const flagsWithoutEffect: OptionDeclarations = Object.fromEntries(
-  [
-    'allow-metric-labels allow-metric-labels-manifest attach-detach-reconcile-sync-period authentication-kubeconfig',
-    'authentication-skip-lookup authentication-token-webhook-cache-ttl authentication-tolerate-lookup-failure',
-    'authorization-always-allow-paths authorization-kubeconfig authorization-webhook-cache-authorized-ttl',
-    'authorization-webhook-cache-unauthorized-ttl cert-dir cidr-allocator-type client-ca-file cloud-config cloud-provider',
-    'concurrent-device-taint-eviction-syncs',
-    'concurrent-resourceclaim-syncs',
-    'concurrent-service-syncs concurrent-validating-admission-policy-status-syncs configure-cloud-routes contention-profiling',
-    'controller-shutdown-timeout controller-start-interval disable-attach-detach-reconcile-sync',
-    'disable-http2-serving disabled-metrics emulated-version enable-dynamic-provisioning',
-    'enable-hostpath-provisioner enable-leader-migration external-cloud-volume-plugin flex-volume-plugin-dir',
-    'http2-max-streams-per-connection kube-api-burst kube-api-content-type kube-api-qps',
-    'leader-elect-resource-lock leader-migration-config log-flush-frequency log-json-info-buffer-size log-json-split-stream',
-    'log-text-info-buffer-size log-text-split-stream logging-format min-compatibility-version min-resync-period',
-    'permit-address-sharing permit-port-sharing profiling pv-recycler-increment-timeout-nfs',
-    'pv-recycler-minimum-timeout-hostpath pv-recycler-minimum-timeout-nfs pv-recycler-pod-template-filepath-hostpath',
-    'pv-recycler-pod-template-filepath-nfs pv-recycler-timeout-increment-hostpath pvclaimbinder-sync-period',
-    'requestheader-allowed-names requestheader-client-ca-file requestheader-extra-headers-prefix requestheader-group-headers',
-    'requestheader-uid-headers requestheader-username-headers route-reconciliation-period show-hidden-metrics-for-version',
-    'tls-cipher-suites tls-curve-preferences tls-min-version tls-sni-cert-key v vmodule',
-  ].flatMap((line) => line.split(' ').map((flag) => [keyOf(flag), withoutEffect])),
+export const managerFlagsWithoutEffect = flagsWithoutEffect(
+  'allow-metric-labels allow-metric-labels-manifest attach-detach-reconcile-sync-period authentication-kubeconfig',
+  'authentication-skip-lookup authentication-token-webhook-cache-ttl authentication-tolerate-lookup-failure',
+  'authorization-always-allow-paths authorization-kubeconfig authorization-webhook-cache-authorized-ttl',
+  'authorization-webhook-cache-unauthorized-ttl cert-dir cidr-allocator-type client-ca-file cloud-config cloud-provider',
+  'concurrent-device-taint-eviction-syncs',
+  'concurrent-resourceclaim-syncs',
+  'concurrent-service-syncs concurrent-validating-admission-policy-status-syncs configure-cloud-routes contention-profiling',
+  'controller-shutdown-timeout controller-start-interval disable-attach-detach-reconcile-sync',
+  'disable-http2-serving disabled-metrics emulated-version enable-dynamic-provisioning',
+  'enable-hostpath-provisioner enable-leader-migration external-cloud-volume-plugin flex-volume-plugin-dir',
+  'http2-max-streams-per-connection kube-api-burst kube-api-content-type kube-api-qps',
+  'leader-elect-resource-lock leader-migration-config log-flush-frequency log-json-info-buffer-size log-json-split-stream',
+  'log-text-info-buffer-size log-text-split-stream logging-format min-compatibility-version min-resync-period',
+  'permit-address-sharing permit-port-sharing profiling pv-recycler-increment-timeout-nfs',
+  'pv-recycler-minimum-timeout-hostpath pv-recycler-minimum-timeout-nfs pv-recycler-pod-template-filepath-hostpath',
+  'pv-recycler-pod-template-filepath-nfs pv-recycler-timeout-increment-hostpath pvclaimbinder-sync-period',
+  'requestheader-allowed-names requestheader-client-ca-file requestheader-extra-headers-prefix requestheader-group-headers',
+  'requestheader-uid-headers requestheader-username-headers route-reconciliation-period show-hidden-metrics-for-version',
+  'tls-cipher-suites tls-curve-preferences tls-min-version tls-sni-cert-key v vmodule',
 )

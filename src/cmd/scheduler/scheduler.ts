@@ -34,6 +34,7 @@ export async function runSchedulerCommand(
   const [clock, random, metrics] = [systemClock, systemRandom, new Metrics()]
   const client = await openClient({
     kubeconfig: options.kubeconfig || configuration.clientConnection.kubeconfig,
+    server: options.master,
     userAgent: `kube-scheduler/${kubernetesVersion}`,
   })
   const extenders = await Promise.all(

@@ -29,7 +29,7 @@ export async function openStore(
 }
 
 /** As upstream's flags of these names; none of them means no TLS. */
-async function etcdTls(
+export async function etcdTls(
   { etcdCafile, etcdCertfile, etcdKeyfile }: Pick<UpOptions, 'etcdCafile' | 'etcdCertfile' | 'etcdKeyfile'>,
   files: ClusterSeams['files'],
 ): Promise<{ tls?: { authority?: string; certificate?: string; key?: string } }> {
