@@ -16,6 +16,7 @@ const tools: { command: string; package: string; place?: string }[] = [
   { command: 'conntrack', package: 'conntrack' },
   { command: 'python3-kubernetes', package: 'python3-kubernetes', place: '/usr/lib/python3/dist-packages/kubernetes' },
   { command: 'dig', package: 'bind9-dnsutils' },
+  { command: 'docker-registry', package: 'docker-registry' },
   { command: 'busybox', package: 'busybox-static', place: '/usr/share/doc/busybox-static' },
 ]
 
