@@ -201,11 +201,16 @@ test('requests for certificates of pods go after a quarter of an hour', async ()
   assert.equal(await cluster.find(PodCertificateRequest, 'default', 'r'), undefined)
 })
 
-test('where the API server has no trust bundles and no pod certificates, their controllers hold up nobody', async () => {
+test('where the API server does not serve what some look at, these controllers hold up nobody', async () => {
   await using cluster = await FakeCluster.start({ withoutNodes: true, controllers: ['*'], settings: { rootCa }, keepsLog: true })
   const idle = cluster.log
     .filter(({ message }) => message.startsWith('controller is not needed'))
     .map(({ fields }) => fields?.['controller'])
-  assert.deepEqual(idle, ['podcertificaterequest-cleaner-controller', 'kube-apiserver-serving-clustertrustbundle-publisher-controller'])
+  assert.deepEqual(idle, [
+    'podcertificaterequest-cleaner-controller',
+    'kube-apiserver-serving-clustertrustbundle-publisher-controller',
+    'storageversion-garbage-collector-controller',
+    'storage-version-migrator-controller',
+  ])
   assert.equal((await cluster.get(ConfigMap, 'default', 'kube-root-ca.crt')).data?.['ca.crt'], rootCa)
 })
