@@ -32,7 +32,7 @@ export async function rolesOfSidecars(
   const known = leasesOf(driver)
   for (const { metadata, spec } of leases) {
     const role = known.get(metadata?.name ?? '')
-    const isFresh = spec?.holderIdentity && clock.now() - parseTime(spec.renewTime ?? '') < freshMs
+    const isFresh = spec?.holderIdentity && spec.renewTime !== undefined && clock.now() - parseTime(spec.renewTime) < freshMs
     if (role !== undefined && isFresh) taken.add(role)
   }
   const { items: pods } = await client.list(Pod)

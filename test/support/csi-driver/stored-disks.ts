@@ -1,6 +1,7 @@
 /** The disks of the tests' driver: files with a file system on a loop device, or directories where nobody is root. */
 import * as fs from 'node:fs/promises'
 import { join } from 'node:path'
+import { nodeFiles } from '#base/files.ts'
 import { nodeMounts } from '#base/mounts.ts'
 import { nodeProcesses } from '#base/processes.ts'
 
@@ -38,7 +39,7 @@ export class StoredDisks {
   }
 
   async save(disk: Disk): Promise<void> {
-    await fs.writeFile(`${this.pathOf(disk.id)}.json`, JSON.stringify(disk))
+    await nodeFiles.write(`${this.pathOf(disk.id)}.json`, JSON.stringify(disk))
   }
 
   async make(disk: Disk, from?: string): Promise<void> {
