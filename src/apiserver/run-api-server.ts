@@ -88,6 +88,8 @@ export type RunApiServerOptions = {
   sharesStore: boolean
   /** Of this machine; absent: this server does not say that it is there. */
   hostName?: string
+  /** New work is refused when the process has nearly so much; 0 or absent: near the limit of its heap. */
+  memoryLimitBytes?: number
 }
 
 /** Whether requests are put on record, and how many may run at once. */
@@ -201,6 +203,7 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
     virtualResources: (parts) => virtualResources(parts, { clock, audiences: serviceAccounts.audiences }),
     paths: () => openIdEndpoints(serviceAccounts, () => `${options.advertiseAddress || '127.0.0.1'}:${port}`, logger),
     ...(encryption === undefined ? {} : { transformer: (group, plural) => encryption.transformerFor(group, plural) }),
+    ...defined({ memoryLimitBytes: options.memoryLimitBytes }),
     version: options.version,
     serverAddress: () => `${options.advertiseAddress}:${port}`,
     ttlSeconds: { '/events': options.eventTtlSeconds ?? 3600 },

@@ -33,10 +33,13 @@ import { healthStage } from '#apiserver/stages/health-stage.ts'
 import { recordsStage } from '#apiserver/stages/records-stage.ts'
 import { routesStage } from '#apiserver/stages/routes-stage.ts'
 import { storageStage } from '#apiserver/stages/storage-stage.ts'
+import { MemoryGuard } from '#apiserver/watchdog/memory-guard.ts'
+import { StallWatch } from '#apiserver/watchdog/stall-watch.ts'
 import type { WebhookCalls } from '#apiserver/webhooks/webhook-calls.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import { thisProcess } from '#base/machine.ts'
+import { memoryOfProcess } from '#base/memory-use.ts'
 import { Metrics } from '#base/metrics.ts'
 import { oneEachTurn } from '#base/one-each-turn.ts'
 import type { Random } from '#base/random.ts'
@@ -75,6 +78,8 @@ export type ApiServerOptions = {
   /** Undefined: nothing is put on record. */
   auditor?: Auditor | undefined
   requestTimeoutMs?: number
+  /** New work is refused when the process has nearly so much; 0 or absent: near the limit of its heap. */
+  memoryLimitBytes?: number
   /** Undefined: every request runs at once. */
   flowControl?: { serverSeats: number; waitLimitMs: number } | undefined
 }
@@ -144,7 +149,9 @@ export class ApiServer {
     const route = routesStage(options, { services, virtualResources, paths, health, healthchecks, metrics })
     const records = recordsStage({ clock, random, logger, auditor, flowControl }, services, metrics)
     const { requestTimeoutMs = defaultRequestTimeoutMs } = options
-    this.handler = new ApiHandler({ authenticator, authorizer, logger, clock, requestTimeoutMs, records, route })
+    const stalls = this.#running.use(new StallWatch({ clock, logger, metrics }))
+    const memory = new MemoryGuard({ clock, logger, metrics, measure: memoryOfProcess, limitBytes: options.memoryLimitBytes ?? 0 })
+    this.handler = new ApiHandler({ authenticator, authorizer, logger, clock, requestTimeoutMs, records, route, stalls, memory })
 
     this.scheme = scheme
     this.registries = registries

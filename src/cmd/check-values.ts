@@ -1,4 +1,5 @@
 /** What is wrong with values of flags. */
+import { isQuantity, parseQuantity } from '#api/meta/quantity.ts'
 import { isRange } from '#base/ip-range.ts'
 
 /** One range of addresses, or several with commas between them. */
@@ -10,4 +11,8 @@ export function checkPortRange(text: string): string | undefined {
   const [, from, to] = /^(\d{1,5})-(\d{1,5})$/.exec(text) ?? []
   const isRange = from !== undefined && to !== undefined && Number(from) > 0 && Number(from) <= Number(to) && Number(to) < 65_536
   return isRange ? undefined : 'is not a valid range of ports such as 30000-32767'
+}
+
+export function checkAmount(text: string): string | undefined {
+  return isQuantity(text) && parseQuantity(text).sign >= 0 ? undefined : 'is no amount such as 512Mi'
 }

@@ -19,6 +19,9 @@ import { RequestTurns } from '#apiserver/http/request-turns.ts'
 import { selectorAttributes } from '#apiserver/http/selector-attributes.ts'
 import { TrackedExchange } from '#apiserver/http/tracked-exchange.ts'
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
+import { isLongRunning } from '#apiserver/metrics/labels.ts'
+import type { MemoryGuard } from '#apiserver/watchdog/memory-guard.ts'
+import type { StallWatch, WatchedRequest } from '#apiserver/watchdog/stall-watch.ts'
 import type { Clock } from '#base/clock.ts'
 import { errorMessage } from '#base/error-message.ts'
 import { BodyTooLargeError, ClientGoneError } from '#base/http-exchanges.ts'
@@ -41,6 +44,10 @@ export type HandlerOptions = {
   requestTimeoutMs?: number
   /** For metrics, audit and flow control; absent where nobody asks. */
   records?: RecordServices
+  /** Notices requests that hold up all others; absent where nobody asks. */
+  stalls?: StallWatch
+  /** Says when there is too little memory for new work. */
+  memory?: Pick<MemoryGuard, 'isShort'>
 }
 
 export class ApiHandler {
@@ -66,6 +73,8 @@ export class ApiHandler {
     const record = records && new RequestRecord(records, raw, info, query)
     const exchange = record === undefined ? raw : new TrackedExchange(raw, record)
     const context = new RequestContext(exchange, info, query, nobody)
+    const { stalls } = this.#options
+    const startedMs = stalls === undefined ? 0 : this.#options.clock.monotonic()
     const serving = this.#serve(context, record).catch((error) => {
       this.#options.logger.error('failed to answer a request', { path, error: String(error) })
     })
@@ -73,6 +82,12 @@ export class ApiHandler {
     if (exchange instanceof TrackedExchange && !exchange.isAnswered && !(raw instanceof InProcessExchange)) {
       this.#giveUpInTime(exchange, context, serving)
     }
+    if (stalls === undefined || raw instanceof InProcessExchange) return
+    stalls.ended(startedMs, () => watched(context))
+    if (exchange instanceof TrackedExchange && exchange.isAnswered) return
+    if (isLongRunning(info)) return
+    stalls.enter(context, () => watched(context))
+    void serving.then(() => stalls.leave(context))
   }
 
   #giveUpInTime(exchange: TrackedExchange, { info, query }: RequestContext, serving: Promise<void>): void {
@@ -95,6 +110,7 @@ export class ApiHandler {
       const found = this.#identify(exchange, info)
       this.#enter(context, found instanceof Promise ? await found : found, record)
       if (isImpersonated(exchange.headers)) await this.#impersonate(context, record)
+      if (this.#options.memory?.isShort && !context.user.groups.includes(groups.masters)) throw new MemoryShort()
       const waiting = record?.admit(context)
       if (waiting !== undefined) await waiting
       const attributes = attributesOf(context.user, info, query)
@@ -110,6 +126,7 @@ export class ApiHandler {
       if (context.user === nobody) closeSharedConnection(context)
       if (isIdentifying && context.user === nobody) record?.notIdentified(context)
       if (error instanceof TooManyRequests) respondTooMany(context, error, record)
+      else if (error instanceof MemoryShort) respondTryLater(context, error.message, 1)
       else respondError(context, error, this.#options.logger, record)
     } finally {
       record?.leave()
@@ -227,14 +244,31 @@ function statusErrorOf(thrown: unknown): StatusError | undefined {
 }
 
 /** Whoever is sent away unheard gets plain text, as upstream has it: there is no time to find out what they would rather have. */
-function respondTooMany({ exchange }: RequestContext, error: TooManyRequests, record: RequestRecord | undefined): void {
+function respondTooMany(context: RequestContext, error: TooManyRequests, record: RequestRecord | undefined): void {
   record?.sentAway(error)
+  respondTryLater(context, error.message, error.retryAfterSeconds)
+}
+
+/** There is no memory for the request. */
+class MemoryShort extends Error {
+  override name = 'MemoryShort'
+  constructor() {
+    super('The server is short of memory, please try again later.')
+  }
+}
+
+function respondTryLater({ exchange }: RequestContext, message: string, retryAfterSeconds: number): void {
   const headers = {
     'content-type': 'text/plain; charset=utf-8',
     'x-content-type-options': 'nosniff',
-    'retry-after': String(error.retryAfterSeconds),
+    'retry-after': String(retryAfterSeconds),
   }
-  exchange.respond(429, headers, `${error.message}\n`)
+  exchange.respond(429, headers, `${message}\n`)
+}
+
+function watched({ exchange, info, user }: RequestContext): WatchedRequest {
+  const { verb, path } = info
+  return { verb, path, user: user === nobody ? '' : user.name, sizeBytes: Number(exchange.headers['content-length'] ?? 0) || 0 }
 }
 
 export function addWarnings(context: RequestContext, headers: HttpHeaders): void {

@@ -1,5 +1,6 @@
 /** The API server of a cluster in one process, as the options of `up` describe it. */
 
+import { wholeValueOf } from '#api/meta/quantity.ts'
 import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import { type RunningApiServer, runApiServer } from '#apiserver/run-api-server.ts'
 import { defined } from '#base/defined.ts'
@@ -63,6 +64,7 @@ export async function startApiServer(
     outside: { files, http: nodeHttpClient, connect: grpcChannel },
     insecurePort: options.insecurePort,
     requests: options,
+    memoryLimitBytes: wholeValueOf(options.memoryLimit),
     version: kubernetesVersionInfo(),
     sharesStore: options.store.startsWith('etcd'),
     hostName: thisMachine().hostname,

@@ -1,4 +1,5 @@
 import { defineOptions, duration, onOff, text, wholeNumber } from '#base/options.ts'
+import { checkAmount } from '#cmd/check-values.ts'
 
 const file = { placeholder: 'FILE', default: '' }
 
@@ -13,6 +14,9 @@ export const requestOptions = defineOptions({
   requestTimeout: duration('how long a request may take, watches and their like aside', { default: 60_000, defaultText: '1m' }),
   enablePriorityAndFairness: onOff('API priority and fairness: queue requests of busy clients, so that others get their turn', {
     default: true,
+  }),
+  memoryLimit: text('refuse new requests (429) when the process has nearly this much memory; 0: near the limit of its heap', {
+    ...{ placeholder: 'AMOUNT', default: '0', check: checkAmount },
   }),
   maxRequestsInflight: wholeNumber('concurrency limit: how many requests run at once, together with the next', {
     placeholder: 'N',
