@@ -123,6 +123,7 @@ export async function listenHttp(options: HttpListenerOptions): Promise<HttpList
 
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
     if (draining) response.setHeader('connection', 'close')
+    readByListeners(request.socket)
     options.onExchange(new Http1Exchange(request, response, connectionOf(request.socket)))
   }
   const server =
@@ -224,4 +225,16 @@ function secureContextOf({ cert, key, clientCa }: TlsMaterial) {
 function mayUpgrade({ headers }: IncomingMessage): boolean {
   const { upgrade = '', 'content-length': length = '0', 'transfer-encoding': coding } = headers
   return !/\bh2c?\b/i.test(upgrade) && length === '0' && coding === undefined
+}
+
+const readSockets = new WeakSet<Socket>()
+
+/**
+ * Node's parser takes bytes from the connection itself, past the socket's listeners, as long as nobody else listens. When a large answer
+ * has not left yet, such a parser is paused and takes the next request for a broken one: a listener of our own prevents that.
+ */
+function readByListeners(socket: Socket): void {
+  if (readSockets.has(socket)) return
+  readSockets.add(socket)
+  socket.on('data', () => {})
 }

@@ -34,7 +34,7 @@ const titles: Record<FieldErrorType, string> = {
 
 /** Lists that are wrong throughout, quoted whole with every item, would make an answer that is far larger than the request. */
 const maxErrors = 1000
-const maxReportedBytes = 1024 * 1024
+const maxReportedBytes = 256 * 1024
 const reportedBytes = new WeakMap<FieldError[], number>()
 
 /** Stands for each of the errors past those limits, so that rules still see that there was one; an answer holds it once. */
@@ -233,6 +233,7 @@ function goJson(value: unknown): string {
 /** Go's strconv.Quote. */
 export function quoted(text: string): string {
   if (/^[ !#-[\]-~]*$/.test(text)) return `"${text}"`
+  if (/^[ -~]*$/.test(text)) return `"${text.replace(/["\\]/g, '\\$&')}"`
   return `"${text.replace(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, escaped)}"`
 }
 

@@ -1,6 +1,6 @@
 import { Namespace } from '#api/core/v1/kinds.gen.ts'
 import type { V1Namespace } from '#api/core/v1/types.gen.ts'
-import type { Check } from '#api/meta/check.ts'
+import { type Check, furtherErrors } from '#api/meta/check.ts'
 import { ageColumn, nameColumn } from '#api/meta/columns.ts'
 import { nameIsDns1123Label } from '#api/meta/names.ts'
 import { validateFinalizers, validateObjectMeta, validateObjectMetaUpdate, validateQualifiedFinalizers } from '#api/meta/object-meta.ts'
@@ -94,5 +94,5 @@ function validateUndomained(check: Check<string>): void {
   const finalizer = check.value
   const before = check.errors.length
   validateQualifiedFinalizers(check.with([finalizer]))
-  for (const error of check.errors.slice(before)) error.field = check.path
+  for (const error of check.errors.slice(before)) if (error !== furtherErrors) error.field = check.path
 }
