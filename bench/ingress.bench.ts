@@ -1,7 +1,7 @@
 /** Requests through the ingress proxy beside nginx in front of the same backend, in turns, on the same cores as backend and load. */
 import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -61,14 +61,26 @@ export default async function run(bench: Bench): Promise<void> {
       return requests / seconds
     }
     const rates: [direct: number[], nginx: number[], own: number[]] = [[], [], []]
+    const micros: [direct: number[], nginx: number[], own: number[]] = [[], [], []]
+    const spent = [() => 0, () => cpuSecondsOf(peer), ownCpuSeconds]
     for (const port of [backendPort, nginxPort, ownPort]) await rate(port, 1000)
     for (let round = 0; round < rounds; round++)
-      for (const [index, port] of [backendPort, nginxPort, ownPort].entries()) rates[index]?.push(await rate(port, roundMs))
+      for (const [index, port] of [backendPort, nginxPort, ownPort].entries()) {
+        const before = spent[index]?.() ?? 0
+        const perSecond = await rate(port, roundMs)
+        rates[index]?.push(perSecond)
+        micros[index]?.push((((spent[index]?.() ?? 0) - before) * 1e6) / (perSecond * (roundMs / 1000)))
+      }
     const [direct, nginx, ours] = rates.map(median) as [number, number, number]
     bench.report({ case: 'straight to the backend, 1 KiB answers', figure: direct, unit: 'requests/s' })
     bench.report({
       ...{ case: 'through the ingress proxy, 1 KiB answers', figure: ours, unit: 'requests/s' },
       ...{ comparedWith: `${Math.round(nginx).toLocaleString('en')}/s nginx`, ratio: ours / nginx },
+    })
+    const [, theirs, cost] = micros.map(median) as [number, number, number]
+    bench.report({
+      ...{ case: 'processor time of the ingress proxy for one request', figure: cost, unit: 'µs' },
+      ...{ comparedWith: `${theirs.toFixed(1)} µs nginx`, ratio: cost / theirs },
     })
   } finally {
     child.kill()
@@ -80,6 +92,23 @@ export default async function run(bench: Bench): Promise<void> {
 }
 
 const median = (values: number[]): number => values.sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0
+
+const ownCpuSeconds = (): number => {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1e6
+}
+
+/** Of the processes that nginx has started. */
+function cpuSecondsOf({ pid }: ChildProcess): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
+  const ticks = children.map((child) => {
+    const fields = readFileSync(`/proc/${child}/stat`, 'utf8')
+      .replace(/^.*\) /, '')
+      .split(' ')
+    return Number(fields[11]) + Number(fields[12])
+  })
+  return ticks.reduce((sum, each) => sum + each, 0) / 100
+}
 
 function hasNginx(): boolean {
   try {

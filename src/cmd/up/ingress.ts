@@ -24,7 +24,9 @@ export async function startIngress(
   const logger = seams.logger.with({ component: 'ingress' })
   const client = clientInProcess(apiServer, 'typernetes:ingress', ['system:masters'])
   const { hosts, addresses } = ingressPlaces(options, network)
-  const count = options.ingressThreads || Math.min(mostThreads, thisMachine().cores)
+  const { platform, cores } = thisMachine()
+  // Elsewhere threads cannot share a port.
+  const count = platform === 'linux' ? options.ingressThreads || Math.min(mostThreads, cores) : 1
   const control = new ProxyControl({
     client,
     clock,

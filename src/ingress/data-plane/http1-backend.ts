@@ -2,6 +2,7 @@ import type { ByteStream } from '#base/byte-streams.ts'
 import type { BackendCall, CallHandler, OutgoingRequest } from '#ingress/data-plane/exchange.ts'
 import { linesOf } from '#ingress/data-plane/http1-answer.ts'
 import { BodyReader } from '#wire/http1/body-reader.ts'
+import { GrowingBuffer } from '#wire/http1/growing-buffer.ts'
 import { MalformedMessage, readResponseHead } from '#wire/http1/message-head.ts'
 import { chunkOf, lastChunk } from '#wire/http1/write-chunk.ts'
 
@@ -17,7 +18,8 @@ export class Http1Backend implements BackendCall {
   readonly #onFree: (connection: Http1Backend) => void
   #handler: CallHandler | undefined
   #method = ''
-  #ahead: Buffer | undefined
+  readonly #ahead = new GrowingBuffer()
+  #searched = 0
   #body: BodyReader | undefined
   #isChunked = false
   #pending = ''
@@ -119,7 +121,11 @@ export class Http1Backend implements BackendCall {
     }
     this.#hasHeard = true
     try {
-      this.#read(this.#ahead === undefined ? bytes : Buffer.concat([this.#ahead, bytes]), handler)
+      if (this.#body !== undefined) this.#read(bytes, handler)
+      else {
+        this.#ahead.append(bytes)
+        if (this.#hasHead()) this.#read(this.#ahead.take(), handler)
+      }
     } catch (error) {
       if (!(error instanceof MalformedMessage)) throw error
       this.#fail(error)
@@ -127,14 +133,21 @@ export class Http1Backend implements BackendCall {
     handler.onTurnOver()
   }
 
+  /** What was searched in vain is not searched again. */
+  #hasHead(): boolean {
+    const { bytes } = this.#ahead
+    const end = bytes.indexOf(headEnd, Math.max(0, this.#searched - headEnd.length))
+    if (end === -1 && bytes.length > mostHeadBytes) throw new MalformedMessage('the headers of the answer are too large', 502)
+    this.#searched = end === -1 ? bytes.length : 0
+    return end !== -1
+  }
+
   #read(bytes: Buffer, handler: CallHandler): void {
-    this.#ahead = undefined
     let rest = bytes
     while (this.#body === undefined) {
       const end = rest.indexOf(headEnd)
       if (end === -1) {
-        if (rest.length > mostHeadBytes) throw new MalformedMessage('the headers of the answer are too large', 502)
-        if (rest.length > 0) this.#ahead = rest
+        if (rest.length > 0) this.#ahead.append(rest)
         return
       }
       const head = readResponseHead(rest.toString('latin1', 0, end + 4), this.#method)

@@ -2,6 +2,7 @@ import type { ByteStream } from '#base/byte-streams.ts'
 import type { BodyReceiver, ClientExchange, Entrance } from '#ingress/data-plane/exchange.ts'
 import { Http1Answer } from '#ingress/data-plane/http1-answer.ts'
 import { BodyReader } from '#wire/http1/body-reader.ts'
+import { GrowingBuffer } from '#wire/http1/growing-buffer.ts'
 import { MalformedMessage, readRequestHead } from '#wire/http1/message-head.ts'
 
 export type Http1ClientOptions = {
@@ -33,7 +34,9 @@ export class Http1Client {
   readonly #stream: ByteStream
   readonly #options: Http1ClientOptions
   /** Bytes that nobody has read yet. */
-  #ahead: Buffer | undefined
+  readonly #ahead = new GrowingBuffer()
+  /** How many of them are known not to hold the end of a head. */
+  #searched = 0
   #body: BodyReader | undefined
   #answer: Http1Answer | undefined
   #receiver: BodyReceiver | undefined
@@ -56,7 +59,7 @@ export class Http1Client {
 
   /** Waits for a request: nothing is lost by ending it. */
   get isIdle(): boolean {
-    return this.#answer === undefined && this.#ahead === undefined
+    return this.#answer === undefined && this.#ahead.length === 0
   }
 
   /** No further request is taken; the one that is under way is finished. */
@@ -68,7 +71,7 @@ export class Http1Client {
 
   checkDeadline(nowMs: number): void {
     if (nowMs < this.#deadlineMs) return
-    if (this.#answer === undefined && this.#ahead !== undefined && !this.#isClosing) this.#refuse(408, 'the request took too long')
+    if (this.#answer === undefined && this.#ahead.length > 0 && !this.#isClosing) this.#refuse(408, 'the request took too long')
     else this.#stream.destroy()
   }
 
@@ -79,7 +82,7 @@ export class Http1Client {
       this.#feedBody(bytes)
       return
     }
-    this.#ahead = this.#ahead === undefined ? bytes : Buffer.concat([this.#ahead, bytes])
+    this.#ahead.append(bytes)
     if (this.#answer === undefined) this.#readHeads()
     else if (this.#ahead.length >= mostAheadBytes) this.#stream.pause()
   }
@@ -104,7 +107,7 @@ export class Http1Client {
     if (this.#isReading) return
     this.#isReading = true
     try {
-      while (this.#answer === undefined && this.#ahead !== undefined && !this.#isClosing) if (!this.#readHead(this.#ahead)) break
+      while (this.#answer === undefined && this.#ahead.length > 0 && !this.#isClosing) if (!this.#readHead(this.#ahead.bytes)) break
     } catch (error) {
       if (!(error instanceof MalformedMessage)) throw error
       this.#refuse(error.status, error.message)
@@ -117,17 +120,21 @@ export class Http1Client {
     // Clients may send an empty line before a request.
     let start = 0
     while (start < 4 && bytes[start] === 13 && bytes[start + 1] === 10) start += 2
-    const end = bytes.indexOf(headEnd, start)
+    const end = bytes.indexOf(headEnd, Math.max(start, this.#searched - headEnd.length))
     if (end === -1 ? bytes.length > mostHeadBytes : end > mostHeadBytes) throw new MalformedMessage('the headers are too large', 431)
-    if (end === -1) return false
+    if (end === -1) {
+      this.#searched = bytes.length
+      return false
+    }
+    this.#searched = 0
     if (this.#isFirst && this.#options.entrance.scheme === 'http' && bytes.subarray(0, preface.length).equals(preface)) {
       this.#giveAway(bytes)
       return false
     }
     this.#isFirst = false
     const head = readRequestHead(bytes.toString('latin1', start, end + 4))
-    const rest = end + 4 === bytes.length ? undefined : bytes.subarray(end + 4)
-    this.#ahead = rest
+    const all = this.#ahead.take()
+    if (end + 4 < all.length) this.#ahead.append(all.subarray(end + 4))
     this.#deadlineMs = Number.POSITIVE_INFINITY
     this.#isBodyHeld = true
     this.#hasBody = head.body !== 0
@@ -164,9 +171,7 @@ export class Http1Client {
       this.#stream.pause()
       return
     }
-    const ahead = this.#ahead
-    this.#ahead = undefined
-    if (ahead !== undefined) this.#feedBody(ahead)
+    if (this.#ahead.length > 0) this.#feedBody(this.#ahead.take())
     if (!this.#isBodyHeld) this.#stream.resume()
   }
 
@@ -175,7 +180,7 @@ export class Http1Client {
     if (body === undefined) return
     try {
       const used = body.feed(bytes)
-      if (used < bytes.length) this.#ahead = bytes.subarray(used)
+      if (used < bytes.length) this.#ahead.append(bytes.subarray(used))
       if (body.isOver) this.#deadlineMs = Number.POSITIVE_INFINITY
     } catch (error) {
       if (!(error instanceof MalformedMessage)) throw error
@@ -191,20 +196,20 @@ export class Http1Client {
     this.#body = undefined
     if (!keepsAlive || !isBodyOver || this.#isClosing) {
       this.#isClosing = true
-      this.#ahead = undefined
+      this.#ahead.take()
       this.#deadlineMs = this.#options.now() + lingerMs
       this.#stream.end()
       // What is still sent is read and thrown away: a reset could overtake the answer.
       this.#stream.resume()
       return
     }
-    this.#deadlineMs = this.#options.now() + (this.#ahead === undefined ? idleMs : headMs)
+    this.#deadlineMs = this.#options.now() + (this.#ahead.length === 0 ? idleMs : headMs)
     this.#stream.resume()
     this.#readHeads()
   }
 
   #takeOver(): { stream: ByteStream; head: Buffer } {
-    const head = this.#ahead ?? Buffer.alloc(0)
+    const head = this.#ahead.take()
     this.#release()
     return { stream: this.#stream, head }
   }
@@ -219,7 +224,7 @@ export class Http1Client {
 
   /** The connection is somebody else's from now on. */
   #release(): void {
-    this.#ahead = undefined
+    this.#ahead.take()
     this.#answer = undefined
     this.#deadlineMs = Number.POSITIVE_INFINITY
     this.#stream.off('data', this.#onData)
@@ -231,7 +236,7 @@ export class Http1Client {
   #refuse(status: number, message: string): void {
     const text = `${message}\n`
     this.#isClosing = true
-    this.#ahead = undefined
+    this.#ahead.take()
     this.#deadlineMs = this.#options.now() + lingerMs
     this.#stream.end(
       `HTTP/1.1 ${status} Refused\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${text.length}\r\nConnection: close\r\n\r\n${text}`,

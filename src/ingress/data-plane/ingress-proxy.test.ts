@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import * as http2 from 'node:http2'
 import { createServer as createSecureServer } from 'node:https'
-import { createServer as createTcpServer } from 'node:net'
+import { connect, createServer as createTcpServer } from 'node:net'
 import { test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { WebSocket, WebSocketServer } from 'ws'
@@ -424,3 +424,26 @@ async function closedPort(): Promise<number> {
   await once(server, 'close')
   return port
 }
+
+test('heads that come byte by byte are read, on both sides', async () => {
+  await using under = await ProxyUnderTest.start()
+  const inBytes = async (socket: { write(text: string): unknown }, text: string) => {
+    for (const byte of text) {
+      socket.write(byte)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+  const server = createTcpServer({ noDelay: true }, (socket) => {
+    socket.on('error', () => {})
+    socket.once(
+      'data',
+      () => void inBytes(socket, 'HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'),
+    )
+  })
+  under.backend('a', [await under.add(server as never)])
+  under.route('a', 'a')
+  const client = connect({ port: under.httpPort, noDelay: true })
+  void inBytes(client, 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+  const text = (await client.toArray()).join('')
+  assert.match(text, /^HTTP\/1\.1 103 \r\nLink: x\r\n\r\nHTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\nok$/)
+})

@@ -18,7 +18,7 @@ export type DataPlane = {
 
 type ProxyThread = Thread<ThreadOrder, ThreadReport>
 
-const youngMegabytes = 8
+const youngMegabytes = 16
 const restartMs = 1000
 
 /** The data plane in threads of its own, which share its ports: whoever else runs in the process is not held up by it. */
