@@ -32,8 +32,17 @@ export type AddressAgentOptions = {
 const lifeSeconds = 45
 const confirmMs = 15_000
 const syncMs = 300_000
-/** The kernel tells its neighbours of an address of IPv6 that it gets. */
-const notifyNeighbours = 'echo 1 > "/proc/sys/net/ipv6/conf/$0/ndisc_notify"'
+/**
+ * The kernel tells its neighbours of an address of IPv6 that it gets, where it is told to; but not of one for which it was told not to ask whether
+ * somebody has it. So the link is told not to ask, for as long as it takes.
+ */
+const addAndNotify =
+  'cd "/proc/sys/net/ipv6/conf/$0" && echo 1 > ndisc_notify && asks=$(cat accept_dad) && echo 0 > accept_dad && ip address replace "$1/128" dev "$0"; result=$?; echo "$asks" > accept_dad; exit $result'
+const announcements = 3
+const betweenMs = 1100
+const sendingMs = 100
+/** Of the network's last ones: whether or not they are there. */
+const askedHosts = 32
 /** Where nobody listens: what is sent there is not meant to arrive. */
 const discardPort = 9
 
@@ -55,6 +64,7 @@ export function runAddressAgent(options: AddressAgentOptions): { stop(): Promise
   })
   let held: HeldAddress[] | undefined
   let confirmation: Timer | undefined
+  let asked = 0
 
   const wantedAddresses = (): string[] =>
     services
@@ -83,13 +93,14 @@ export function runAddressAgent(options: AddressAgentOptions): { stop(): Promise
     // Before anything is added, so that whoever tidies up knows of it.
     if (JSON.stringify(next) !== JSON.stringify(held)) await files.write(statePath, JSON.stringify(mergedHeld(held, next)))
     for (const { address, link } of added)
-      if (familyOf(address) === 'IPv6') await options.processes.run('sh', ['-c', notifyNeighbours, link])
+      if (familyOf(address) === 'IPv6') await options.processes.run('sh', ['-c', addAndNotify, link, address])
     const hasRivals = await hasSeveralNodes()
     await ip.try(gone.map(removeCommand))
     await ip.change(next.map((one) => addCommand(one, hasRivals ? lifeSeconds : undefined)))
     held = next
     if (gone.length > 0) await files.write(statePath, JSON.stringify(next))
-    for (const one of added) await announce(one, links)
+    for (const one of added)
+      void announce(one, links).catch((error: unknown) => logger.debug('an address could not be announced', { error: errorMessage(error) }))
     if (held.length > 0 && hasRivals) confirmation ??= clock.every(confirmMs, () => void confirm())
     else {
       confirmation?.cancel()
@@ -119,22 +130,25 @@ export function runAddressAgent(options: AddressAgentOptions): { stop(): Promise
     }
   }
 
-  /** Neighbours that know another node for it learn the new one from a question that carries the address as its sender's. */
-  const announce = async ({ address, link }: HeldAddress, links: readonly Link[]) => {
+  /**
+   * Neighbours that know another node for it learn the new one from a question that carries the address as its sender's. Several, since they believe
+   * nobody within a second of the last change; each for another host, since what was asked a moment ago is not asked again.
+   */
+  const announce = async (one: HeldAddress, links: readonly Link[]) => {
+    const { address, link } = one
     logger.info('answering for the address of a load balancer', { node: nodeName, address, link })
     if (familyOf(address) === 'IPv6') return
     const near = links
       .find(({ ifname }) => ifname === link)
-      ?.addr_info?.find(({ family, prefixlen }) => family === 'inet' && prefixlen < 31)
+      ?.addr_info?.find(({ family, prefixlen }) => family === 'inet' && prefixlen < 30)
     if (near === undefined) return
     const size = 1n << BigInt(32 - near.prefixlen)
-    const network = addressNumber(near.local) - (addressNumber(near.local) % size)
-    const socket = await options.sockets.bindUdp({ host: address, port: 0 }, () => {})
-    try {
-      // The last one before the broadcast address: asked for by everybody's leave, whether or not somebody has it.
-      socket.send(new Uint8Array(1), { host: addressText(network + size - 2n, 'IPv4'), port: discardPort })
-      await clock.sleep(100)
-    } finally {
+    const last = addressNumber(near.local) - (addressNumber(near.local) % size) + size - 2n
+    for (let round = 0; round < announcements && held?.includes(one); round++) {
+      if (round > 0) await clock.sleep(betweenMs)
+      const socket = await options.sockets.bindUdp({ host: address, port: 0 }, () => {})
+      socket.send(new Uint8Array(1), { host: addressText(last - (BigInt(asked++ % askedHosts) % (size - 3n)), 'IPv4'), port: discardPort })
+      await clock.sleep(sendingMs)
       socket.close()
     }
   }
