@@ -65,7 +65,7 @@ async function showGroup(command: CommandSpec, args: readonly string[], host: Ho
     throw new CliError(`unknown command ${JSON.stringify(args.join(' '))}\nSee 'kubectl ${command.path} -h' for help and examples`)
   if (childrenOf(command.path).length === 0) throw new CliError(`${command.path} does nothing`)
   const { helpText } = await import('./help/help.ts')
-  host.write(helpText(command))
+  host.complain(helpText(command))
   return 1
 }
 

@@ -83,7 +83,7 @@ export function withTypedLastApplied<T extends { metadata?: { annotations?: Reco
 
 const escapedChar = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-function lastAppliedText(object: { metadata?: { annotations?: Record<string, string> } }): string {
+export function lastAppliedText(object: { metadata?: { annotations?: Record<string, string> } }): string {
   const { [lastAppliedName]: _own, ...annotations } = object.metadata?.annotations ?? {}
   const plain = { ...object, metadata: { ...object.metadata, annotations } }
   return `${goJson(plain)}\n`

@@ -1,14 +1,14 @@
 /** Command lines run with the real kubectl and with ours against the same cluster: the same output, exit code and requests. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { installedKubectls, type KubectlResult } from '../support/kubectl.ts'
 import { freePort, type RunningCluster, startCluster } from '../support/running-cluster.ts'
 import { inProcessKubectl } from './differential/in-process-kubectl.ts'
-import { chapters, type Line, manifests } from './differential/lines.ts'
+import { chapters, files, type Line } from './differential/lines.ts'
 import { normalized, withoutAges } from './differential/normalize.ts'
 import { type RecordingProxy, recordingProxy, type WrittenRequest } from './differential/recording-proxy.ts'
 
@@ -35,7 +35,10 @@ describe('the same as kubectl', { skip, concurrency: 3 }, () => {
   before(async () => {
     port = await freePort()
     cluster = await startCluster(['--runtime', 'sim', '--nodes', '2', '--insecure-port', String(port)])
-    for (const [name, text] of Object.entries(manifests)) writeFileSync(join(directory, name), text)
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(directory, path)), { recursive: true })
+      writeFileSync(join(directory, path), text)
+    }
     const { run } = await side('default', 'theirs')
     await run(['wait', 'node', '--all', '--for=condition=Ready', '--timeout=120s'], '')
   })

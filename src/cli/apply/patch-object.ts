@@ -19,7 +19,7 @@ export const contentTypes = {
 } as const
 
 /** What makes `live` the wanted object. */
-function applyPatchFor({ type, object }: Info, live: ApiObject, { overwrites = true }: { overwrites?: boolean } = {}): ObjectPatch {
+export function applyPatchFor({ type, object }: Info, live: ApiObject, { overwrites = true }: { overwrites?: boolean } = {}): ObjectPatch {
   const original = JSON.parse(lastAppliedOf(live) ?? '{}') as JsonObject
   const modified = withLastApplied(object) as JsonObject
   const name = schemaNameOf(type)

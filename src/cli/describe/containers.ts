@@ -91,7 +91,7 @@ function describeState(out: Description, title: string, { running, waiting, term
   }
 }
 
-function describeResources(out: Description, resources: V1ResourceRequirements | undefined, level: number): void {
+export function describeResources(out: Description, resources: V1ResourceRequirements | undefined, level: number): void {
   for (const [title, amounts = {}] of [
     ['Limits', resources?.limits],
     ['Requests', resources?.requests],

@@ -76,3 +76,8 @@ export function rfc1123(time: string | undefined | null): string {
 export const trueOrFalse = (value: boolean | undefined): string => (value ? 'True' : 'False')
 
 export const orNone = (text: string | undefined): string => text || '<none>'
+
+export function controllerOf(metadata: { ownerReferences?: { kind: string; name: string; controller?: boolean }[] } | undefined): string {
+  const owner = metadata?.ownerReferences?.find(({ controller }) => controller)
+  return owner === undefined ? '' : `${owner.kind}/${owner.name}`
+}

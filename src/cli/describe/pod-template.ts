@@ -11,7 +11,7 @@ export function describePodTemplate(template: V1PodTemplateSpec): string {
   return out.text()
 }
 
-function writePodTemplate(out: Description, template: V1PodTemplateSpec | undefined): void {
+export function writePodTemplate(out: Description, template: V1PodTemplateSpec | undefined): void {
   out.write(0, 'Pod Template:\n')
   if (template === undefined) {
     out.write(1, '<unset>')
@@ -31,7 +31,7 @@ function writePodTemplate(out: Description, template: V1PodTemplateSpec | undefi
   describeTolerations(out, '  Tolerations', spec?.tolerations ?? [])
 }
 
-function describeTolerations(out: Description, title: string, tolerations: readonly V1Toleration[]): void {
+export function describeTolerations(out: Description, title: string, tolerations: readonly V1Toleration[]): void {
   if (tolerations.length === 0) {
     out.write(0, `${title}:\t<none>\n`)
     return
@@ -49,7 +49,7 @@ function describeTolerations(out: Description, title: string, tolerations: reado
   }
 }
 
-function describeSpread(out: Description, constraints: readonly V1TopologySpreadConstraint[], space = ''): void {
+export function describeSpread(out: Description, constraints: readonly V1TopologySpreadConstraint[], space = ''): void {
   const sorted = [...constraints].sort((one, other) => (one.topologyKey < other.topologyKey ? -1 : 1))
   for (const [index, { topologyKey, whenUnsatisfiable, maxSkew, labelSelector }] of sorted.entries()) {
     const selector = labelSelector === undefined ? '' : ` for selector ${labelSelectorText(labelSelector)}`

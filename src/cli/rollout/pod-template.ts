@@ -22,7 +22,7 @@ export function podTemplateOf(object: ApiObject): V1PodTemplateSpec | undefined 
 }
 
 /** The strategic merge patch, or for kinds without a schema the plain one; undefined where nothing changes. */
-function patchBetween({ type }: Info, before: ApiObject, after: ApiObject): { contentType: string; body: JsonObject } | undefined {
+export function patchBetween({ type }: Info, before: ApiObject, after: ApiObject): { contentType: string; body: JsonObject } | undefined {
   const name = schemaNameOf(type)
   const schema = name === undefined ? undefined : findSchema(name)
   const body =

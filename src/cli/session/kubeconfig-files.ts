@@ -8,7 +8,7 @@ import type { Host } from '#cli/host.ts'
 export type ConfigEntry = { value: Record<string, unknown>; path: string }
 export type ConfigSection = 'clusters' | 'users' | 'contexts'
 
-const entryField: Readonly<Record<ConfigSection, string>> = { clusters: 'cluster', users: 'user', contexts: 'context' }
+export const entryField: Readonly<Record<ConfigSection, string>> = { clusters: 'cluster', users: 'user', contexts: 'context' }
 
 export type MergedConfig = Record<ConfigSection, Map<string, ConfigEntry>> & {
   currentContext: string
@@ -19,14 +19,14 @@ export type MergedConfig = Record<ConfigSection, Map<string, ConfigEntry>> & {
 }
 
 /** Where kubeconfigs are looked for; `explicit` must be there. */
-function configPaths(flags: Flags, { environment, homeDirectory }: Host): { paths: string[]; isExplicit: boolean } {
+export function configPaths(flags: Flags, { environment, homeDirectory }: Host): { paths: string[]; isExplicit: boolean } {
   const explicit = flags.text('kubeconfig')
   if (explicit !== '') return { paths: [explicit], isExplicit: true }
   const named = (environment['KUBECONFIG'] ?? '').split(delimiter).filter((path) => path !== '')
   return { paths: named.length > 0 ? [...new Set(named)] : [join(homeDirectory, '.kube', 'config')], isExplicit: false }
 }
 
-async function readConfigFile(host: Host, path: string): Promise<Record<string, unknown> | undefined> {
+export async function readConfigFile(host: Host, path: string): Promise<Record<string, unknown> | undefined> {
   const text = await host.files.readTextIfPresent(path)
   if (text === undefined) return undefined
   let value: unknown

@@ -39,8 +39,9 @@ export class ResourceTypes {
     return [...members.values()]
   }
 
-  async all(): Promise<Served> {
-    return this.#served.get()
+  /** Everything; `isFresh` asks the server though something is kept. */
+  async all(isFresh = false): Promise<Served> {
+    return isFresh ? this.#served.refreshed() : this.#served.get()
   }
 
   /** What is kept may be old: before saying that there is none, the server is asked. */

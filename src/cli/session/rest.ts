@@ -15,6 +15,8 @@ export type RestRequest = {
   contentType?: string
   accept?: string
   signal?: AbortSignal
+  /** Warnings of the server are not told. */
+  isQuiet?: boolean
 }
 
 export type RestOptions = {
@@ -64,6 +66,7 @@ export class Rest {
     contentType = 'application/json',
     accept = 'application/json',
     signal,
+    isQuiet = false,
   }: RestRequest): Promise<TransportResponse> {
     const { transport, userAgent, timeoutMs, headers: always, onWarning } = this.#options
     const target = `${path}${queryText(timeoutMs > 0 ? { ...query, timeout: `${timeoutMs / 1000}s` } : query)}`
@@ -83,7 +86,7 @@ export class Rest {
         ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
         ...(signals.length === 0 ? {} : { signal: signals.length === 1 ? (signals[0] as AbortSignal) : AbortSignal.any(signals) }),
       })
-      for (const warning of warningsIn(response.header('warning'))) onWarning(warning)
+      if (!isQuiet) for (const warning of warningsIn(response.header('warning'))) onWarning(warning)
       return response
     } catch (error) {
       if (signal?.aborted) throw error
@@ -98,7 +101,7 @@ export class Rest {
   }
 }
 
-function queryText(query: Query): string {
+export function queryText(query: Query): string {
   const parts = new URLSearchParams()
   for (const [name, value] of Object.entries(query).sort(([one], [other]) => (one < other ? -1 : 1))) {
     if (value === undefined || value === '' || value === false) continue
@@ -116,7 +119,7 @@ function warningsIn(header: string | undefined): string[] {
   return [...header.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text = '']) => text.replace(/\\(.)/g, '$1'))
 }
 
-function apiErrorOf(code: number, text: string, { method = 'GET', path }: RestRequest, retryAfter?: string): ApiError {
+export function apiErrorOf(code: number, text: string, { method = 'GET', path }: RestRequest, retryAfter?: string): ApiError {
   try {
     const status = parseJson(text) as V1Status
     if (status.kind === 'Status') return new ApiError(status)

@@ -5,12 +5,12 @@ export const changing: Chapter = {
   lines: linesOf(`
     apply -f {dir}/deploy.yaml
     create configmap one --from-literal=a=b
-    label cm one a=b
-    label cm one a=b
+    36| label cm one a=b
+    36| label cm one a=b
     label cm one a=c
     label cm one a=c --overwrite
-    label cm one a-
-    label cm one a-
+    36| label cm one a-
+    36| label cm one a-
     label cm one nosuch- a=x
     label cm one a=-x
     label cm one a=1 a-
@@ -21,7 +21,7 @@ export const changing: Chapter = {
     label cm one b=c --dry-run=client
     label cm one b=c --dry-run=server
     label cm one b=c -o yaml
-    label cm one a- --overwrite
+    36| label cm one a- --overwrite
     label cm one --list
     label cm --all c=d
     label cm -l a=x d=e
@@ -48,7 +48,7 @@ export const changing: Chapter = {
     scale deploy app --replicas=-1
     scale deploy app --current-replicas=9 --replicas=2
     scale deploy app --current-replicas=3 --replicas=2
-    scale deploy nosuch --replicas=2
+    36| scale deploy nosuch --replicas=2
     scale deploy/app --replicas=1 --dry-run=server
     scale deploy/app --replicas=1 --dry-run=client -o name
     scale deploy
@@ -65,7 +65,7 @@ export const changing: Chapter = {
     set image deploy/app *=nginx:8
     set image deploy app
     set image
-    set image -f {dir}/deploy.yaml main=x --local -o yaml
+    36| set image -f {dir}/deploy.yaml main=x --local -o yaml
     set image deploy/app main=nginx:6 --dry-run=client -o jsonpath={.spec.template.spec.containers[*].image}
     set env deploy/app A=5 C=6
     set env deploy/app A-
@@ -90,9 +90,9 @@ export const changing: Chapter = {
     rollout pause cm/one
     rollout history deploy/nosuch
     rollout status cm/one
-    rollout undo deploy/app --to-revision=99
+    36| rollout undo deploy/app --to-revision=99
     expose deploy app --port=80
-    expose deploy app --port=80 --name=again --target-port=http --type=NodePort --dry-run=client -o yaml
+    36| expose deploy app --port=80 --name=again --target-port=http --type=NodePort --dry-run=client -o yaml
     expose deploy app --name=third
     expose cm one --port=80
     expose deploy nosuch --port=80
@@ -101,11 +101,11 @@ export const changing: Chapter = {
     run p1 --image=nginx
     run p2 --image=nginx --restart=Never --port=80 --env=A=b --env=C=d,e --labels=a=b,c=d -- x y
     run p3 --image=nginx --command -- sleep 1
-    run p4 --image=nginx --dry-run=client -o yaml
-    run p4 --image=nginx --dry-run=client -o json
+    36| run p4 --image=nginx --dry-run=client -o yaml
+    36| run p4 --image=nginx --dry-run=client -o json
     run p5 --image=nginx --port=80 --expose
-    run p5 --image=nginx --port=80 --expose --dry-run=client -o yaml
-    run p6 --image=nginx --overrides='{"spec":{"hostNetwork":true}}' --dry-run=client -o yaml
+    36| run p5 --image=nginx --port=80 --expose --dry-run=client -o yaml
+    36| run p6 --image=nginx --overrides='{"spec":{"hostNetwork":true}}' --dry-run=client -o yaml
     run p7 --image=nginx --restart=Foo
     run p8 --image='Bad Image'
     run
@@ -133,7 +133,7 @@ export const changing: Chapter = {
     wait cm/one --for=delete --timeout=1s
     wait cm/one --for=create --timeout=5s
     wait cm/one --for=foo
-    wait cm/one
+    36| wait cm/one
     wait pod --all -l nosuch=x --for=condition=Ready
     wait pod -l nosuch=x --for=condition=Ready
   `),

@@ -98,13 +98,13 @@ export const creating: Chapter = {
     // What Go writes of empty structs has changed over the versions.
     ...linesOf(dry('yaml')).map((line) => ({ ...line, since: 36 })),
     ...linesOf(dry('json')).map((line) => ({ ...line, since: 36 })),
-    ...linesOf(dry('name')),
+    ...linesOf(dry('name')).map((line) => ({ ...line, since: 36 })),
     ...linesOf(generated.replace('create namespace made', 'create namespace made-{ns}')),
     ...linesOf(`
       create deployment web --image=nginx
       create configmap a --from-literal=k=v
       create job fromcron --from=cronjob/often
-      create deployment saved --image=nginx --save-config -o jsonpath={.metadata.annotations}
+      36| create deployment saved --image=nginx --save-config -o jsonpath={.metadata.annotations}
       create deployment tried --image=nginx --dry-run=server -o jsonpath={.spec.replicas}
       create configmap other --from-literal=k=v -o name
       create -f {dir}/cm.yaml

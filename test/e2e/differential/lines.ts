@@ -1,7 +1,13 @@
 /** The command lines that are compared, in chapters: the lines of a chapter build on each other, each side in a namespace of its own. */
+
 import { applying } from './applying-lines.ts'
 import { changing } from './changing-lines.ts'
 import { creating } from './creating-lines.ts'
+import { describing } from './describing-lines.ts'
+import { kustomizations } from './kustomizations.ts'
+import { kustomizing } from './kustomizing-lines.ts'
+import { looking } from './looking-lines.ts'
+import { manifests } from './manifests.ts'
 import { reading } from './reading-lines.ts'
 import { usage } from './usage-lines.ts'
 
@@ -29,6 +35,7 @@ export function linesOf(text: string): Line[] {
     })
 }
 
-export { manifests } from './manifests.ts'
+/** Files that the lines speak of, by their path. */
+export const files: Readonly<Record<string, string>> = { ...manifests, ...kustomizations }
 
-export const chapters: readonly Chapter[] = [usage, creating, reading, applying, changing]
+export const chapters: readonly Chapter[] = [usage, creating, reading, applying, changing, looking, describing, kustomizing]

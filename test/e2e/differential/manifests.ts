@@ -72,4 +72,82 @@ spec:
       - name: main
         image: nginx:2
 `,
+  'described.yaml': `apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  replicas: 0
+  serviceName: db
+  selector: {matchLabels: {app: db}}
+  template:
+    metadata: {labels: {app: db}}
+    spec: {containers: [{name: db, image: postgres}]}
+  volumeClaimTemplates:
+  - metadata: {name: data}
+    spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent}
+spec:
+  selector: {matchLabels: {app: agent}}
+  template:
+    metadata: {labels: {app: agent}}
+    spec: {nodeSelector: {no: node}, containers: [{name: agent, image: agent}]}
+---
+apiVersion: v1
+kind: LimitRange
+metadata: {name: lr}
+spec:
+  limits:
+  - type: Container
+    max: {cpu: "2"}
+    default: {cpu: 500m}
+    defaultRequest: {cpu: 100m}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: np}
+spec:
+  podSelector: {matchLabels: {app: app}}
+  policyTypes: [Ingress, Egress]
+  ingress:
+  - from: [{podSelector: {matchLabels: {a: b}}}, {ipBlock: {cidr: 10.0.0.0/8, except: [10.1.0.0/16]}}]
+    ports: [{port: 80}]
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: np2}
+spec: {podSelector: {}, policyTypes: [Ingress]}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: claim}
+spec: {storageClassName: nosuch, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: full, annotations: {note: "some words"}}
+spec:
+  nodeSelector: {no: node}
+  priorityClassName: system-node-critical
+  tolerations: [{key: a, operator: Exists, effect: NoSchedule}]
+  initContainers: [{name: init, image: busybox, command: [sh, -c, "echo 1"]}]
+  containers:
+  - name: main
+    image: nginx
+    args: [a, b]
+    ports: [{containerPort: 80, name: http}, {containerPort: 81}]
+    env: [{name: A, value: b}, {name: P, valueFrom: {fieldRef: {fieldPath: metadata.name}}}, {name: S, valueFrom: {secretKeyRef: {name: s, key: k}}}]
+    envFrom: [{configMapRef: {name: c}}]
+    resources: {limits: {memory: 1Gi}, requests: {cpu: 100m}}
+    livenessProbe: {httpGet: {path: /x, port: 80}}
+    readinessProbe: {exec: {command: [a, b]}}
+    volumeMounts: [{name: v, mountPath: /v}, {name: c, mountPath: /c, readOnly: true, subPath: x}]
+  volumes:
+  - {name: v, emptyDir: {}}
+  - {name: c, configMap: {name: c}}
+  - {name: h, hostPath: {path: /tmp}}
+  - {name: s, secret: {secretName: s, optional: true}}
+`,
 }

@@ -30,7 +30,12 @@ export const reading: Chapter = {
       'cm -l app=x',
       'cm -l app!=x',
       'secret two -o yaml',
-    ].flatMap((what) => (what.includes('-o') ? [''] : outputs).map((output) => ({ run: `get ${what} ${output}`.trim() }))),
+    ].flatMap((what) =>
+      (what.includes('-o') ? [''] : outputs).map((output) => ({
+        run: `get ${what} ${output}`.trim(),
+        since: what === 'configmap one' || what === 'cm,secret' ? 0 : 36,
+      })),
+    ),
     ...linesOf(`
       get ns default kube-system
       get nodes

@@ -10,7 +10,7 @@ export const usage: Chapter = {
     get pods --output
     get pods -A=x
     get
-    get pods -o foo
+    36| get pods -o foo
     get nosuch
     get nosuch.apps
     get pod nosuch

@@ -1,0 +1,64 @@
+/** `kubectl proxy`: the API on this machine, with the user's credentials put to each request. */
+import { join, resolve } from 'node:path'
+import { localHttpServer } from '#base/local-http-server.ts'
+import type { Call } from '#cli/call.ts'
+import { CliError } from '#cli/cli-error.ts'
+
+export async function proxy(call: Call): Promise<void> {
+  const { flags, host, session } = call
+  const port = flags.number('port')
+  const [path, methods, hosts, rejected] = ['accept-paths', 'reject-methods', 'accept-hosts', 'reject-paths'].map((flag) =>
+    flags.text(flag) === ''
+      ? []
+      : flags
+          .text(flag)
+          .split(',')
+          .map((text) => expression(flag, text)),
+  ) as [RegExp[], RegExp[], RegExp[], RegExp[]]
+  const isFree = flags.isOn('disable-filter')
+  const prefix = `/${flags.text('api-prefix').replaceAll(/^\/+|\/+$/g, '')}/`.replace('//', '/')
+  const [www, wwwPrefix] = [flags.text('www'), flags.text('www-prefix')]
+  const rest = await session.rest
+  const refused = (method: string, target: string, name: string): boolean => {
+    if (isFree) return false
+    const plain = target.split('?')[0] ?? ''
+    if (rejected.some((each) => each.test(plain)) || methods.some((each) => each.test(method))) return true
+    return !path.some((each) => each.test(plain)) || !hosts.some((each) => each.test(name.replace(/:\d+$/, '')))
+  }
+  const server = await localHttpServer(
+    { host: flags.text('address'), port, ...(flags.text('unix-socket') === '' ? {} : { unixSocket: flags.text('unix-socket') }) },
+    async ({ method, target, headers, body }, answer) => {
+      if (refused(method, target, String(headers['host'] ?? ''))) return answer.send(403, { 'content-type': 'text/plain' }, 'Forbidden')
+      if (www !== '' && target.startsWith(wwwPrefix)) {
+        const file = join(resolve(www), target.slice(wwwPrefix.length).split('?')[0] ?? '')
+        const content = file.startsWith(resolve(www)) ? await host.files.read(file).catch(() => undefined) : undefined
+        return content === undefined
+          ? answer.send(404, { 'content-type': 'text/plain' }, '404 page not found\n')
+          : answer.send(200, {}, content)
+      }
+      if (!target.startsWith(prefix) && `${target}/` !== prefix)
+        return answer.send(404, { 'content-type': 'text/plain' }, '404 page not found\n')
+      const inside = prefix === '/' ? target : `/${target.slice(prefix.length)}`
+      const passed = await rest.send({
+        method: method as 'GET',
+        path: inside,
+        accept: String(headers['accept'] ?? '*/*'),
+        ...(body.length > 0 ? { body: Buffer.from(body).toString() } : {}),
+        contentType: String(headers['content-type'] ?? 'application/json'),
+        signal: answer.signal,
+      })
+      return answer.stream(passed.status, { 'content-type': passed.header('content-type') ?? 'application/json' }, passed.chunks())
+    },
+  )
+  host.write(`Starting to serve on ${server.address}\n`)
+  await new Promise<void>((done) => host.interrupted.addEventListener('abort', () => done()))
+  await server.close()
+}
+
+function expression(flag: string, text: string): RegExp {
+  try {
+    return new RegExp(text)
+  } catch {
+    throw new CliError(`--${flag}: ${text} is no regular expression`)
+  }
+}
