@@ -17,6 +17,8 @@ const tools: { command: string; package: string; place?: string }[] = [
   { command: 'python3-kubernetes', package: 'python3-kubernetes', place: '/usr/lib/python3/dist-packages/kubernetes' },
   { command: 'dig', package: 'bind9-dnsutils' },
   { command: 'docker-registry', package: 'docker-registry' },
+  { command: 'mkfs.ext4', package: 'e2fsprogs' },
+  { command: 'mkfs.xfs', package: 'xfsprogs' },
   { command: 'busybox', package: 'busybox-static', place: '/usr/share/doc/busybox-static' },
 ]
 

@@ -114,7 +114,10 @@ test('a driver that registers is in CSINode with its id, limit and topology, and
 })
 
 for (const fsType of ['ext4', 'xfs'] as const) {
-  test(`a disk with ${fsType}: staged once for two pods, given to the group, taken off after the last`, { skip: cannotLoop }, async () => {
+  const lacks =
+    cannotLoop ||
+    ((await nodeProcesses.run('sh', ['-c', `command -v mkfs.${fsType}`])).exitCode === 0 ? false : `mkfs.${fsType} is not installed`)
+  test(`a disk with ${fsType}: staged once for two pods, given to the group, taken off after the last`, { skip: lacks }, async () => {
     await using world = await CsiWorld.start({}, { usesLoop: true })
     const { node, driver } = world
     await driver.disks.make({
