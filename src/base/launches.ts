@@ -1,7 +1,7 @@
 /** Starts a program that lies in memory alone, with descriptors of the caller's choice. */
 import { spawn } from 'node:child_process'
 import { closeSync, writeSync } from 'node:fs'
-import type { Duplex, Readable, Writable } from 'node:stream'
+import { type Duplex, PassThrough, type Readable, type Writable } from 'node:stream'
 import { systemCall } from '#base/system-calls.ts'
 
 export type LaunchOptions = {
@@ -63,7 +63,10 @@ export function launchProcess({ program, name, script, streams, further = [] }: 
     return new Promise((resolve, reject) => {
       child.once('error', reject)
       child.once('spawn', () => {
-        const { stdin, stdout, stderr } = child
+        const { stdin } = child
+        // Node throws away what nobody listens for when the process ends: a fast one ends before anybody could.
+        const kept = (stream: Readable | null) => (stream === null ? null : stream.on('error', () => {}).pipe(new PassThrough()))
+        const [stdout, stderr] = [kept(child.stdout), kept(child.stderr)]
         // Whoever reads no more is told by the end of the process.
         stdin?.on('error', () => {})
         status.on('error', () => {})

@@ -58,7 +58,9 @@ export class ImageStore {
     for (const image of text === undefined ? [] : (JSON.parse(text) as StoredImage[])) store.#images.set(image.id, image)
     const id = `sha256:${createHash('sha256').update('the root of this machine').digest('hex')}`
     const config = { Env: ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'] }
-    store.#images.set(id, { id, repoTags: [hostImageName], repoDigests: [], sizeBytes: 0, config, layers: ['/'], isPinned: true })
+    // Upstream's agent takes an image without a size for one that is not there.
+    const sizeBytes = 1
+    store.#images.set(id, { id, repoTags: [hostImageName], repoDigests: [], sizeBytes, config, layers: ['/'], isPinned: true })
     await store.#sweep()
     return store
   }
