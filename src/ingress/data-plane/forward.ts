@@ -79,8 +79,8 @@ export class Forwarding implements CallHandler {
   #hasBegun = false
   #isOver = false
   #deadlineMs = 0
-  readonly #timers: Timer[] = []
-  readonly #mirrors: BackendCall[] = []
+  #timers: Timer[] | undefined
+  #mirrors: BackendCall[] | undefined
 
   constructor(exchange: ClientExchange, route: Route, backend: WeightedBackend, target: string, parts: ForwardingParts) {
     this.#exchange = exchange
@@ -98,12 +98,17 @@ export class Forwarding implements CallHandler {
     this.#waitFor(headMs)
     if (timeouts?.requestMs !== undefined) this.#after(timeouts.requestMs)
     if (timeouts?.backendRequestMs !== undefined) this.#after(timeouts.backendRequestMs)
-    for (const mirror of mirrors ?? []) {
+    if (mirrors !== undefined) this.#startMirrors(mirrors)
+    this.#try()
+  }
+
+  #startMirrors(mirrors: NonNullable<Route['mirrors']>): void {
+    this.#mirrors = []
+    for (const mirror of mirrors) {
       if (mirror.perMillion < 1_000_000 && this.#parts.random.float() * 1_000_000 >= mirror.perMillion) continue
       const call = startMirror(mirror.backend, this.#outgoing, this.#parts.backends)
       if (call !== undefined) this.#mirrors.push(call)
     }
-    this.#try()
   }
 
   checkDeadline(nowMs: number): void {
@@ -115,7 +120,9 @@ export class Forwarding implements CallHandler {
   }
 
   #after(ms: number): void {
-    if (ms > 0) this.#timers.push(this.#parts.clock.after(ms, () => this.#timeOut()))
+    if (ms <= 0) return
+    this.#timers ??= []
+    this.#timers.push(this.#parts.clock.after(ms, () => this.#timeOut()))
   }
 
   #timeOut(): void {
@@ -159,7 +166,7 @@ export class Forwarding implements CallHandler {
         this.#isBodyOver = true
         this.#trailer = trailer
         this.#call?.end(trailer)
-        for (const mirror of this.#mirrors) mirror.end(trailer)
+        for (const mirror of this.#mirrors ?? []) mirror.end(trailer)
       },
     })
     this.#call?.flush()
@@ -173,7 +180,7 @@ export class Forwarding implements CallHandler {
       if (this.#replayBytes > mostReplayBytes || this.#hasBegun) this.#replay = undefined
       else this.#replay.push(chunk)
     }
-    for (const mirror of this.#mirrors) mirror.write(chunk)
+    for (const mirror of this.#mirrors ?? []) mirror.write(chunk)
     if (this.#call === undefined || !this.#call.write(chunk)) this.#exchange.holdBody(true)
   }
 
@@ -189,8 +196,12 @@ export class Forwarding implements CallHandler {
     this.#hasBegun = true
     this.#replay = undefined
     this.#waitFor(pieceMs)
-    const changes: readonly HeaderChanges[] = [...(this.#route.responseHeaders ?? []), ...(this.#backend.responseHeaders ?? [])]
-    this.#exchange.begin(changes.length === 0 ? head : { ...head, headers: withHeaderChanges(head.headers, changes) })
+    const [ofRoute, ofBackend] = [this.#route.responseHeaders, this.#backend.responseHeaders]
+    if (ofRoute === undefined && ofBackend === undefined) this.#exchange.begin(head)
+    else {
+      const changes: readonly HeaderChanges[] = [...(ofRoute ?? []), ...(ofBackend ?? [])]
+      this.#exchange.begin({ ...head, headers: withHeaderChanges(head.headers, changes) })
+    }
   }
 
   onChunk(chunk: Buffer): void {
@@ -249,7 +260,7 @@ export class Forwarding implements CallHandler {
     const call = this.#call
     this.#finish()
     call?.abort()
-    for (const mirror of this.#mirrors) mirror.abort()
+    for (const mirror of this.#mirrors ?? []) mirror.abort()
   }
 
   #finish(): void {
@@ -259,6 +270,6 @@ export class Forwarding implements CallHandler {
     this.#exchange.onDrain = undefined
     this.#connecting?.[Symbol.dispose]()
     this.#replay = undefined
-    for (const timer of this.#timers) timer.cancel()
+    for (const timer of this.#timers ?? []) timer.cancel()
   }
 }

@@ -3,15 +3,13 @@ import type { AnswerHead, BodyReceiver, ClientExchange, ClientRequest, Entrance 
 import type { RequestHead } from '#wire/http1/message-head.ts'
 import { chunkOf, lastChunk } from '#wire/http1/write-chunk.ts'
 
-export type Http1AnswerOptions = {
-  stream: ByteStream
-  head: RequestHead
-  entrance: Entrance
+/** The connection that a request came by. */
+export type AnswerOwner = {
   readBody(receiver: BodyReceiver): void
   holdBody(isHeld: boolean): void
   takeOver(): { stream: ByteStream; head: Buffer }
   /** The answer is written to its end. */
-  onOver(keepsAlive: boolean): void
+  answered(keepsAlive: boolean): void
 }
 
 /** What is copied so that head and body leave in one piece. */
@@ -20,7 +18,9 @@ const mostJoinedBytes = 16_384
 /** A request of HTTP/1 and the way to answer it. */
 export class Http1Answer implements ClientExchange {
   readonly request: ClientRequest
-  readonly #options: Http1AnswerOptions
+  readonly entrance: Entrance
+  readonly #stream: ByteStream
+  readonly #owner: AnswerOwner
   readonly #isOld: boolean
   #keepsAlive: boolean
   #isChunked = false
@@ -29,17 +29,14 @@ export class Http1Answer implements ClientExchange {
   onDrain: (() => void) | undefined
   onGone: (() => void) | undefined
 
-  constructor(options: Http1AnswerOptions) {
-    const { head } = options
-    this.#options = options
+  constructor(head: RequestHead, stream: ByteStream, entrance: Entrance, owner: AnswerOwner) {
+    this.entrance = entrance
+    this.#stream = stream
+    this.#owner = owner
     this.#isOld = head.minorVersion === 0
     this.#keepsAlive = head.keepsAlive
     const { method, target, host, headers, body, upgrade, takesTrailers } = head
     this.request = { method, target, host, headers, body, upgrade, takesTrailers, httpVersion: this.#isOld ? '1.0' : '1.1' }
-  }
-
-  get entrance(): Entrance {
-    return this.#options.entrance
   }
 
   closeAfterwards(): void {
@@ -47,15 +44,15 @@ export class Http1Answer implements ClientExchange {
   }
 
   readBody(receiver: BodyReceiver): void {
-    this.#options.readBody(receiver)
+    this.#owner.readBody(receiver)
   }
 
   holdBody(isHeld: boolean): void {
-    this.#options.holdBody(isHeld)
+    this.#owner.holdBody(isHeld)
   }
 
   inform(status: number, headers: readonly string[]): void {
-    if (!this.#isOld) this.#options.stream.write(`HTTP/1.1 ${status} \r\n${linesOf(headers)}\r\n`, 'latin1')
+    if (!this.#isOld) this.#stream.write(`HTTP/1.1 ${status} \r\n${linesOf(headers)}\r\n`, 'latin1')
   }
 
   begin({ status, reason, headers, body }: AnswerHead): void {
@@ -75,7 +72,7 @@ export class Http1Answer implements ClientExchange {
 
   write(chunk: Buffer): boolean {
     if (this.#isRaw || chunk.length === 0) return true
-    const { stream } = this.#options
+    const stream = this.#stream
     const head = this.#pending
     const bytes = this.#isChunked ? chunkOf(chunk) : chunk
     if (head === '') return stream.write(bytes)
@@ -91,26 +88,26 @@ export class Http1Answer implements ClientExchange {
   }
 
   end(trailer: readonly string[]): void {
-    const { stream, onOver } = this.#options
+    const stream = this.#stream
     if (this.#isChunked) stream.write(this.#pending + lastChunk(trailer), 'latin1')
     else if (this.#pending !== '') stream.write(this.#pending, 'latin1')
     this.#pending = ''
-    onOver(this.#keepsAlive)
+    this.#owner.answered(this.#keepsAlive)
   }
 
   flush(): void {
     if (this.#pending === '') return
     const head = this.#pending
     this.#pending = ''
-    this.#options.stream.write(head, 'latin1')
+    this.#stream.write(head, 'latin1')
   }
 
   abort(): void {
-    this.#options.stream.destroy()
+    this.#stream.destroy()
   }
 
   takeOver(): { stream: ByteStream; head: Buffer } {
-    return this.#options.takeOver()
+    return this.#owner.takeOver()
   }
 }
 

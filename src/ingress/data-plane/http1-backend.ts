@@ -1,7 +1,7 @@
 import type { ByteStream } from '#base/byte-streams.ts'
 import type { BackendCall, CallHandler, OutgoingRequest } from '#ingress/data-plane/exchange.ts'
 import { linesOf } from '#ingress/data-plane/http1-answer.ts'
-import { BodyReader } from '#wire/http1/body-reader.ts'
+import { BodyReader, type BodySink } from '#wire/http1/body-reader.ts'
 import { GrowingBuffer } from '#wire/http1/growing-buffer.ts'
 import { MalformedMessage, readResponseHead } from '#wire/http1/message-head.ts'
 import { chunkOf, lastChunk } from '#wire/http1/write-chunk.ts'
@@ -13,7 +13,7 @@ const mostJoinedBytes = 16_384
 const nothing = Buffer.alloc(0)
 
 /** A connection to a backend that speaks HTTP/1.1: one request at a time. */
-export class Http1Backend implements BackendCall {
+export class Http1Backend implements BackendCall, BodySink {
   readonly #stream: ByteStream
   readonly #onFree: (connection: Http1Backend) => void
   #handler: CallHandler | undefined
@@ -167,10 +167,7 @@ export class Http1Backend implements BackendCall {
       }
       this.#keepsAlive &&= head.keepsAlive
       if (head.idleSeconds !== undefined) this.idleSeconds = head.idleSeconds
-      this.#body = new BodyReader(head.body === 'none' ? 0 : head.body, {
-        onChunk: (chunk) => handler.onChunk(chunk),
-        onEnd: (trailer) => this.#answered(handler, trailer),
-      })
+      this.#body = new BodyReader(head.body === 'none' ? 0 : head.body, this)
       handler.onHead({ status, reason, headers, body: head.body })
       this.#body.begin()
     }
@@ -179,11 +176,16 @@ export class Http1Backend implements BackendCall {
     if (this.#isAnswered && !this.#keepsAlive) this.#stream.destroy()
   }
 
-  #answered(handler: CallHandler, trailer: readonly string[]): void {
+  onChunk(chunk: Buffer): void {
+    this.#handler?.onChunk(chunk)
+  }
+
+  onEnd(trailer: readonly string[]): void {
+    const handler = this.#handler
     this.#isAnswered = true
     if (this.#isSent && this.#keepsAlive) this.#free()
     else this.#handler = undefined
-    handler.onEnd(trailer)
+    handler?.onEnd(trailer)
     if (!this.#isSent) this.close()
   }
 

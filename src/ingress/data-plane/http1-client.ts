@@ -1,7 +1,7 @@
 import type { ByteStream } from '#base/byte-streams.ts'
 import type { BodyReceiver, ClientExchange, Entrance } from '#ingress/data-plane/exchange.ts'
-import { Http1Answer } from '#ingress/data-plane/http1-answer.ts'
-import { BodyReader } from '#wire/http1/body-reader.ts'
+import { type AnswerOwner, Http1Answer } from '#ingress/data-plane/http1-answer.ts'
+import { BodyReader, type BodySink } from '#wire/http1/body-reader.ts'
 import { GrowingBuffer } from '#wire/http1/growing-buffer.ts'
 import { MalformedMessage, readRequestHead } from '#wire/http1/message-head.ts'
 
@@ -30,7 +30,7 @@ const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\n')
  *                     └──> closing
  * ```
  */
-export class Http1Client {
+export class Http1Client implements AnswerOwner, BodySink {
   readonly #stream: ByteStream
   readonly #options: Http1ClientOptions
   /** Bytes that nobody has read yet. */
@@ -41,6 +41,7 @@ export class Http1Client {
   #answer: Http1Answer | undefined
   #receiver: BodyReceiver | undefined
   #hasBody = false
+  #expectsContinue = false
   #isBodyHeld = true
   #isClosing = false
   #isReading = false
@@ -138,32 +139,34 @@ export class Http1Client {
     this.#deadlineMs = Number.POSITIVE_INFINITY
     this.#isBodyHeld = true
     this.#hasBody = head.body !== 0
-    const body = new BodyReader(head.body, {
-      onChunk: (chunk) => this.#receiver?.onChunk(chunk),
-      onEnd: (trailer) => this.#receiver?.onEnd(trailer),
-    })
-    this.#body = body
-    const answer = new Http1Answer({
-      ...{ stream: this.#stream, head, entrance: this.#options.entrance },
-      readBody: (receiver) => this.#readBody(receiver, head.expectsContinue),
-      holdBody: (isHeld) => this.#holdBody(isHeld),
-      takeOver: () => this.#takeOver(),
-      onOver: (keepsAlive) => this.#over(keepsAlive),
-    })
+    this.#expectsContinue = head.expectsContinue
+    this.#body = this.#hasBody ? new BodyReader(head.body, this) : undefined
+    const answer = new Http1Answer(head, this.#stream, this.#options.entrance, this)
     this.#answer = answer
     if (this.#isClosing) answer.closeAfterwards()
     this.#options.onExchange(answer)
     return true
   }
 
-  #readBody(receiver: BodyReceiver, expectsContinue: boolean): void {
-    this.#receiver = receiver
-    if (expectsContinue && this.#body?.isOver === false) this.#stream.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1')
-    this.#body?.begin()
-    if (this.#body?.isOver === false) this.#holdBody(false)
+  onChunk(chunk: Buffer): void {
+    this.#receiver?.onChunk(chunk)
   }
 
-  #holdBody(isHeld: boolean): void {
+  onEnd(trailer: readonly string[]): void {
+    this.#receiver?.onEnd(trailer)
+  }
+
+  readBody(receiver: BodyReceiver): void {
+    this.#receiver = receiver
+    if (this.#body === undefined) {
+      receiver.onEnd([])
+      return
+    }
+    if (this.#expectsContinue) this.#stream.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1')
+    this.holdBody(false)
+  }
+
+  holdBody(isHeld: boolean): void {
     if (isHeld === this.#isBodyHeld || this.#body === undefined || this.#body.isOver) return
     this.#isBodyHeld = isHeld
     this.#deadlineMs = isHeld ? Number.POSITIVE_INFINITY : this.#options.now() + bodyMs
@@ -189,7 +192,7 @@ export class Http1Client {
     }
   }
 
-  #over(keepsAlive: boolean): void {
+  answered(keepsAlive: boolean): void {
     const isBodyOver = !this.#hasBody || this.#body?.isOver !== false
     this.#answer = undefined
     this.#receiver = undefined
@@ -208,7 +211,7 @@ export class Http1Client {
     this.#readHeads()
   }
 
-  #takeOver(): { stream: ByteStream; head: Buffer } {
+  takeOver(): { stream: ByteStream; head: Buffer } {
     const head = this.#ahead.take()
     this.#release()
     return { stream: this.#stream, head }
