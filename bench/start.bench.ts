@@ -9,6 +9,13 @@ import { freePort } from '../test/support/running-cluster.ts'
 const repository = join(import.meta.dirname, '..')
 const bareServer = "import { createServer } from 'node:http2'\ncreateServer().listen(0, '127.0.0.1', () => console.log('is ready'))"
 
+/** What components load when they are run alone; they do not start, for want of a server. */
+const components = {
+  scheduler: 'scheduler/scheduler.ts',
+  'controller manager': 'controller-manager/controller-manager.ts',
+  kubelet: 'kubelet/kubelet.ts',
+}
+
 type Start = { ms: number; megabytes: number }
 
 async function started(args: string[], isFirst = false): Promise<Start> {
@@ -69,5 +76,9 @@ export default async function (bench: Bench): Promise<void> {
   report('API server, first start', await best(() => up('--data-dir', join(directory, `first-${count++}`), ...alone)))
   report('API server, second start', await best(() => up('--data-dir', join(directory, 'first-0'), ...alone)))
   report('with controllers and scheduler', await best(() => up('--data-dir', join(directory, 'first-1'))))
+  for (const [name, path] of Object.entries(components)) {
+    const script = `await import(${JSON.stringify(join(repository, 'src/cmd', path))}); console.log('is ready'); setInterval(() => {}, 1000)`
+    report(`${name}, loaded by itself`, await best(() => started(['--input-type=module', '-e', script])))
+  }
   rmSync(directory, { recursive: true, force: true })
 }

@@ -1,6 +1,8 @@
 /** Manifests as people have them lying about, of every age: each does what its row in test/manifests/README.md says. */
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { whyNoContainers } from '../support/containerd.ts'
@@ -8,7 +10,7 @@ import { installedKubectls, kubectl } from '../support/kubectl.ts'
 import { type RealCluster, startRealCluster } from '../support/real-cluster.ts'
 import { type RunningCluster, startCluster } from '../support/running-cluster.ts'
 import { rows } from './manifests/manifest-rows.ts'
-import { directory, type Manifest, ManifestTools, manifestsOf } from './manifests/manifest-tools.ts'
+import { directory, type Manifest, ManifestTools, manifestsOf, type Seen } from './manifests/manifest-tools.ts'
 
 const newest = installedKubectls().at(-1)
 const toolsFor = (cluster: RunningCluster) => new ManifestTools(kubectl(newest?.path ?? '', newest?.version ?? '', cluster.kubeconfig))
@@ -27,7 +29,7 @@ describe('manifests, on simulated nodes', { skip: newest === undefined && 'kubec
   let cluster: RunningCluster
   let tools: ManifestTools
   before(async () => {
-    cluster = await startCluster(['--store', 'memory', '--sim-nodes', '2'])
+    cluster = await startCluster(['--store', 'memory', '--sim-nodes', '2', '--metrics-server=false'])
     tools = toolsFor(cluster)
   })
   after(() => cluster?.[Symbol.asyncDispose]())
@@ -60,23 +62,25 @@ describe('manifests, on simulated nodes', { skip: newest === undefined && 'kubec
   }
 
   for (const [file, { does, verb = 'create', vanishes, after: first = [], check, awaits }] of Object.entries(rows)) {
-    test(`${file}${awaits === undefined ? '' : ` (awaits ${awaits})`}`, () => {
+    test(`${file}${awaits === undefined ? '' : ` (awaits ${awaits})`}`, async () => {
       for (const each of first) {
         tools.ok(`create -f ${tools.path(each)}`)
         if (each.includes('crd')) tools.wait('condition=Established', 'crd --all')
       }
       if (verb === 'replace') tools.wait('jsonpath={.spec.podCIDR}', 'node/node1')
-      if (typeof does === 'object') assert.match(tools.refused([verb, '-f', tools.path(file)]), does.refuse)
-      else if (does === 'read') {
+      if (typeof does === 'object') {
+        assert.match(tools.refused([verb, '-f', tools.path(file)]), does.refuse)
+        await check?.(tools, '')
+      } else if (does === 'read') {
         assert.notEqual(readFileSync(tools.path(file), 'utf8').trim(), '')
-        check?.(tools, '')
+        await check?.(tools, '')
       } else {
         const manifests = manifestsOf(file)
         prepare(manifests)
         const { stdout, stderr } = tools.run([does, '-f', tools.path(file)])
         assert.equal(stdout.trim().split('\n').length, manifests.length, stdout)
         if (!vanishes) lookAt(file)
-        check?.(tools, stderr)
+        await check?.(tools, stderr)
         if (does === 'create') remove(file)
       }
       for (const each of first) remove(each)
@@ -90,7 +94,7 @@ describe('manifests, with the flags that they are about', { skip: newest === und
   before(async () => {
     const file = (name: string) => join(directory, name)
     cluster = await startCluster([
-      ...['--store', 'memory', '--controllers=', '--scheduler=false'],
+      ...['--store', 'memory', '--controllers=certificatesigningrequest-signing-controller', '--scheduler=false'],
       ...['--enable-admission-plugins', 'NodeRestriction,PodSecurityPolicy,PodPreset'],
       ...['--service-cluster-ip-range', '10.0.0.0/16'],
       ...['--basic-auth-file', file('54-basic-auth.csv'), '--token-auth-file', file('55-token-auth.csv')],
@@ -150,6 +154,32 @@ describe('manifests, with the flags that they are about', { skip: newest === und
     assert.equal(await whoAmI('Bearer xxxxxxxxxxxxxx'), 'test')
   })
 
+  test('58-cfssl-ca-config.json and 60-cfssl-client-csr.json: its certificate lasts a year, has its usages, and logs in', () => {
+    const { signing } = JSON.parse(readFileSync(join(directory, '58-cfssl-ca-config.json'), 'utf8'))
+    const { CN, key } = JSON.parse(readFileSync(join(directory, '60-cfssl-client-csr.json'), 'utf8'))
+    const at = (name: string) => join(cluster.directory, name)
+    const request = ['req', '-new', '-nodes', '-newkey', `${key.algo}:${key.size}`, '-subj', `/CN=${CN}`]
+    execFileSync('openssl', [...request, '-keyout', at('client.key'), '-out', at('client.csr')], { stdio: 'ignore' })
+    const spec = {
+      request: readFileSync(at('client.csr')).toString('base64'),
+      signerName: 'kubernetes.io/kube-apiserver-client',
+      // Certificates of users are not those of servers.
+      usages: signing.profiles.kubernetes.usages.filter((usage: string) => !['signing', 'server auth'].includes(usage)),
+    }
+    const csr = { apiVersion: 'certificates.k8s.io/v1', kind: 'CertificateSigningRequest', metadata: { name: 'client' }, spec }
+    tools.ok('create -f -', JSON.stringify(csr))
+    tools.ok('certificate approve client')
+    tools.wait('jsonpath={.status.certificate}', 'csr/client')
+    writeFileSync(at('client.crt'), Buffer.from(tools.get('csr client').status.certificate, 'base64'))
+    const { validFromDate, validToDate, keyUsage } = new X509Certificate(readFileSync(at('client.crt')))
+    const lastsHours = (validToDate.getTime() - validFromDate.getTime()) / 3_600_000
+    assert.ok(Math.abs(lastsHours - Number.parseInt(signing.profiles.kubernetes.expiry, 10)) < 1, `${lastsHours} hours`)
+    assert.deepEqual(keyUsage, ['1.3.6.1.5.5.7.3.2'])
+    const own = ['--client-certificate', at('client.crt'), '--client-key', at('client.key'), '--insecure-skip-tls-verify']
+    const who = tools.run(['--kubeconfig', '/dev/null', '--server', cluster.url, ...own, 'auth', 'whoami', '-o', 'json'])
+    assert.equal(JSON.parse(who.stdout).status.userInfo.username, 'client')
+  })
+
   test('57-abac-policy-bool.jsonl: the user may read pods, and nothing else', () => {
     for (const verb of ['get', 'list', 'watch']) assert.equal(tools.mayDo('kubelet', verb, 'pods', 'default'), true, verb)
     for (const verb of ['create', 'update', 'delete']) assert.equal(tools.mayDo('kubelet', verb, 'pods', 'default'), false, verb)
@@ -164,7 +194,7 @@ test('56-abac-policy.jsonl: a server does not start on it, and names the line', 
 
 const whyNot = whyNoContainers() || (newest === undefined && 'kubectl is not installed')
 
-describe('manifests, on a real node', { skip: whyNot, timeout: 200_000 }, () => {
+describe('manifests, on a real node', { skip: whyNot, timeout: 300_000 }, () => {
   let cluster: RealCluster
   let tools: ManifestTools
   before(async () => {
@@ -183,10 +213,63 @@ describe('manifests, on a real node', { skip: whyNot, timeout: 200_000 }, () => 
   const remove = (...pods: string[]) => tools.ok(`delete pod ${pods.join(' ')} --now`)
   const event = (reason: string) => tools.wait('create', `events --field-selector reason=${reason}`)
 
-  test('02-pod-hostport.yaml: an image that must not be pulled is not', () => {
+  /** A program that answers every request on port 80 with its name, in the place of the image's own. */
+  const answering = 'mkdir /www; hostname > /www/index.html; exec httpd -f -p 80 -h /www'
+  const createServer = (file: string, labels?: object) => {
+    const [manifest] = manifestsOf(file) as Seen[]
+    const [container] = manifest.spec.containers
+    Object.assign(container, { image: 'typernetes.test/busybox:1', command: ['sh', '-c', answering] })
+    Object.assign(container, { readinessProbe: { tcpSocket: { port: 80 }, periodSeconds: 1 } })
+    Object.assign(manifest.metadata, { labels: { ...manifest.metadata.labels, ...labels } })
+    tools.ok('create -f -', JSON.stringify(manifest))
+    tools.wait('condition=Ready', `pod/${manifest.metadata.name}`)
+  }
+  const nodeAddress = () => tools.ok('get nodes -o jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}')
+  /** Rules are laid a moment after the objects are there. */
+  const answerOf = async (host: string, port: number): Promise<string> => {
+    for (const deadlineMs = Date.now() + 60_000; ; await new Promise((resolve) => setTimeout(resolve, 100))) {
+      try {
+        return (await (await fetch(`http://${host}:${port}/`, { signal: AbortSignal.timeout(5000) })).text()).trim()
+      } catch (error) {
+        if (Date.now() > deadlineMs) throw error
+      }
+    }
+  }
+
+  test('02-pod-hostport.yaml: an image that must not be pulled is not; with one that is there, the node answers', async () => {
     tools.ok(`create -f ${tools.path('02-pod-hostport.yaml')}`)
     tools.wait('jsonpath={.status.containerStatuses[0].state.waiting.reason}=ErrImageNeverPull', 'pod/podexample')
     remove('podexample')
+    createServer('02-pod-hostport.yaml')
+    assert.equal(await answerOf(nodeAddress(), 8001), 'podexample')
+    remove('podexample')
+  })
+
+  test('16-service.yaml, 18-service-nodeport.yaml and 40-services-kube-proxy.yaml: each leads to the pod', async () => {
+    createServer('02-pod-hostport.yaml', { app: 'httpd' })
+    tools.ok('run client --image=typernetes.test/busybox:1 --command -- sleep 3600')
+    tools.wait('condition=Ready', 'pod/client')
+    const asked = (ip: string, port: number) =>
+      tools
+        .run([
+          ...['exec', 'client', '--', 'sh', '-c'],
+          `until printf 'GET / HTTP/1.0\\r\\n\\r\\n' | nc -w 5 ${ip} ${port} | grep podexample; do sleep 0.1; done`,
+        ])
+        .stdout.trim()
+    const clusterIp = (service: string) => tools.get(`service ${service}`).spec.clusterIP
+    tools.ok(`create -f ${tools.path('16-service.yaml')}`)
+    assert.equal(asked(clusterIp('httpd'), 8000), 'podexample')
+    tools.ok('delete service httpd')
+    tools.ok(`create -f ${tools.path('18-service-nodeport.yaml')}`)
+    assert.equal(await answerOf(nodeAddress(), 32_143), 'podexample')
+    tools.ok('delete service httpd')
+    tools.ok('label pod podexample app=nginx --overwrite')
+    tools.ok(`create -f ${tools.path('40-services-kube-proxy.yaml')}`)
+    assert.equal(asked(clusterIp('my-nginx'), 8000), 'podexample')
+    assert.equal(asked('192.168.56.110', 8000), 'podexample')
+    assert.equal(await answerOf(nodeAddress(), 32_143), 'podexample')
+    tools.ok(`delete -f ${tools.path('40-services-kube-proxy.yaml')}`)
+    remove('podexample', 'client')
   })
 
   test('03-pod-command.yaml: it ends well, and has said its words', () => {
