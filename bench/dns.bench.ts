@@ -146,7 +146,7 @@ function pacedLoad(port: number): Promise<number[]> {
           sentMs[sent & 0xffff] = performance.now()
           socket.send(packet)
         }
-        if (sent < count) return void setImmediate(send)
+        if (sent < count) return void setTimeout(send, 1)
         setTimeout(() => {
           socket.close()
           resolve([...timesMs, ...Array.from({ length: count - timesMs.length }, () => 1000)])
