@@ -1,12 +1,13 @@
 /** What a node promises to CSI drivers and to pods that use their volumes, over a driver behind a socket. */
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import * as fs from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { Node, ServiceAccount } from '#api/core/v1/kinds.gen.ts'
+import { Node, PersistentVolume, PersistentVolumeClaim, ServiceAccount } from '#api/core/v1/kinds.gen.ts'
 import type { V1Node, V1Pod, V1PodSpec } from '#api/core/v1/types.gen.ts'
-import { CSIDriver, CSINode } from '#api/storage/v1/kinds.gen.ts'
-import type { V1CSIDriver } from '#api/storage/v1/types.gen.ts'
+import { CSIDriver, CSINode, VolumeAttachment } from '#api/storage/v1/kinds.gen.ts'
+import type { V1CSIDriver, V1VolumeAttachment } from '#api/storage/v1/types.gen.ts'
 import { nodeFiles } from '#base/files.ts'
 import { grpcCodes } from '#base/grpc.ts'
 import { thisHost } from '#base/host.ts'
@@ -280,4 +281,69 @@ test('a volume written in the pod itself: the driver is told of the pod and has 
   assert.deepEqual(await world.leftovers(), [])
   const id = driver.faults.calls.find(({ name }) => name === 'nodeUnpublishVolume')?.request as { volumeId: string }
   assert.match(id.volumeId, /^csi-[0-9a-f]{64}$/)
+})
+
+test('a volume that must be attached first is in use before it is attached, and mounted with what the attacher said', {
+  skip,
+}, async () => {
+  await using world = await CsiWorld.start({ attachRequired: true })
+  const { node, driver } = world
+  const { client, clock } = node.cluster
+  await world.claim('data')
+  const pod = await node.create(withClaim('data'))
+  const waiting = node.runtimeHelper.prepareSandbox(pod, new AbortController().signal)
+  const uniqueName = `kubernetes.io/csi/${driverName}^disk-data`
+  while (node.runtimeHelper.volumesInUse.length === 0) await clock.settle()
+  assert.deepEqual(node.runtimeHelper.volumesInUse, [uniqueName])
+  const attachment = `csi-${createHash('sha256').update(`disk-data${driverName}n1`).digest('hex')}`
+  const spec = { attacher: driverName, nodeName: 'n1', source: { persistentVolumeName: 'pv-data' } }
+  const made = await client.create(VolumeAttachment, { metadata: { name: attachment }, spec } as V1VolumeAttachment)
+  await client.updateStatus(VolumeAttachment, { ...made, status: { attached: true, attachmentMetadata: { device: 'sdx' } } })
+  const tell = (status: object) => client.patch(Node, { name: 'n1' }, { status }, { type: 'merge', subresource: 'status' })
+  // Attached, but the node has not said yet that it uses it: it might be detached again.
+  await tell({ volumesAttached: [{ name: uniqueName, devicePath: '' }] })
+  await clock.advance(5000)
+  assert.equal(driver.faults.count('nodeStageVolume'), 0)
+  await tell({ volumesInUse: [uniqueName] })
+  let isOver = false
+  void waiting.then(() => {
+    isOver = true
+  })
+  while (!isOver) await clock.advance(500)
+  const staged = driver.faults.calls.find(({ name }) => name === 'nodeStageVolume')?.request as { publishContext?: object } | undefined
+  assert.deepEqual(staged?.publishContext, { device: 'sdx' })
+  await world.cleanUp(pod)
+  assert.deepEqual(node.runtimeHelper.volumesInUse, [])
+})
+
+test('a volume that has grown is made larger on the node, and its claim says so; one that must be published again is', {
+  skip,
+}, async () => {
+  await using world = await CsiWorld.start({ requiresRepublish: true })
+  const { node, driver } = world
+  const { client } = node.cluster
+  await world.claim('data')
+  const pod = await node.create(withClaim('data'))
+  await world.seen(pod)
+  await node.now(node.runtimeHelper.refresh(pod))
+  assert.equal(driver.faults.count('nodeExpandVolume'), 0)
+  assert.equal(driver.faults.count('nodePublishVolume'), 2)
+  const capacity = { storage: '2Gi' }
+  await client.patch(PersistentVolume, { name: 'pv-data' }, { spec: { capacity } }, { type: 'merge' })
+  const conditions = [{ type: 'FileSystemResizePending', status: 'True' }]
+  const pending = { conditions, allocatedResourceStatuses: { storage: 'NodeResizePending' } }
+  await client.patch(
+    PersistentVolumeClaim,
+    { namespace: 'default', name: 'data' },
+    { status: pending },
+    { type: 'merge', subresource: 'status' },
+  )
+  driver.faults.next('nodeExpandVolume', { kind: 'fail', code: grpcCodes.internal })
+  await node.now(node.runtimeHelper.refresh(pod))
+  assert.equal(node.events[0], 'FileSystemResizeFailed: NodeExpandVolume.NodeExpandVolume failed for volume "pv-data" : told to fail')
+  await node.now(node.runtimeHelper.refresh(pod))
+  const { status } = await client.get(PersistentVolumeClaim, 'default', 'data')
+  assert.deepEqual(status?.capacity, capacity)
+  assert.deepEqual([status?.conditions ?? [], status?.allocatedResourceStatuses ?? {}], [[], {}])
+  await world.cleanUp(pod)
 })

@@ -93,7 +93,9 @@ export class NodeRuntimeHelper implements RuntimeHelper {
     const { files, rootDirectory, logDirectory } = options
     await files.makeDirectory(join(rootDirectory, 'pods'), { mode: 0o750 })
     const root = (await files.realPath(rootDirectory)) ?? rootDirectory
-    return new NodeRuntimeHelper(options, new PodDirectories({ root, logRoot: logDirectory }))
+    const helper = new NodeRuntimeHelper(options, new PodDirectories({ root, logRoot: logDirectory }))
+    await helper.mountable.load()
+    return helper
   }
 
   get directories(): PodDirectories {

@@ -47,6 +47,11 @@ export class MountableVolumes {
     return [...names].sort()
   }
 
+  /** Reads what earlier runs of the agent have mounted: before the cluster is told what is in use. */
+  load(): Promise<void> {
+    return this.#loaded()
+  }
+
   /** Undefined for volumes that are none of these. */
   async setUp(volume: V1Volume, pod: V1Pod): Promise<MountedVolume | undefined> {
     const spec = await volumeSpecOf(volume, pod, this.#options.client)
