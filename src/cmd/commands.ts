@@ -45,6 +45,21 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('#cmd/snapshot/command.ts')).snapshotCommand,
   },
   {
+    name: 'init',
+    summary: 'start a cluster that other machines can join',
+    load: async () => (await import('#cmd/init/command.ts')).initCommand,
+  },
+  {
+    name: 'join',
+    summary: 'be a node of a cluster on another machine',
+    load: async () => (await import('#cmd/join/command.ts')).joinCommand,
+  },
+  {
+    name: 'reset',
+    summary: 'undo what join has done to this machine',
+    load: async () => (await import('#cmd/join/command.ts')).resetCommand,
+  },
+  {
     name: 'token',
     summary: 'make, list or delete bootstrap tokens',
     load: async () => (await import('#cmd/token/command.ts')).tokenCommand,

@@ -1,6 +1,7 @@
 /** What is kept of a node that has a network namespace of its own: `DATA-DIR/nodes/NAME`. */
 import { join } from 'node:path'
 import type { Files } from '#base/files.ts'
+import type { SocketAddress } from '#base/sockets.ts'
 import type { NodeTraffic } from '#cmd/node/node-traffic.ts'
 import type { NetConf } from '#network/pod-network/net-conf.ts'
 
@@ -33,6 +34,8 @@ export type NodeSettings = NodeRecord & {
   proxyMode: NodeTraffic['proxyMode']
   enforcesPolicies: boolean
   logLevel: string
+  /** On a machine of its own: its certificate came by a token, and is all it has. */
+  joined?: { servers: readonly SocketAddress[]; balancerPort: number }
 }
 
 export const nodesDirectory = (dataDir: string): string => join(dataDir, 'nodes')

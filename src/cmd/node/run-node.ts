@@ -66,6 +66,20 @@ export async function runNode({ dataDir, name }: { dataDir: string; name: string
 
 type Seams = { clock: typeof systemClock; random: typeof systemRandom; files: typeof nodeFiles; logger: ReturnType<typeof pinoLogger> }
 
+/** A node that has joined from another machine speaks with its own certificate only. */
+async function clientsOf(stage: Stage, settings: NodeSettings, seams: Seams): Promise<{ client: Client; reader: Client }> {
+  const { kubeletConfig, proxyConfig } = nodePaths(settings.dataDir, settings.name)
+  if (settings.joined !== undefined) {
+    const { openJoinedClient } = await import('#cmd/join/joined-client.ts')
+    const client = await openJoinedClient(stage, settings, settings.joined, seams)
+    return { client, reader: client }
+  }
+  return {
+    client: stage.use(await openClient({ kubeconfig: kubeletConfig, userAgent: `kubelet/${kubernetesVersion}` })),
+    reader: stage.use(await openClient({ kubeconfig: proxyConfig, userAgent: `kube-proxy/${kubernetesVersion}` })),
+  }
+}
+
 /** Resolves with a client that may look at services and nodes. */
 async function startNodeOf(stage: Stage, settings: NodeSettings, seams: Seams): Promise<Client> {
   const { name, address, dataDir, podNetwork } = settings
@@ -73,8 +87,7 @@ async function startNodeOf(stage: Stage, settings: NodeSettings, seams: Seams): 
   const paths = nodePaths(dataDir, name)
   const thrift = giveBackIdleMemory(clock)
   stage.defer(() => thrift.cancel())
-  const client = stage.use(await openClient({ kubeconfig: paths.kubeletConfig, userAgent: `kubelet/${kubernetesVersion}` }))
-  const reader = stage.use(await openClient({ kubeconfig: paths.proxyConfig, userAgent: `kube-proxy/${kubernetesVersion}` }))
+  const { client, reader } = await clientsOf(stage, settings, seams)
   const isForeign = podNetwork === 'cni'
   const networks = isForeign ? usualNetworks : paths.networks
   const { isEmbedded = false } = settings

@@ -5,7 +5,7 @@ import type { Clock } from '#base/clock.ts'
 import type { Files } from '#base/files.ts'
 import { silentLogger } from '#base/log.ts'
 import { nodeMounts } from '#base/mounts.ts'
-import { nodeProcesses } from '#base/processes.ts'
+import { nodeProcesses, type Processes } from '#base/processes.ts'
 import { systemRandom } from '#base/random.ts'
 import { stopBackendHelpers } from '#cmd/node/backend-helpers.ts'
 import { type NodeRecord, type NodeSettings, nodePaths } from '#cmd/node/node-directory.ts'
@@ -44,12 +44,26 @@ export async function takeDownNode(dataDir: string, { name, number }: NodeRecord
   const paths = nodePaths(dataDir, name)
   const place = nodePlace(dataDir, { range: '0.0.0.0/24' }, number)
   await endNodeProcess(dataDir, name, seams)
-  const settings = await files.readTextIfPresent(paths.settings)
-  const hasPods = (await files.stat(join(paths.containerd, 'config.toml'))) !== undefined && (await files.stat(place.path)) !== undefined
-  if (hasPods) {
-    const isForeign = settings !== undefined && (JSON.parse(settings) as NodeSettings).podNetwork === 'cni'
-    const mounts = isForeign ? await inNodeMounts(paths.directory, { files, processes: nodeProcesses }) : []
-    const inside = { files, clock, logger: silentLogger, processes: processesIn(place.path, nodeProcesses, mounts) }
+  const text = await files.readTextIfPresent(paths.settings)
+  const settings = text === undefined ? undefined : (JSON.parse(text) as NodeSettings)
+  const mounts = settings?.podNetwork === 'cni' ? await inNodeMounts(paths.directory, { files, processes: nodeProcesses }) : []
+  const isThere = (await files.stat(place.path)) !== undefined
+  await takeDownPods(paths, settings, { inside: processesIn(place.path, nodeProcesses, mounts), isThere }, seams)
+  await stopBackendHelpers(paths.directory, { files, clock, processes: processesIn(place.path, nodeProcesses) })
+  await removeNodeNamespace(place, nodeProcesses)
+  // Addresses were given out by a bridge that is gone with the namespace.
+  await files.remove(join(paths.directory, 'addresses'))
+}
+
+/** All pods of a node, its containerd, its volumes and its cgroups. `inside` runs programs where the node is, if that is there. */
+export async function takeDownPods(
+  paths: ReturnType<typeof nodePaths>,
+  settings: NodeSettings | undefined,
+  { inside: processes, isThere }: { inside: Processes; isThere: boolean },
+  { files, clock }: Seams,
+): Promise<void> {
+  if (isThere && (await files.stat(join(paths.containerd, 'config.toml'))) !== undefined) {
+    const inside = { files, clock, logger: silentLogger, processes }
     // One that was killed has left its containers behind: only it can take them down.
     await startContainerd(
       { directory: paths.containerd, sandboxImage: sandboxImageName, cniConfigDirectory: paths.networks, keepsConfiguration: true },
@@ -59,19 +73,13 @@ export async function takeDownNode(dataDir: string, { name, number }: NodeRecord
     await removeAllPods(client)
   }
   if ((await files.stat(paths.runtime)) !== undefined) {
-    const processes = processesIn(place.path, nodeProcesses)
     const where = { directory: paths.runtime, cniConfigDirectory: paths.networks, cniBinDirectory: '/opt/cni/bin' }
     await removeEmbeddedPods(where, { files, clock, random: systemRandom, logger: silentLogger, processes })
   }
   await stopContainerd(paths.containerd, { files, clock, processes: nodeProcesses })
   const volumes = await files.realPath(join(paths.directory, 'kubelet'))
   for (const mounted of volumes === undefined ? [] : await nodeMounts.below(volumes)) await nodeMounts.unmount(mounted)
-  await stopBackendHelpers(paths.directory, { files, clock, processes: processesIn(place.path, nodeProcesses) })
-  await removeNodeNamespace(place, nodeProcesses)
-  // Addresses were given out by a bridge that is gone with the namespace.
-  await files.remove(join(paths.directory, 'addresses'))
   const cgroups = await findCgroups(files)
   if (cgroups === undefined || settings === undefined) return
-  const { podCgroup } = JSON.parse(settings) as NodeSettings
-  await new PodCgroups({ cgroups, logger: silentLogger, root: podCgroup }).removeAll()
+  await new PodCgroups({ cgroups, logger: silentLogger, root: settings.podCgroup }).removeAll()
 }

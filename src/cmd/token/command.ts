@@ -1,5 +1,5 @@
 /** `typernetes token`: bootstrap tokens, with which nodes join. */
-import { addOptions, type Command, defineOptions, duration, list, optionValues, text } from '#base/options.ts'
+import { addOptions, type Command, defineOptions, duration, list, onOff, optionValues, text } from '#base/options.ts'
 import { dataDirectoryOption } from '#cmd/data-directory-option.ts'
 
 const where = defineOptions({
@@ -10,6 +10,7 @@ const creation = defineOptions({
   ...where,
   ttl: duration('how long it is good for (0: for ever)', { default: 24 * 3_600_000, defaultText: '24h' }),
   description: text('what it is for', { default: '' }),
+  printJoinCommand: onOff('print the whole command by which another machine joins', { default: false }),
   groups: list('what groups its bearers are in', { default: ['system:bootstrappers:kubeadm:default-node-token'] }),
 })
 

@@ -1,47 +1,40 @@
 import { join } from 'node:path'
 import { Secret } from '#api/core/v1/kinds.gen.ts'
 import type { V1Secret } from '#api/core/v1/types.gen.ts'
-import { formatTime } from '#api/meta/time.ts'
-import { readWebhookKubeconfig } from '#apiserver/authn/webhook/webhook-kubeconfig.ts'
+import { readWebhookKubeconfig, type WebhookTarget } from '#apiserver/authn/webhook/webhook-kubeconfig.ts'
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
 import { nodeHttpClient } from '#base/http-client.ts'
 import { thisProcess } from '#base/machine.ts'
-import { omitEmpty } from '#base/omit-empty.ts'
 import { systemRandom } from '#base/random.ts'
 import { Client } from '#client/client.ts'
 import { httpTransport } from '#client/http-transport.ts'
 import { textTable } from '#cmd/text-table.ts'
+import {
+  bootstrapTokenSecret,
+  bootstrapTokenType,
+  bootstrapTokenNamespace as namespace,
+  newBootstrapToken,
+} from '#cmd/token/bootstrap-token-secret.ts'
 
 type Where = { dataDir: string; kubeconfig: string }
 
-const namespace = 'kube-system'
-const type = 'bootstrap.kubernetes.io/token'
-const letters = 'abcdefghijklmnopqrstuvwxyz0123456789'
-
-export async function createToken(options: Where & { ttl: number; description: string; groups: readonly string[] }): Promise<void> {
+export async function createToken(
+  options: Where & { ttl: number; description: string; groups: readonly string[]; printJoinCommand: boolean },
+): Promise<void> {
   const { ttl, description, groups } = options
-  const [id, secret] = [randomText(6), randomText(16)]
-  await withClient(options, (client) =>
-    client.create(Secret, {
-      metadata: { name: `bootstrap-token-${id}`, namespace },
-      type,
-      stringData: {
-        'token-id': id,
-        'token-secret': secret,
-        'usage-bootstrap-authentication': 'true',
-        'usage-bootstrap-signing': 'true',
-        ...(groups.length === 0 ? {} : { 'auth-extra-groups': groups.join(',') }),
-        ...omitEmpty({ description }),
-        ...(ttl === 0 ? {} : { expiration: formatTime(systemClock.now() + ttl) }),
-      },
-    }),
-  )
-  thisProcess.print(`${id}.${secret}`)
+  const token = newBootstrapToken(systemRandom)
+  const expiresMs = ttl === 0 ? undefined : systemClock.now() + ttl
+  await withClient(options, async (client, { url, connection }) => {
+    await client.create(Secret, bootstrapTokenSecret(token, { description, groups, expiresMs }))
+    if (!options.printJoinCommand) return thisProcess.print(token)
+    const { joinCommand } = await import('#cmd/init/init.ts')
+    thisProcess.print(joinCommand(url, token, String(connection.ca ?? '')))
+  })
 }
 
 export async function listTokens(options: Where): Promise<void> {
-  const { items } = await withClient(options, (client) => client.list(Secret, { namespace, fieldSelector: `type=${type}` }))
+  const { items } = await withClient(options, (client) => client.list(Secret, { namespace, fieldSelector: `type=${bootstrapTokenType}` }))
   const rows = items.map((secret) => {
     const [id, expiration] = [value(secret, 'token-id'), value(secret, 'expiration')]
     return [
@@ -65,22 +58,13 @@ export async function deleteTokens(tokens: readonly string[], options: Where): P
   })
 }
 
-async function withClient<T>({ dataDir, kubeconfig }: Where, use: (client: Client) => Promise<T>): Promise<T> {
-  const { url, connection, headers } = await readWebhookKubeconfig(nodeFiles, kubeconfig || join(dataDir, 'admin.kubeconfig'))
+async function withClient<T>({ dataDir, kubeconfig }: Where, use: (client: Client, target: WebhookTarget) => Promise<T>): Promise<T> {
+  const target = await readWebhookKubeconfig(nodeFiles, kubeconfig || join(dataDir, 'admin.kubeconfig'))
+  const { url, connection, headers } = target
   using http = nodeHttpClient(connection)
-  return await use(new Client({ transport: httpTransport({ http, server: url, headers }), userAgent: 'typernetes' }))
+  return await use(new Client({ transport: httpTransport({ http, server: url, headers }), userAgent: 'typernetes' }), target)
 }
 
 function value({ data }: V1Secret, key: string): string {
   return Buffer.from(data?.[key] ?? '', 'base64').toString('utf8')
-}
-
-function randomText(length: number): string {
-  let text = ''
-  while (text.length < length) {
-    // Bytes beyond a multiple of the alphabet would favour its first letters.
-    const [byte = 0] = systemRandom.bytes(1)
-    if (byte < 256 - (256 % letters.length)) text += letters[byte % letters.length]
-  }
-  return text
 }

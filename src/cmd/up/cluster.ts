@@ -1,5 +1,6 @@
 /** The stages of a cluster in one process, in the order in which they start: each returns what the next takes. */
 import { join } from 'node:path'
+import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import type { RunningApiServer } from '#apiserver/run-api-server.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Files } from '#base/files.ts'
@@ -9,6 +10,7 @@ import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
 import { contextOfCluster } from '#cmd/cluster-names.ts'
 import { apiServerUrl, startApiServer, urlForNodes } from '#cmd/up/api-server.ts'
+import type { NodeChoice } from '#cmd/up/choose-node.ts'
 import { clusterAddresses } from '#cmd/up/cluster-addresses.ts'
 import { openClusterKeys } from '#cmd/up/keys.ts'
 import { keepKubeconfig } from '#cmd/up/kubeconfig.ts'
@@ -28,6 +30,10 @@ export type Cluster = {
   readonly controllerCount: number
   /** Why there is no real node, where one was asked for. */
   readonly whyNoNode: string | undefined
+  readonly keys: ClusterKeys
+  /** As they are in force: ranges of addresses may have moved. */
+  readonly options: UpOptions
+  readonly podNetwork: NodeChoice['podNetwork'] | undefined
 }
 
 /** Parts that are not asked for are not loaded. `opening` is the store, which may be on its way already. */
@@ -220,5 +226,5 @@ export async function startClusterStages(
     }
   }
 
-  return { kubeconfigPath, url, apiServer, controllerCount: selected.length, whyNoNode }
+  return { kubeconfigPath, url, apiServer, controllerCount: selected.length, whyNoNode, keys, options, podNetwork }
 }

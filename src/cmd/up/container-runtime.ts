@@ -20,8 +20,10 @@ const neededPrograms = ['containerd', 'containerd-shim-runc-v2', 'runc', 'ip', '
 /** The kernel takes no longer ones for sockets. */
 const longestSocketPath = 107
 
+type RuntimeWish = Pick<UpOptions, 'dataDir' | 'runtime' | 'criSocket'>
+
 /** Throws where a runtime was asked for by name and cannot be had. */
-export async function chooseRuntime(options: UpOptions, seams: { files: Files }): Promise<RuntimeChoice> {
+export async function chooseRuntime(options: RuntimeWish, seams: { files: Files }): Promise<RuntimeChoice> {
   const { runtime, criSocket } = options
   if (criSocket !== '') return { kind: 'socket', socket: criSocket.replace(/^unix:\/\//, '') }
   if (runtime === 'embedded') {
@@ -34,7 +36,7 @@ export async function chooseRuntime(options: UpOptions, seams: { files: Files })
   return choice
 }
 
-async function findRuntime({ dataDir, runtime }: UpOptions, { files }: { files: Files }): Promise<RuntimeChoice> {
+async function findRuntime({ dataDir, runtime }: RuntimeWish, { files }: { files: Files }): Promise<RuntimeChoice> {
   if (thisMachine().platform !== 'linux') return { kind: 'none', why: 'real containers need Linux' }
   if (!thisProcess.isRoot) return { kind: 'none', why: 'real containers need root (sudo)' }
   const directory = containerdDirectory(dataDir)

@@ -57,13 +57,18 @@ function nodesText(nodes: readonly V1Node[], why: string | undefined): string {
   return `${parts.join(', ') || 'none'}${reason}`
 }
 
-export type ReadyCluster = { url: string; kubeconfig: string; parts: readonly ClusterPart[]; hasNodes: boolean }
+export type ReadyCluster = { url: string; kubeconfig: string; parts: readonly ClusterPart[]; hasNodes: boolean; note?: string }
 
-export function readyText({ url, kubeconfig, parts, hasNodes }: ReadyCluster, kubectl: string): string {
+export function readyText({ url, kubeconfig, parts, hasNodes, note }: ReadyCluster, kubectl: string): string {
   const width = Math.max(...parts.map(([name]) => name.length))
   const rows = parts.map(([name, state]) => `  ${name.padEnd(width)}  ${state}`)
   const next = hasNodes ? `${kubectl} create deployment hello --image=nginx && ${kubectl} get pods --watch` : `${kubectl} get namespaces`
-  return [`The cluster is ready at ${url}`, ...rows, `Next: export KUBECONFIG='${kubeconfig}' && ${next}`].join('\n')
+  return [
+    `The cluster is ready at ${url}`,
+    ...rows,
+    `Next: export KUBECONFIG='${kubeconfig}' && ${next}`,
+    ...(note === undefined ? [] : [note]),
+  ].join('\n')
 }
 
 /** The command to look at it with: the one that is installed, or the one in this package. */
