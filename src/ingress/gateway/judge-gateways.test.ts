@@ -86,7 +86,7 @@ test('a Gateway with a route is accepted, programmed, and serves it', () => {
   )
   assert.deepEqual(
     sites.map((site) => `${site.listener} ${site.listenerHost} ${site.host}`),
-    ['http *.example a.example', 'https  a.example', 'https  b.org'],
+    ['http *.example a.example', 'https  a.example', 'https  b.org', 'http *.example *.example'],
   )
   assert.deepEqual(status?.addresses, [{ type: 'IPAddress', value: '10.0.0.1' }])
   assert.equal(status?.conditions?.[0]?.observedGeneration, 3)

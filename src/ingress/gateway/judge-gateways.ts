@@ -128,6 +128,13 @@ const isSameParent = (one: ParentReference, other: ParentReference): boolean =>
   one.name === other.name && one.namespace === other.namespace && one.sectionName === other.sectionName && one.port === other.port
 
 function sourceOf({ listeners, sites, backends }: Judged): Source {
+  // What is for the host of a listener is not another one's, though the listener has no route for it.
+  for (const { isUsable, key, listener } of listeners) {
+    if (!isUsable || !listener.hostname) continue
+    const host = listener.hostname.toLowerCase()
+    const site: Site = { listener: key, listenerHost: host, host, wildcard: 'labels', routes: [] }
+    if (!sites.has(siteKey(site))) sites.set(siteKey(site), site)
+  }
   return { sites: [...sites.values()], backends, certificates: listeners.flatMap(({ certificates }) => certificates) }
 }
 

@@ -97,6 +97,8 @@ describe('the most specific counts', () => {
       site('a.foo.com', [route('other', 'Prefix', '/')], { listenerHost: '*.foo.com', wildcard: 'labels' }),
     )
     assert.deepEqual([ask('a.foo.com/own'), ask('a.foo.com/x')], ['own', undefined])
+    const empty = tableOf(site('', [route('any', 'Prefix', '/')]), site('b.com', [], { listenerHost: 'b.com', wildcard: 'labels' }))
+    assert.deepEqual([empty('a.com/'), empty('b.com/')], ['any', undefined])
   })
 
   test('of routes for one path: a method, then more headers, then more of the query, then the order', () => {

@@ -9,10 +9,10 @@ export class RoutingTable {
   readonly #listeners = new Map<string, Listener>()
   readonly #sites = new Map<string, Site>()
 
-  /** A site without routes is none. */
+  /** A site without routes is none, unless its listener has a host of its own: then what is for that host is nobody else's. */
   set(site: Site): void {
     this.delete(siteKey(site))
-    if (site.routes.length === 0) return
+    if (site.routes.length === 0 && site.listenerHost === '') return
     this.#sites.set(siteKey(site), site)
     const listener = this.#listeners.get(site.listener) ?? new HostIndex()
     this.#listeners.set(site.listener, listener)
