@@ -1,8 +1,9 @@
 /** A bridge on the node, and every container on it. */
+
 import { addressAt, parseRange, prefixLength } from '#base/ip-range.ts'
 import { CniError, type CniIp, type CniPlugin, type CniRequest, type CniResult, type CniRoute } from '#network/cni/contract.ts'
-import { addAddresses, delegateAddresses } from '#network/cni/delegate.ts'
-import { allowForwarding, allowIpv6, containerIp, hostIp, pairCommands, pairOf, pairProblem, removePair } from '#network/cni/veth.ts'
+import { linkPlugin } from '#network/cni/link-plugin.ts'
+import { allowForwarding, allowIpv6, containerIp, hostIp, pairCommands, pairOf, removePair } from '#network/cni/veth.ts'
 import type { Link } from '#network/kernel/ip-tool.ts'
 import { ensureMasquerade, removeMasquerade } from '#network/masquerade.ts'
 
@@ -17,36 +18,21 @@ type BridgeConf = {
   mtu: number | undefined
 }
 
-export const bridge: CniPlugin = {
-  async add(request) {
-    const conf = bridgeConf(request)
-    const allocated = await addAddresses(request)
-    try {
-      return await attach(request, conf, allocated)
-    } catch (error) {
-      await removePair(request)
-      await delegateAddresses({ ...request, command: 'DEL' })
-      throw error
-    }
-  },
-  async remove(request) {
-    await delegateAddresses(request)
-    await removePair(request)
+export const bridge: CniPlugin = linkPlugin({
+  validate: bridgeConf,
+  attach: (request, allocated) => attach(request, bridgeConf(request), allocated),
+  detach: removePair,
+  async cleanUp(request) {
     if (bridgeConf(request).ipMasq) await removeMasquerade(masqueradeComment(request), request.seams.processes)
   },
   async check(request) {
-    await delegateAddresses(request)
     const { bridge: name } = bridgeConf(request)
     const [link] = await hostIp(request).show<Link>('link', 'show', 'dev', name)
     if (link === undefined) throw new CniError(100, `cannot find bridge ${name}`)
-    const problem = await pairProblem(request)
-    if (problem !== undefined) throw new CniError(100, problem)
     const host = (await hostIp(request).show<Link>('link', 'show', 'dev', pairOf(request, []).host))[0]
     if (host?.master !== name) throw new CniError(100, `the container's link is not on bridge ${name}`)
   },
-  collect: (request) => delegateAddresses(request),
-  status: (request) => delegateAddresses(request),
-}
+})
 
 async function attach(request: CniRequest, conf: BridgeConf, { ips: allocated, routes, dns }: CniResult): Promise<CniResult> {
   const { ifName, netns, seams } = request

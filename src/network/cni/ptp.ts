@@ -1,38 +1,22 @@
 /** A link of its own between each container and the node, and routes in place of a bridge. */
+
 import { addressAt, parseRange } from '#base/ip-range.ts'
 import { routeCommands } from '#network/cni/bridge.ts'
 import { CniError, type CniPlugin, type CniRequest, type CniResult } from '#network/cni/contract.ts'
-import { addAddresses, delegateAddresses } from '#network/cni/delegate.ts'
-import { allowForwarding, allowIpv6, containerIp, hostIp, pairCommands, pairOf, pairProblem, removePair } from '#network/cni/veth.ts'
+import { linkPlugin } from '#network/cni/link-plugin.ts'
+import { allowForwarding, allowIpv6, containerIp, hostIp, pairCommands, pairOf, removePair } from '#network/cni/veth.ts'
 import { ensureMasquerade, removeMasquerade } from '#network/masquerade.ts'
 
-export const ptp: CniPlugin = {
-  async add(request) {
-    const allocated = await addAddresses(request)
-    if (allocated.ips.length === 0) throw new CniError(100, 'IPAM plugin returned missing IP config')
-    try {
-      return await attach(request, allocated)
-    } catch (error) {
-      await removePair(request)
-      await delegateAddresses({ ...request, command: 'DEL' })
-      throw error
-    }
-  },
-  async remove(request) {
-    await delegateAddresses(request)
-    await removePair(request)
+export const ptp: CniPlugin = linkPlugin({
+  attach,
+  detach: removePair,
+  async cleanUp(request) {
     if (request.conf['ipMasq'] === true) await removeMasquerade(comment(request), request.seams.processes)
   },
-  async check(request) {
-    await delegateAddresses(request)
-    const problem = await pairProblem(request)
-    if (problem !== undefined) throw new CniError(100, problem)
-  },
-  collect: (request) => delegateAddresses(request),
-  status: (request) => delegateAddresses(request),
-}
+})
 
 async function attach(request: CniRequest, { ips: allocated, routes, dns }: CniResult): Promise<CniResult> {
+  if (allocated.length === 0) throw new CniError(100, 'IPAM plugin returned missing IP config')
   const { ifName, netns, conf, seams } = request
   const mtu = Number(conf['mtu'] ?? 0) || undefined
   const ips = allocated.map((ip) => ({ ...ip, gateway: ip.gateway ?? addressAt(parseRange(ip.address), 1), interface: 1 }))

@@ -1,8 +1,9 @@
 /** Containers on links of their own that hold a single address, as Calico lays them: the node answers for everybody else. */
+
 import { createHash } from 'node:crypto'
 import { CniError, type CniPlugin, type CniRequest, type CniResult } from '#network/cni/contract.ts'
-import { addAddresses, delegateAddresses } from '#network/cni/delegate.ts'
-import { allowForwarding, allowIpv6, containerIp, hostIp, pairProblem } from '#network/cni/veth.ts'
+import { linkPlugin } from '#network/cni/link-plugin.ts'
+import { allowForwarding, allowIpv6, containerIp, hostIp } from '#network/cni/veth.ts'
 
 /** All of the node's ends have the same: containers need not learn it, and what is behind it may change. */
 const hostMac = 'ee:ee:ee:ee:ee:ee'
@@ -13,32 +14,10 @@ const gatewayV6 = 'fe80::ecee:eeff:feee:eeee'
 const hostLink = ({ containerId, ifName }: CniRequest): string =>
   `cali${createHash('sha1').update(`${containerId} ${ifName}`).digest('hex').slice(0, 11)}`
 
-export const routed: CniPlugin = {
-  async add(request) {
-    const allocated = await addAddresses(request)
-    if (allocated.ips.length === 0) throw new CniError(7, 'a routed container needs an address: ipam is missing')
-    try {
-      return await attach(request, allocated)
-    } catch (error) {
-      await detach(request)
-      await delegateAddresses({ ...request, command: 'DEL' })
-      throw error
-    }
-  },
-  async remove(request) {
-    await delegateAddresses(request)
-    await detach(request)
-  },
-  async check(request) {
-    await delegateAddresses(request)
-    const problem = await pairProblem(request)
-    if (problem !== undefined) throw new CniError(100, problem)
-  },
-  collect: (request) => delegateAddresses(request),
-  status: (request) => delegateAddresses(request),
-}
+export const routed: CniPlugin = linkPlugin({ attach, detach })
 
 async function attach(request: CniRequest, { ips: allocated, dns }: CniResult): Promise<CniResult> {
+  if (allocated.length === 0) throw new CniError(7, 'a routed container needs an address: ipam is missing')
   const { ifName, netns, conf, seams } = request
   const host = hostLink(request)
   const mtu = Number(conf['mtu'] ?? 0)
