@@ -46,9 +46,17 @@ export class VolumeRecords {
     if (index >= 0 && JSON.stringify(of[index]) === text) return
     const directory = this.#directoryOf(record)
     await this.#files.makeDirectory(directory, { mode: 0o750 })
-    await this.#files.write(join(directory, fileName), text)
+    await this.#write(join(directory, fileName), text)
     if (index >= 0) of[index] = record
     else of.push(record)
+  }
+
+  /** Whole or not at all, but not durable: when the machine goes down, so does all that is mounted. */
+  async #write(path: string, text: string): Promise<void> {
+    const draft = `${path}.draft`
+    await this.#files.removeOne(draft)
+    await this.#files.createExclusive(draft, text)
+    await this.#files.rename(draft, path)
   }
 
   async remove(record: VolumeRecord): Promise<void> {
