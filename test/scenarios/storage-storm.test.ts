@@ -19,7 +19,7 @@ import type { VolumeDriver } from '#controllers/volume-driver/volume-driver.ts'
 import { FakeCluster } from '#testing/fake-cluster.ts'
 import { type FaultRates, faultyTransport } from '#testing/faulty-transport.ts'
 
-const seeds = [1, 2, 3]
+const seeds = [1, 2]
 const steps = 60
 
 const controllers = [
