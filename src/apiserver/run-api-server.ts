@@ -10,6 +10,7 @@ import { type FrontProxy, type FrontProxySettings, openFrontProxy, standardFront
 import type { AccessSeams, AccessSettings } from '#apiserver/access/settings.ts'
 import { admissionPlugins } from '#apiserver/admission/plugins.ts'
 import { Aggregator } from '#apiserver/aggregation/aggregator.ts'
+import { builtInApiServiceHooks } from '#apiserver/aggregation/built-in-api-services.ts'
 import { ClusterIps } from '#apiserver/allocation/cluster-ips.ts'
 import { NodePorts } from '#apiserver/allocation/node-ports.ts'
 import { keepAllocationsRepaired } from '#apiserver/allocation/repair-allocations.ts'
@@ -196,6 +197,7 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
     hooks: (registries) =>
       new Map([
         ...registryHooks(serviceHooks(new ClusterIps(registries, random, options.serviceCidrs), nodePorts)),
+        ...builtInApiServiceHooks(registries),
         ...escalationHooks(authorizer.rbac, authorizer),
         ...objectPermissionHooks({ authorizer, cluster: registries.view(), isEnabled }),
       ]),

@@ -16,7 +16,8 @@ export type KeepOptions = { client: Client; clock: Clock; random: Random; logger
 const labels = { 'k8s-app': 'metrics-server' }
 
 const service = {
-  metadata: { name: metricsApiServiceName, labels },
+  // It gives way to whoever creates another one of this name.
+  metadata: { name: metricsApiServiceName, labels, annotations: { 'typernetes.dev/built-in': 'true' } },
   spec: {
     ...{ group: metricsGroup, version: metricsVersion, groupPriorityMinimum: 100, versionPriority: 100, insecureSkipTLSVerify: true },
     service: { namespace: 'kube-system', name: 'metrics-server', port: 443 },
@@ -26,7 +27,7 @@ const service = {
 /** Whoever may view a namespace may see what its pods use. */
 const reader = {
   metadata: {
-    name: 'system:aggregated-metrics-reader',
+    name: 'typernetes:aggregated-metrics-reader',
     labels: {
       ...labels,
       'rbac.authorization.k8s.io/aggregate-to-admin': 'true',

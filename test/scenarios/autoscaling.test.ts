@@ -59,6 +59,21 @@ test('a deployment whose pods are busy grows by itself, shrinks when they rest, 
     await clock.advance({ seconds: 40 })
     const { status } = await client.get(APIService, '', 'v1beta1.metrics.k8s.io')
     assert.equal(status?.conditions?.[0]?.status, 'True', 'it comes back')
+
+    // As everybody installs theirs: with create, and a service of that name.
+    const spec = {
+      group: 'metrics.k8s.io',
+      version: 'v1beta1',
+      groupPriorityMinimum: 100,
+      versionPriority: 100,
+      insecureSkipTLSVerify: true,
+    }
+    const service = { namespace: 'kube-system', name: 'metrics-server', port: 443 }
+    await client.create(APIService, { metadata: { name: 'v1beta1.metrics.k8s.io' }, spec: { ...spec, service } })
+    await assert.rejects(
+      client.create(APIService, { metadata: { name: 'v1beta1.metrics.k8s.io' }, spec: { ...spec, service } }),
+      /already exists/,
+    )
   } finally {
     await inTime(clock, cluster.stop())
   }
