@@ -34,14 +34,24 @@ export type MemoryProgram = Disposable & { readonly descriptor: number }
 
 const closeOnExec = 1
 const allowSealing = 2
+const mayRun = 0x10
 const addSeals = 1033
 const sealAll = 1 | 2 | 4 | 8
 
 export function memoryProgram(name: string, bytes: Uint8Array): MemoryProgram {
-  const descriptor = systemCall('memfd_create', name, closeOnExec | allowSealing)
+  const descriptor = executableMemory(name)
   writeSync(descriptor, bytes)
   systemCall('fcntl', descriptor, addSeals, sealAll)
   return { descriptor, [Symbol.dispose]: () => closeSync(descriptor) }
+}
+
+/** Some machines let memory be run only where that was asked for; kernels before 6.3 know no such wish. */
+function executableMemory(name: string): number {
+  try {
+    return systemCall('memfd_create', name, closeOnExec | allowSealing | mayRun)
+  } catch {
+    return systemCall('memfd_create', name, closeOnExec | allowSealing)
+  }
 }
 
 /** Lives on after this process, in a session of its own. Descriptors stay open here. */
