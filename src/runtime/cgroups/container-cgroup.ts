@@ -3,9 +3,27 @@ import { join } from 'node:path'
 import type { CgroupFiles } from '#base/cgroup-files.ts'
 import type { LinuxResources } from '#wire/cri/cri-types.ts'
 
-/** Files that a process writes itself into. */
-export function procsFiles({ roots }: CgroupFiles, group: string): string[] {
-  return [...new Set(roots.values())].map((root) => join(root, group, 'cgroup.procs'))
+/** Every tree that a process enters makes the whole machine wait for a moment: containers enter those that limit or count something. */
+const usualControllers = ['cpu', 'cpuacct', 'memory', 'pids', 'devices']
+/** Enough to find it by. */
+export const sandboxControllers = ['pids'] as const
+
+export function controllersFor(
+  { roots }: CgroupFiles,
+  { cpusetCpus = '', cpusetMems = '', hugepageLimits = [] }: LinuxResources,
+): string[] {
+  const wanted = [
+    ...usualControllers,
+    ...(cpusetCpus !== '' || cpusetMems !== '' ? ['cpuset'] : []),
+    ...(hugepageLimits.some(({ limit }) => limit > 0) ? ['hugetlb'] : []),
+  ]
+  return wanted.filter((controller) => roots.has(controller))
+}
+
+/** Files that a process writes itself into; with v2 it is one. */
+export function procsFiles({ roots }: CgroupFiles, group: string, controllers: readonly string[]): string[] {
+  const places = controllers.flatMap((controller) => roots.get(controller) ?? [])
+  return [...new Set(places)].map((root) => join(root, group, 'cgroup.procs'))
 }
 
 export async function limitCgroup(cgroups: CgroupFiles, group: string, resources: LinuxResources): Promise<void> {

@@ -4,7 +4,7 @@ import type { CgroupFiles } from '#base/cgroup-files.ts'
 import { defined } from '#base/defined.ts'
 import type { Files } from '#base/files.ts'
 import { GrpcError, grpcCodes } from '#base/grpc.ts'
-import { deviceRules, procsFiles } from '#runtime/cgroups/container-cgroup.ts'
+import { controllersFor, deviceRules, procsFiles } from '#runtime/cgroups/container-cgroup.ts'
 import { type FoundUser, findUser } from '#runtime/containers/find-user.ts'
 import type { StoredImage } from '#runtime/images/stored-image.ts'
 import { capabilitiesOf } from '#runtime/launch/capabilities.ts'
@@ -141,7 +141,8 @@ export async function containerSpec(
   const devices = isPrivileged
     ? await allDevices(files)
     : (record.config.devices ?? []).map((device) => ({ source: device.hostPath, target: device.containerPath }))
-  const groups = cgroups === undefined ? [] : procsFiles(cgroups, record.cgroup)
+  const controllers = cgroups === undefined ? [] : controllersFor(cgroups, record.resources)
+  const groups = cgroups === undefined ? [] : procsFiles(cgroups, record.cgroup, controllers)
   return {
     process,
     root: {
@@ -157,10 +158,8 @@ export async function containerSpec(
     pidNamespace: pidNamespaceOf(modes.pid ?? 0, sandbox, target),
     cgroupProcs: groups,
     cgroupRules: cgroups === undefined || isPrivileged || isRootless ? [] : deviceRules(cgroups, record.cgroup),
-    cgroups: {
-      version: cgroups?.version ?? 2,
-      controllers: [...(cgroups?.roots.keys() ?? [])].filter((name) => !/^(name=|unified)/.test(name)),
-    },
+    // Of the others it would see those of the whole machine.
+    cgroups: { version: cgroups?.version ?? 2, controllers },
     mounts: await bindsOf(record.config, place, files),
     sharedMemory: place.sharedMemory,
     hasNodeIpc: modes.ipc === namespaceModes.node,

@@ -5,7 +5,7 @@ import type { Clock } from '#base/clock.ts'
 import { descriptors } from '#base/descriptors.ts'
 import { GrpcError, grpcCodes } from '#base/grpc.ts'
 import type { Processes } from '#base/processes.ts'
-import { procsFiles } from '#runtime/cgroups/container-cgroup.ts'
+import { controllersFor, procsFiles } from '#runtime/cgroups/container-cgroup.ts'
 import { exitCodeOf } from '#runtime/containers/exit-record.ts'
 import { execScript } from '#runtime/launch/exec-script.ts'
 import { LaunchError, type Launcher } from '#runtime/launch/launcher.ts'
@@ -43,7 +43,7 @@ export async function startCommand(
     {
       process: processFor(record, args, hasTerminal),
       pid,
-      cgroupProcs: cgroups === undefined ? [] : procsFiles(cgroups, record.cgroup),
+      cgroupProcs: cgroups === undefined ? [] : procsFiles(cgroups, record.cgroup, controllersFor(cgroups, record.resources)),
       hasCgroupNamespace: record.hasCgroupNamespace,
     },
     launcher.architecture,

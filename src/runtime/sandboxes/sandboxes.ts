@@ -10,7 +10,7 @@ import type { Logger } from '#base/log.ts'
 import type { Processes } from '#base/processes.ts'
 import type { Random } from '#base/random.ts'
 import { systemCall } from '#base/system-calls.ts'
-import { limitCgroup, processesIn, procsFiles } from '#runtime/cgroups/container-cgroup.ts'
+import { limitCgroup, processesIn, procsFiles, sandboxControllers } from '#runtime/cgroups/container-cgroup.ts'
 import type { Launcher } from '#runtime/launch/launcher.ts'
 import { sandboxScript } from '#runtime/launch/sandbox-script.ts'
 import type { ProcessTable } from '#runtime/living-process.ts'
@@ -137,7 +137,7 @@ export class Sandboxes {
       {
         ...{ namespaces, hostname: config.hostname ?? '', sysctls: config.linux?.sysctls ?? {}, oomScoreAdjust, uid: nobody },
         emptyDirectory: paths.sandbox(id).empty,
-        cgroupProcs: cgroups === undefined ? [] : procsFiles(cgroups, cgroup),
+        cgroupProcs: cgroups === undefined ? [] : procsFiles(cgroups, cgroup, sandboxControllers),
       },
       launcher.architecture,
     )
