@@ -83,4 +83,10 @@ export const commandModules: Readonly<Record<string, () => Promise<Run>>> = {
   'rolling-update': async () => (await import('./commands/rolling-update.ts')).rollingUpdate,
   tree: async () => (await import('./beyond/tree.ts')).tree,
   why: async () => (await import('./beyond/why.ts')).why,
+  debug: async () => (await import('./commands/debug.ts')).debug,
+  'auth reconcile': async () => (await import('./commands/auth-reconcile.ts')).authReconcile,
+  completion: async () => (await import('./commands/completion.ts')).completion,
+  __complete: async () => (await import('./commands/completion.ts')).complete,
+  'kuberc view': async () => (await import('./commands/kuberc.ts')).kubercView,
+  'kuberc set': async () => (await import('./commands/kuberc.ts')).kubercSet,
 }

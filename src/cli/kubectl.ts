@@ -63,7 +63,7 @@ const requiredFlags: Readonly<Record<string, readonly string[]>> = {
 async function showGroup(command: CommandSpec, args: readonly string[], host: Host): Promise<number> {
   if (args.length > 0)
     throw new CliError(`unknown command ${JSON.stringify(args.join(' '))}\nSee 'kubectl ${command.path} -h' for help and examples`)
-  if (childrenOf(command.path).length === 0) throw new CliError(`${command.path} does nothing`)
+  if (childrenOf(command.path).length === 0) throw new CliError(`kubectl ${command.path} is only a heading`)
   const { helpText } = await import('./help/help.ts')
   host.complain(helpText(command))
   return 1

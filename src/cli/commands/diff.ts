@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { yamlText } from '#api/codec/yaml.ts'
 import { applyPatchFor, contentTypes } from '#cli/apply/patch-object.ts'
 import type { ApiObject, Call } from '#cli/call.ts'
-import { ApiError, CliError, PlainError, usageError } from '#cli/cli-error.ts'
+import { ApiError, CliError, errorText, PlainError, usageError } from '#cli/cli-error.ts'
 import { fetchInfo, type Info, infoPath } from '#cli/resources/info.ts'
 import { readManifestsStrictly, requireManifests } from '#cli/resources/read-manifests.ts'
 import { resourcePath } from '#cli/session/resource-types.ts'
@@ -11,7 +11,17 @@ import { withLastApplied } from '#cli/write-options.ts'
 import { serverSideManager } from './apply.ts'
 import { selectorTest } from './create.ts'
 
+/** 1 says that there are differences: what goes wrong ends with more. */
 export async function diff(call: Call): Promise<void> {
+  try {
+    await showDifferences(call)
+  } catch (error) {
+    if (error instanceof PlainError || (error instanceof CliError && error.exitCode > 1)) throw error
+    throw new PlainError(errorText(error), 2)
+  }
+}
+
+async function showDifferences(call: Call): Promise<void> {
   const { args, flags, host } = call
   if (args.length > 0) throw usageError('diff', `Unexpected args: [${args.join(' ')}]`)
   requireManifests(call)

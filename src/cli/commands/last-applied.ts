@@ -19,10 +19,8 @@ export async function viewLastApplied(call: Call): Promise<void> {
   const { infos, errors } = await findInfos(call)
   for (const info of infos) {
     const text = lastAppliedOf(info.object)
-    if (text === undefined) {
-      errors.push(new CliError(`no last-applied-configuration annotation found on resource: ${info.name}`))
-      continue
-    }
+    // What was never applied has nothing to show.
+    if (text === undefined) continue
     const value = JSON.parse(text) as unknown
     host.write(output === 'yaml' ? yamlText(value) : `${jsonText(value, 2)}\n`)
   }

@@ -1,13 +1,12 @@
 /** Commands that are ours, or that kubectl has had once: path, usage, aliases, flags, as in the generated table. */
 const output = 'output|o|string|'
-const reading = `${output}\tall-namespaces|A|bool|false`
 
 export const furtherCommands = [
   `options\toptions [flags]\t\t`,
   `help\thelp [command]\t\t`,
+  `__complete\t__complete -- WORDS\t\t`,
   `tree\ttree (TYPE/NAME | TYPE NAME)\t\t${output}`,
   `why\twhy (POD | TYPE/NAME | TYPE NAME)\t\t${output}`,
-  `ui\tui [TYPE]\t\t${reading}`,
   `stop\tstop (-f FILENAME | TYPE (NAME | -l label | --all))\t\tall||bool|false\tfilename|f|list|\tkustomize|k|string|\trecursive|R|bool|false\tgrace-period||int|-1\tignore-not-found||bool|false\toutput|o|string|\tselector|l|string|\ttimeout||duration|0s`,
   `run-container\trun-container NAME --image=image [--port=port] [--replicas=replicas]\t\t${[
     'image||string|',
@@ -35,5 +34,4 @@ export const furtherCommands = [
     'dry-run||string|none',
     'output|o|string|',
   ].join('\t')}`,
-  `convert\tconvert -f FILENAME\t\tfilename|f|list|\trecursive|R|bool|false\tkustomize|k|string|\toutput|o|string|yaml\toutput-version||string|\tlocal||bool|true\tvalidate||string|strict\ttemplate||string|\tallow-missing-template-keys||bool|true\tshow-managed-fields||bool|false`,
 ].join('\n')

@@ -2,7 +2,7 @@
 import type { V1Status } from '#api/meta/v1/types.gen.ts'
 import { NoWebSocket, openWebSocket, type WebSocketClient } from '#base/websocket-client.ts'
 import type { Call } from '#cli/call.ts'
-import { ApiError, CliError } from '#cli/cli-error.ts'
+import { CliError } from '#cli/cli-error.ts'
 import { apiErrorOf, type Query, queryText } from '#cli/session/rest.ts'
 import { channels } from '#wire/websocket/channels.ts'
 
@@ -54,11 +54,10 @@ async function open({ session }: Call, path: string, query: Query, offered: read
   try {
     return await openWebSocket(`${server}${path}${queryText(query)}`, offered, headers, tls)
   } catch (error) {
-    if (error instanceof NoWebSocket) {
-      const refusal = apiErrorOf(error.status, error.body, { method: 'GET', path })
-      throw refusal.status.message === undefined ? new ApiError({ ...refusal.status, message: error.body }) : refusal
-    }
-    throw error
+    if (!(error instanceof NoWebSocket)) throw error
+    // Those who are no API server answer in plain text.
+    if (!error.body.trimStart().startsWith('{')) throw new CliError(`unable to upgrade connection: ${error.body.trim()}`)
+    throw apiErrorOf(error.status, error.body, { method: 'GET', path })
   }
 }
 

@@ -82,5 +82,19 @@ export const looking: Chapter = {
     logs p1 -p
     36| exec p1 -c nosuch -- ls
     plugin list
+    completion
+    completion foo
+    debug
+    auth reconcile
+    auth reconcile -f {dir}/cm.yaml
+    36| exec p1 -- ls
+    cp a b
+    cp p1:/x p1:/y
+    port-forward p1
+    diff
+    diff -f {dir}/nosuch.yaml
+    edit cm nosuch
+    apply view-last-applied pod p1
+    kustomize a b
   `),
 }
