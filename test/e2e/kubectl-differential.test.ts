@@ -62,7 +62,7 @@ describe('the same as kubectl', { skip, concurrency: 3 }, () => {
   }
 
   for (const [index, { name, lines }] of chapters.entries()) {
-    test(name, { timeout: 300_000 }, async () => {
+    test(name, { timeout: 600_000 }, async () => {
       const [theirs, ours] = [await side(`diff-a${index}`, 'theirs'), await side(`diff-b${index}`, 'ours')]
       for (const { namespace } of [theirs, ours]) await ours.run(['create', 'namespace', namespace], '')
       const wrong: string[] = []

@@ -47,7 +47,7 @@ export const changing: Chapter = {
     scale deploy app --replicas=3
     scale deploy app --replicas=-1
     scale deploy app --current-replicas=9 --replicas=2
-    scale deploy app --current-replicas=3 --replicas=2
+    36| scale deploy app --current-replicas=3 --replicas=2
     36| scale deploy nosuch --replicas=2
     scale deploy/app --replicas=1 --dry-run=server
     scale deploy/app --replicas=1 --dry-run=client -o name
