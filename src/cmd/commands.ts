@@ -45,6 +45,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('#cmd/snapshot/command.ts')).snapshotCommand,
   },
   {
+    name: 'store',
+    summary: 'move the objects of a stopped cluster between the embedded store and etcd',
+    load: async () => (await import('#cmd/store/command.ts')).storeCommand,
+  },
+  {
     name: 'init',
     summary: 'start a cluster that other machines can join',
     load: async () => (await import('#cmd/init/command.ts')).initCommand,

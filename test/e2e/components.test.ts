@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ConfigMap, Deployment, Node, type OpenedClient, openClient, Pod } from '#index.ts'
-import { etcdMissing, startEtcdCluster } from '../contracts/etcd-server.ts'
+import { etcdMissing, startEtcd, startEtcdCluster } from '../contracts/etcd-server.ts'
 import { type ComponentKeys, layComponentKeys } from '../support/component-keys.ts'
 import { type ComponentProcess, startComponent } from '../support/component-process.ts'
-import { freePort } from '../support/running-cluster.ts'
+import { freePort, startCluster } from '../support/running-cluster.ts'
 
 const program = join(import.meta.dirname, '..', '..', 'bin', 'typernetes.js')
 const timeoutMs = 60_000
@@ -132,6 +132,29 @@ describe('components in processes of their own, on three etcd servers', { skip: 
     await scaled(first.client, 3)
     assert.equal(await second.process.stop('SIGTERM'), 0)
     await scaled(first.client, 1)
+  })
+
+  test('objects move from the embedded store to etcd, once', async () => {
+    const data = join(directory, 'data')
+    const cluster = await startCluster(['--controllers=', '--scheduler=false'], directory)
+    {
+      using client = await openClient({ kubeconfig: cluster.kubeconfig })
+      await client.create(ConfigMap, { metadata: { namespace: 'default', name: 'moved' }, data: { a: 'b' } })
+    }
+    await cluster.stop()
+    const other = started.use(await startEtcd())
+    const migrate = () =>
+      spawnSync(process.execPath, [program, 'store', 'migrate', '--data-dir', data, '--to', `etcd://${other.endpoint}`], {
+        encoding: 'utf8',
+      })
+    assert.match(migrate().stdout, /Copied \d+ keys/)
+    assert.match(migrate().stderr, /holds \d+ keys below \/registry\/ already/)
+    const port = await freePort()
+    const url = `https://127.0.0.1:${port}`
+    const where = ['--bind-address=127.0.0.1', `--secure-port=${port}`, `--etcd-servers=http://${other.endpoint}`]
+    started.use(await startComponent(['apiserver', ...where, ...keys.apiserverFlags], /The API server is ready/))
+    using moved = await openClient({ kubeconfig: keys.kubeconfig('admin', url) })
+    assert.equal((await moved.get(ConfigMap, 'default', 'moved')).data?.['a'], 'b')
   })
 
   for (const [given, complaint] of [

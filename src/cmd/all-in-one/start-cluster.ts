@@ -5,6 +5,7 @@ import { Lifecycle } from '#base/lifecycle.ts'
 import { type Logger, silentLogger } from '#base/log.ts'
 import { type Random, systemRandom } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
+import type { UpOptions } from '#cmd/up/options.ts'
 
 export type StartClusterOptions = {
   /** How many simulated nodes it has: pods run on them in every respect but that of containers. One unless said. */
@@ -45,7 +46,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<S
   const dataDir = options.dataDir ?? (await nodeFiles.temporaryDirectory('typernetes-'))
   const defaults = Object.fromEntries(Object.entries(upOptions).map(([name, option]) => [name, option.default]))
   const upValues = {
-    ...(defaults as Parameters<typeof openStore>[0]),
+    ...(defaults as UpOptions),
     dataDir,
     store: options.dataDir === undefined ? 'memory' : 'sqlite',
     apiPort: options.port ?? 0,

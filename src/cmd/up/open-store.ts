@@ -7,8 +7,14 @@ import type { Store } from '#store/store.ts'
 
 /** The store that `--store` names. Backends are loaded only when they are chosen. */
 export async function openStore(
-  { store, dataDir, etcdCafile, etcdCertfile, etcdKeyfile }: UpOptions,
-  { clock, files, logger: ownLogger }: ClusterSeams,
+  {
+    store,
+    dataDir,
+    etcdCafile,
+    etcdCertfile,
+    etcdKeyfile,
+  }: Pick<UpOptions, 'store' | 'dataDir' | 'etcdCafile' | 'etcdCertfile' | 'etcdKeyfile'>,
+  { clock, files, logger: ownLogger }: Pick<ClusterSeams, 'clock' | 'files' | 'logger'>,
 ): Promise<Store> {
   const logger = ownLogger.with({ component: 'store' })
   await prepareDataDirectory(files, dataDir)
