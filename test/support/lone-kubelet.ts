@@ -3,6 +3,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ClusterRoleBinding } from '#api/rbac/v1/kinds.gen.ts'
+import { openClient } from '#client/kubeconfig/open-client.ts'
+import { joiningClusterRoleBindings, joiningGroup } from '#cmd/init/joining-objects.ts'
 import { startTestContainerd, type TestContainerd, unmountBelow } from './containerd.ts'
 import { freePort, type RunningCluster, startCluster } from './running-cluster.ts'
 
@@ -23,7 +26,13 @@ export type LoneKubelet = AsyncDisposable & {
   output(): string
 }
 
-/** The node is called `alone`. */
+/** As `typernetes init` leaves it: whoever has a token may ask for a node's certificate, and gets it. */
+async function allowBootstrap(kubeconfig: string): Promise<void> {
+  using client = await openClient({ kubeconfig })
+  for (const binding of joiningClusterRoleBindings) await client.create(ClusterRoleBinding, binding)
+}
+
+/** The node is called `alone`. Its certificate comes by TLS bootstrap. */
 export async function startLoneKubelet(): Promise<LoneKubelet> {
   await using begun = new AsyncDisposableStack()
   const directory = mkdtempSync(join(tmpdir(), 'tn-alone-'))
@@ -33,21 +42,24 @@ export async function startLoneKubelet(): Promise<LoneKubelet> {
   })
   const containerd = begun.use(await startTestContainerd({ podCidr: `10.${100 + (process.pid % 90)}.1.0/24` }))
   const tokens = join(directory, 'tokens')
-  writeFileSync(tokens, 'node-token,system:node:alone,1,"system:nodes"\n')
+  writeFileSync(tokens, `bootstrap-token,system:bootstrap:abcdef,1,"${joiningGroup}"\n`)
   const port = await freePort()
   const startApi = () => startCluster(['--token-auth-file', tokens], directory, port)
   let cluster = await startApi()
   begun.defer(async () => void (await cluster.stop('SIGKILL')))
   const manifests = join(directory, 'manifests')
   mkdirSync(manifests)
-  const kubeconfig = join(directory, 'node.kubeconfig')
+  await allowBootstrap(cluster.kubeconfig)
+  const bootstrap = join(directory, 'bootstrap.kubeconfig')
   const admin = readFileSync(cluster.kubeconfig, 'utf8')
-  writeFileSync(kubeconfig, admin.replace(/client-certificate-data: .*/, 'token: node-token').replace(/ *client-key-data: .*\n/, ''))
+  writeFileSync(bootstrap, admin.replace(/client-certificate-data: .*/, 'token: bootstrap-token').replace(/ *client-key-data: .*\n/, ''))
   const config = join(directory, 'kubelet.yaml')
   const kind = 'kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n'
   writeFileSync(config, `${kind}podLogsDir: ${join(directory, 'logs')}\nmaxPods: 200\n`)
   const flags = {
-    kubeconfig,
+    'bootstrap-kubeconfig': bootstrap,
+    kubeconfig: join(directory, 'node.kubeconfig'),
+    'rotate-certificates': 'true',
     config,
     'container-runtime-endpoint': `unix://${containerd.socket}`,
     'hostname-override': 'alone',

@@ -7,7 +7,7 @@ import type { Stage } from '#base/lifecycle.ts'
 import type { Logger } from '#base/log.ts'
 import { nodeProcesses } from '#base/processes.ts'
 import type { Random } from '#base/random.ts'
-import { requestNodeCertificate } from '#client/certificates/request-certificate.ts'
+import { type IssuedCertificate, requestNodeCertificate } from '#client/certificates/request-certificate.ts'
 import { Client } from '#client/client.ts'
 import { connect } from '#client/kubeconfig/connect.ts'
 import { Kubeconfig, type KubeconfigContext } from '#client/kubeconfig/kubeconfig.ts'
@@ -80,10 +80,10 @@ function wayByHttp(stage: Stage, { files, clock }: Seams): (context: KubeconfigC
   }
 }
 
-/** The same cluster, with another certificate. */
-async function writeNodeKubeconfig(files: Files, path: string, issued: { certificatePem: string; privateKeyPem: string }): Promise<void> {
-  const { cluster } = await (await Kubeconfig.read(files, path)).context(undefined)
-  const authorityPem = typeof cluster.authority === 'string' ? cluster.authority : ''
+/** The cluster of the kubeconfig `from`, or of the one that is there, with another certificate. */
+export async function writeNodeKubeconfig(files: Files, path: string, issued: IssuedCertificate, from = path): Promise<void> {
+  const { cluster } = await (await Kubeconfig.read(files, from)).context(undefined)
+  const authorityPem = cluster.authority ?? ''
   const credential = { ...issued, notBeforeMs: 0, notAfterMs: 0 }
   await files.write(path, renderKubeconfig({ name: 'default-auth', server: cluster.server, authorityPem, credential }))
 }

@@ -6,6 +6,11 @@ const fromFile = { defaultText: "the file's" }
 /** Upstream's names. What the configuration file can say too has no default of its own here. */
 export const kubeletOptions = defineOptions({
   kubeconfig: text('how the API server is reached', { placeholder: 'FILE', default: '' }),
+  bootstrapKubeconfig: text('where there is no --kubeconfig yet: ask for a certificate as this one says, and write it', {
+    placeholder: 'FILE',
+    default: '',
+  }),
+  rotateCertificates: onOff('have the client certificate renewed in time', { default: false, ...fromFile }),
   hostnameOverride: text("the node's name", { placeholder: 'NAME', default: '', defaultText: "the machine's" }),
   nodeIp: list("the node's addresses, at most one of each family", { placeholder: 'ADDRESSES', default: [] }),
   nodeLabels: list('labels for the node when it registers (a=b,…)', { default: [] }),

@@ -12,7 +12,9 @@ import type { OptionValues } from '#base/options.ts'
 import { pinoLogger } from '#base/pino-logger.ts'
 import { nodeProcesses } from '#base/processes.ts'
 import { systemRandom } from '#base/random.ts'
+import { requestNodeCertificate } from '#client/certificates/request-certificate.ts'
 import { openClient } from '#client/kubeconfig/open-client.ts'
+import { openNodeClient, writeNodeKubeconfig } from '#cmd/join/node-client.ts'
 import type { kubeletOptions } from '#cmd/kubelet/command.ts'
 import { servingCertificate } from '#cmd/kubelet/serving-certificate.ts'
 import { parseLabels, withFlags } from '#cmd/kubelet/settings.ts'
@@ -34,7 +36,7 @@ export async function runKubeletCommand(
   const configuration = withFlags(read?.configuration, options, wasGiven)
   const name = (options.hostnameOverride || thisMachine().hostname).toLowerCase()
   const addresses = options.nodeIp.length > 0 ? [...options.nodeIp] : thisMachine().addresses().slice(0, 1)
-  const client = await openClient({ kubeconfig: options.kubeconfig, userAgent: `kubelet/${kubernetesVersion}` })
+  await ensureKubeconfig(options, name, files)
   const caFile = configuration.authentication.x509.clientCAFile ?? ''
   const authorities = caFile === '' ? [] : certificatesIn(await files.readText(caFile))
   const certificates = options.certDir || join(options.rootDir, 'pki')
@@ -42,7 +44,10 @@ export async function runKubeletCommand(
   const lifecycle = new Lifecycle({ clock, logger })
   await runUntilSignal(lifecycle, processSignals, async () => {
     await lifecycle.stage('node', async (stage) => {
-      stage.use(client)
+      const place = { kubeconfig: options.kubeconfig, nodeName: name, userAgent: `kubelet/${kubernetesVersion}` }
+      const client = configuration.rotateCertificates
+        ? await openNodeClient(stage, place, { clock, random, files, logger })
+        : stage.use(await openClient(place))
       const idleMemory = giveBackIdleMemory(clock)
       stage.defer(() => idleMemory.cancel())
       const node = await startNode(
@@ -62,6 +67,18 @@ export async function runKubeletCommand(
   })
   // Streams to pods that are still open may not keep us waiting.
   thisProcess.exit(0)
+}
+
+/** TLS bootstrap: a kubelet that has no kubeconfig yet asks for a certificate with the credentials of another one. */
+async function ensureKubeconfig(
+  { kubeconfig, bootstrapKubeconfig }: OptionValues<typeof kubeletOptions>,
+  nodeName: string,
+  files: typeof nodeFiles,
+): Promise<void> {
+  if (bootstrapKubeconfig === '' || kubeconfig === '' || (await files.stat(kubeconfig)) !== undefined) return
+  using bearer = await openClient({ kubeconfig: bootstrapKubeconfig, userAgent: `kubelet/${kubernetesVersion}` })
+  const issued = await requestNodeCertificate(bearer, { nodeName, clock: systemClock })
+  await writeNodeKubeconfig(files, kubeconfig, issued, bootstrapKubeconfig)
 }
 
 function certificatesIn(pem: string): X509Certificate[] {

@@ -16,6 +16,7 @@ export function withFlags(
     registerNode: ['registerNode', options.registerNode],
     registerWithTaints: ['registerWithTaints', options.registerWithTaints.map(parseTaint)],
     providerID: ['providerId', options.providerId],
+    rotateCertificates: ['rotateCertificates', options.rotateCertificates],
     containerRuntimeEndpoint: ['containerRuntimeEndpoint', options.containerRuntimeEndpoint],
     staticPodPath: ['podManifestPath', options.podManifestPath],
     staticPodURL: ['manifestUrl', options.manifestUrl],

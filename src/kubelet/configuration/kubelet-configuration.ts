@@ -42,6 +42,8 @@ export type KubeletConfiguration = {
   registerNode: boolean
   registerWithTaints: V1Taint[]
   providerID: string
+  /** The client certificate is renewed in time. */
+  rotateCertificates: boolean
   containerRuntimeEndpoint: string
   runtimeRequestTimeout: string
   evictionHard: Record<string, string>
@@ -90,6 +92,7 @@ export const defaultKubeletConfiguration = (): KubeletConfiguration => ({
   registerNode: true,
   registerWithTaints: [],
   providerID: '',
+  rotateCertificates: false,
   containerRuntimeEndpoint: 'unix:///run/containerd/containerd.sock',
   runtimeRequestTimeout: '2m0s',
   evictionHard: {
@@ -112,7 +115,7 @@ export const defaultKubeletConfiguration = (): KubeletConfiguration => ({
 
 /** Settings that a file may hold, and that change nothing here. */
 export const ignoredFields: readonly string[] = (
-  'syncFrequency tlsCipherSuites tlsCurvePreferences tlsMinVersion rotateCertificates serverTLSBootstrap registryPullQPS registryBurst ' +
+  'syncFrequency tlsCipherSuites tlsCurvePreferences tlsMinVersion serverTLSBootstrap registryPullQPS registryBurst ' +
   'imagePullCredentialsVerificationPolicy preloadedImagesVerificationAllowlist eventRecordQPS eventBurst enableDebuggingHandlers ' +
   'enableContentionProfiling oomScoreAdj streamingConnectionIdleTimeout nodeStatusUpdateFrequency nodeStatusReportFrequency ' +
   'nodeLeaseDurationSeconds ' +
