@@ -272,6 +272,37 @@ describe('manifests, on a real node', { skip: whyNot, timeout: 300_000 }, () => 
     remove('podexample', 'client')
   })
 
+  test('29-networkpolicies.yaml: one denies what comes in, another allows all of it again', async () => {
+    createServer('02-pod-hostport.yaml')
+    tools.ok('run client --image=typernetes.test/busybox:1 --command -- sleep 3600')
+    tools.wait('condition=Ready', 'pod/client')
+    const { podIP } = tools.get('pod podexample').status
+    /** Asks until the answer is as wanted: rules are laid a moment after the objects are there. */
+    const until = (works: boolean) => {
+      const ask = `printf 'GET / HTTP/1.0\\r\\n\\r\\n' | nc -w 2 ${podIP} 80 | grep -q podexample`
+      tools.run(['exec', 'client', '--', 'sh', '-c', `until ${works ? ask : `! ${ask}`}; do sleep 0.1; done`])
+    }
+    const policies = new Map((manifestsOf('29-networkpolicies.yaml') as Seen[]).map((policy) => [policy.metadata.name, policy]))
+    const create = (name: string) => tools.ok('create -f -', JSON.stringify(policies.get(name)))
+    until(true)
+    create('default-deny-ingress')
+    until(false)
+    create('allow-all-ingress')
+    until(true)
+    create('default-deny-egress')
+    until(false)
+    create('allow-all-egress')
+    until(true)
+    // Of several policies each adds what it allows.
+    create('default-deny-all')
+    until(true)
+    tools.ok('delete networkpolicy allow-all-ingress allow-all-egress')
+    until(false)
+    tools.ok('delete networkpolicy --all')
+    until(true)
+    remove('podexample', 'client')
+  })
+
   test('03-pod-command.yaml: it ends well, and has said its words', () => {
     create('03-pod-command.yaml')
     tools.wait('jsonpath={.status.phase}=Succeeded', 'pod/podcommand')
