@@ -8,7 +8,7 @@ export const changing: Chapter = {
     36| label cm one a=b
     36| label cm one a=b
     label cm one a=c
-    label cm one a=c --overwrite
+    36| label cm one a=c --overwrite
     36| label cm one a-
     36| label cm one a-
     label cm one nosuch- a=x
