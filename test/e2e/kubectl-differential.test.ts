@@ -66,8 +66,10 @@ describe('the same as kubectl', { skip, concurrency: 3 }, () => {
       const [theirs, ours] = [await side(`diff-a${index}`, 'theirs'), await side(`diff-b${index}`, 'ours')]
       for (const { namespace } of [theirs, ours]) await ours.run(['create', 'namespace', namespace], '')
       const wrong: string[] = []
-      for (const line of lines) {
+      for (const [at, line] of lines.entries()) {
         if ((line.since ?? 0) > minor) continue
+        // Of the many ways to look at the same objects every other one will do, unless a kubectl was named.
+        if (!named && at % 2 === 1 && line.run.startsWith('get ')) continue
         const [one, other] = await Promise.all([outcome(line, theirs), outcome(line, ours)])
         const difference = differenceOf(line, one, other, [theirs.namespace, ours.namespace])
         if (difference !== undefined) wrong.push(`kubectl ${line.run}\n${difference}`)

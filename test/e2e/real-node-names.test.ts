@@ -95,7 +95,7 @@ describe('names on a real node', { skip: whyNot, timeout: 300_000 }, () => {
     const done = `[ "$(wc -l < /tmp/ended)" = ${askers} ]`
     const script = `touch /tmp/end /tmp/ended; while ! ${done}; do sleep 0.1; done; wc -l < /tmp/asked; cat /tmp/failed 2>/dev/null`
     const [count, ...failed] = inClient('sh', '-c', script).stdout.trim().split('\n')
-    assert.ok(Number(count) > askers, `${count} requests`)
+    assert.ok(Number(count) >= askers, `${count} requests`)
     assert.deepEqual(failed, [], `of ${count} requests`)
   })
 

@@ -23,6 +23,10 @@ export async function pluginList({ flags, host }: Call): Promise<void> {
   const seen = new Map<string, string>()
   let warnings = 0
   for (const directory of pathDirectories(host.environment)) {
+    if ((await host.files.statTarget(directory)) === undefined) {
+      host.complain(`Unable to read directory "${directory}" from your PATH: open ${directory}: no such file or directory. Skipping...\n`)
+      continue
+    }
     for (const name of await host.files.list(directory).catch(() => [])) {
       if (!name.startsWith('kubectl-')) continue
       const path = join(directory, name)

@@ -22,7 +22,6 @@ export const changing: Chapter = {
     label cm one b=c --dry-run=server
     label cm one b=c -o yaml
     36| label cm one a- --overwrite
-    label cm one --list
     label cm --all c=d
     label cm -l a=x d=e
     label cm one z=z --resource-version=1
@@ -72,7 +71,6 @@ export const changing: Chapter = {
     set env deploy/app --list
     set env deploy/app --list -c main
     set env deploy/app -c side X=1
-    set env deploy/app --from=configmap/one --prefix=P_
     set env deploy/app
     set resources deploy app --limits=cpu=200m,memory=512Mi --requests=cpu=100m
     set resources deploy app -c=side --limits=cpu=1
