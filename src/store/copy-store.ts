@@ -1,3 +1,4 @@
+import { defined } from '#base/defined.ts'
 import type { KeyValue, Store } from '#store/store.ts'
 
 export type CopyOptions = { from: Store; to: Store; prefix: string }
@@ -28,7 +29,7 @@ export async function copyStore({ from, to, prefix }: CopyOptions): Promise<numb
     await to.txn({
       success: batch.map(({ key, value, lease }) => {
         const attached = leases.get(lease)
-        return { put: { key, value, ...(attached === undefined ? {} : { lease: attached }) } }
+        return { put: { key, value, ...defined({ lease: attached }) } }
       }),
     })
     batch = []

@@ -1,4 +1,5 @@
 /** `kubectl auth can-i` and `kubectl auth whoami` */
+import { defined } from '#base/defined.ts'
 import type { ApiObject, Call } from '#cli/call.ts'
 import { CliError, PlainError, usageError } from '#cli/cli-error.ts'
 import { printerFor } from '#cli/print/printer.ts'
@@ -53,7 +54,7 @@ async function attributesOf(
   namespace: string,
 ): Promise<{ namespace?: string; group?: string; resource: string; name?: string }> {
   const [resource, name] = splitAt(what, '/')
-  const place = { ...(namespace === '' ? {} : { namespace }), ...(name === undefined ? {} : { name }) }
+  const place = { ...(namespace === '' ? {} : { namespace }), ...defined({ name }) }
   if (resource === '*') return { ...place, resource }
   const type = await (await call.session.types).find(resource)
   if (type === undefined) {
@@ -64,7 +65,7 @@ async function attributesOf(
         ? `the server doesn't have a resource type '${plain}'\n`
         : `the server doesn't have a resource type '${plain}' in group '${group}'\n`,
     )
-    return { ...place, resource: plain, ...(group === undefined ? {} : { group }) }
+    return { ...place, resource: plain, ...defined({ group }) }
   }
   if (!type.isNamespaced && call.flags.isOn('all-namespaces') === false && namespace !== '')
     warn(call, `resource '${type.plural}' is not namespace scoped${type.group === '' ? '' : ` in group '${type.group}'`}\n`)

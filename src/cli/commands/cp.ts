@@ -1,6 +1,8 @@
 /** `kubectl cp`: a tar archive through `exec`. */
+
 import { basename, dirname, join, posix } from 'node:path'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import type { Call } from '#cli/call.ts'
 import { CliError, usageError } from '#cli/cli-error.ts'
 import { resourcePath } from '#cli/session/resource-types.ts'
@@ -48,7 +50,7 @@ async function remote(
   const code = await converse(call, {
     path: `${path}/exec`,
     query: { command, container, stdin: input === undefined ? undefined : 'true', stdout: 'true', stderr: 'true' },
-    ...(input === undefined ? {} : { input }),
+    ...defined({ input }),
     onOutput,
     onError: (data) => call.host.complain(Buffer.from(data).toString()),
   })

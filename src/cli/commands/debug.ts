@@ -1,5 +1,7 @@
 /** `kubectl debug`: a further container in a pod, a copy of a pod, or a pod on a node. */
+
 import type { V1Container, V1EphemeralContainer, V1Pod, V1SecurityContext } from '#api/core/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import { systemRandom } from '#base/random.ts'
 import type { Call } from '#cli/call.ts'
 import { CliError } from '#cli/cli-error.ts'
@@ -69,7 +71,7 @@ function containerOf(call: Call, name: string, command: readonly string[], profi
     ...(env.length > 0 ? { env } : {}),
     ...(flags.isOn('stdin') ? { stdin: true } : {}),
     ...(flags.isOn('tty') ? { tty: true } : {}),
-    ...(securityContext === undefined ? {} : { securityContext }),
+    ...defined({ securityContext }),
   }
 }
 

@@ -1,6 +1,8 @@
 /** `kubectl drain` */
+
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { parseLabelSelector } from '#api/meta/selector.ts'
+import { defined } from '#base/defined.ts'
 import type { Call } from '#cli/call.ts'
 import { ApiError, CliError, PlainError, throwAll } from '#cli/cli-error.ts'
 import { namePrinter } from '#cli/print/printer.ts'
@@ -110,7 +112,7 @@ async function verdictOn({ flags, host, session }: Call, pod: V1Pod): Promise<Ve
     if (!isForced) return { isDeleted: false, error: 'Pods that declare no controller (use --force to override)' }
     warning = 'deleting Pods that declare no controller'
   }
-  return { isDeleted: true, ...(warning === undefined ? {} : { warning }) }
+  return { isDeleted: true, ...defined({ warning }) }
 }
 
 async function removePod(call: Call, pod: V1Pod, untilMs: number, isServerDry: boolean): Promise<void> {

@@ -1,6 +1,8 @@
 /** `kubectl version` */
+
 import { jsonText } from '#api/codec/json-text.ts'
 import { yamlText } from '#api/codec/yaml.ts'
+import { defined } from '#base/defined.ts'
 import { thisProcess } from '#base/machine.ts'
 import type { Call } from '#cli/call.ts'
 import { CliError } from '#cli/cli-error.ts'
@@ -34,7 +36,7 @@ export async function version(call: Call): Promise<void> {
       failure = error
     }
   }
-  const info = { clientVersion: client, kustomizeVersion, ...(server === undefined ? {} : { serverVersion: server }) }
+  const info = { clientVersion: client, kustomizeVersion, ...defined({ serverVersion: server }) }
   if (output === 'yaml') host.write(`${yamlText(info)}\n`)
   else if (output === 'json') host.write(`${jsonText(info, 2)}\n`)
   else {

@@ -1,4 +1,5 @@
 /** `kubectl create KIND NAME …`: which flags make which object. */
+import { defined } from '#base/defined.ts'
 import type { Run } from '#cli/call.ts'
 import { createGenerated, type GeneratorOptions } from './create-object.ts'
 
@@ -12,7 +13,7 @@ const generator =
   ): (() => Promise<Run>) =>
   async () => {
     const generate = await load()
-    return (call) => createGenerated(call, { generate, plural, isClusterWide, ...(failure === undefined ? {} : { failure }) })
+    return (call) => createGenerated(call, { generate, plural, isClusterWide, ...defined({ failure }) })
   }
 
 const configuration = () => import('./configuration.ts')

@@ -1,4 +1,5 @@
 /** The commands of kubectl and their flags, read from the generated table when they are asked for. */
+import { defined } from '#base/defined.ts'
 import { commandLines, globalFlagLine } from './command-table.gen.ts'
 import { furtherCommands } from './further-commands.ts'
 
@@ -96,7 +97,7 @@ function flagSpec(text: string): FlagSpec {
     short,
     type: type === 'list' && wholeArguments.has(name) ? 'array' : (type as FlagType),
     initial,
-    ...(alone === undefined ? {} : { alone }),
+    ...defined({ alone }),
   }
 }
 

@@ -1,5 +1,7 @@
 /** Config maps and secrets that are made by a kustomization, with a hash of their content in the name. */
+
 import { basename, resolve } from 'node:path'
+import { defined } from '#base/defined.ts'
 import type { ApiObject } from '#cli/call.ts'
 import { CliError } from '#cli/cli-error.ts'
 import { withHash } from '#cli/create/configuration.ts'
@@ -66,7 +68,7 @@ function named(
     kind,
     metadata: {
       name,
-      ...(namespace === undefined ? {} : { namespace }),
+      ...defined({ namespace }),
       ...(Object.keys(labels).length > 0 ? { labels } : {}),
       ...(Object.keys(annotations).length > 0 ? { annotations } : {}),
     },

@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { CertificateSigningRequest } from '#api/certificates/v1/kinds.gen.ts'
 import type { V1CertificateSigningRequest } from '#api/certificates/v1/types.gen.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Client } from '#client/client.ts'
 import { waitFor } from '#client/retry.ts'
 import { encodeSigningRequest } from '#wire/x509/signing-request.ts'
@@ -34,7 +35,7 @@ export async function requestNodeCertificate(
   const decided = await waitFor(client, CertificateSigningRequest, { name }, isDecided, {
     clock,
     timeoutMs: patienceMs,
-    ...(signal === undefined ? {} : { signal }),
+    ...defined({ signal }),
   })
   const outcome = decided === undefined ? undefined : outcomeOf(decided)
   if (outcome === undefined || 'refusal' in outcome) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Pod, V1Service, V1ServiceSpec } from '#api/core/v1/types.gen.ts'
 import type { V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import { type ClusterObjects, explainConnection } from '#cmd/explain/explain-connection.ts'
 import { parseConnection } from '#cmd/explain/parse-connection.ts'
 
@@ -110,7 +111,7 @@ const kubeDns: V1Service = {
 const kubeDnsSlice = (nodeName?: string): V1EndpointSlice => ({
   metadata: { namespace: 'kube-system', name: 'kube-dns', labels: { 'kubernetes.io/service-name': 'kube-dns' } },
   ...{ addressType: 'IPv4', ports: [{ name: 'dns', port: 53, protocol: 'UDP' }] },
-  endpoints: [{ addresses: ['172.30.0.1'], ...(nodeName === undefined ? {} : { nodeName }) }],
+  endpoints: [{ addresses: ['172.30.0.1'], ...defined({ nodeName }) }],
 })
 
 test('names are resolved as the pod would: by its search path, to services, endpoints and addresses of pods', () => {

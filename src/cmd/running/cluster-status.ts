@@ -1,10 +1,12 @@
 /** How a running cluster is, found out from its API, its process and its files. */
+
 import { X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
 import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Node, V1Pod } from '#api/core/v1/types.gen.ts'
 import { findCondition } from '#api/meta/find-condition.ts'
 import { systemClock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import { nodeFiles } from '#base/files.ts'
 import { kernelFiles } from '#base/kernel-files.ts'
 import { openClient } from '#client/kubeconfig/open-client.ts'
@@ -50,7 +52,7 @@ export async function clusterStatus(dataDir: string, running: RunningCluster): P
       simulated: node.metadata.labels?.['typernetes.dev/simulated'] === 'true',
     })),
     pods: byPhase,
-    store: { ...(store === undefined ? {} : { sizeBytes: store }), revision: nodes.metadata?.resourceVersion ?? '' },
+    store: { ...defined({ sizeBytes: store }), revision: nodes.metadata?.resourceVersion ?? '' },
     ...(certificates ? { certificates } : {}),
     ...(process ? { process } : {}),
     problems: [...nodes.items.flatMap(nodeProblem), ...pods.items.flatMap(podProblem)],

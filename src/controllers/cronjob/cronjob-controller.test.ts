@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { CronJob, Job } from '#api/batch/v1/kinds.gen.ts'
 import type { V1CronJob, V1CronJobSpec } from '#api/batch/v1/types.gen.ts'
 import { Event } from '#api/core/v1/kinds.gen.ts'
+import { defined } from '#base/defined.ts'
 import { FakeCluster } from '#testing/fake-cluster.ts'
 
 const controllers = ['cronjob', 'job', 'garbagecollector']
@@ -61,10 +62,7 @@ for (const [concurrencyPolicy, count] of policies) {
 test('of the runs missed while no controller ran, the last one is made up for; with a deadline that has passed, none', async () => {
   for (const [startingDeadlineSeconds, expected] of [[undefined, 1] as const, [30, 0] as const]) {
     await using cluster = await FakeCluster.start({ controllers, fateOf: () => 'succeeds' })
-    await cluster.create(
-      CronJob,
-      aCronJob({ schedule: '0 * * * *', ...(startingDeadlineSeconds === undefined ? {} : { startingDeadlineSeconds }) }),
-    )
+    await cluster.create(CronJob, aCronJob({ schedule: '0 * * * *', ...defined({ startingDeadlineSeconds }) }))
     await cluster.stopControllers()
     await cluster.advance({ hours: 5, minutes: 30 })
     await cluster.startControllers()

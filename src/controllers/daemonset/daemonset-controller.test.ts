@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { ControllerRevision, DaemonSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1DaemonSet, V1DaemonSetUpdateStrategy } from '#api/apps/v1/types.gen.ts'
 import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
+import { defined } from '#base/defined.ts'
 import { FakeCluster } from '#testing/fake-cluster.ts'
 
 const controllers = ['daemonset', 'garbagecollector']
@@ -12,7 +13,7 @@ const aDaemonSet = (updateStrategy?: V1DaemonSetUpdateStrategy): V1DaemonSet => 
   spec: {
     selector: { matchLabels: { app: 'agent' } },
     template: { metadata: { labels: { app: 'agent' } }, spec: { containers: [{ name: 'main', image: 'a:1' }] } },
-    ...(updateStrategy === undefined ? {} : { updateStrategy }),
+    ...defined({ updateStrategy }),
   },
 })
 

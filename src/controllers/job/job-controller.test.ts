@@ -4,6 +4,7 @@ import { Job } from '#api/batch/v1/kinds.gen.ts'
 import type { V1Job, V1JobSpec } from '#api/batch/v1/types.gen.ts'
 import { Event, Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import type { FakeClusterOptions } from '#testing/fake-cluster.ts'
 import { FakeCluster } from '#testing/fake-cluster.ts'
 import type { Fate } from '#testing/fake-nodes.ts'
@@ -149,7 +150,7 @@ const scenarios: Scenario[] = [
 
 for (const { name, spec, fateOf, afterSeconds, ends, pods, exitCode, ...counts } of scenarios) {
   test(`job: ${name}`, async () => {
-    const options: FakeClusterOptions = { controllers, fateOf, ...(exitCode === undefined ? {} : { exitCode }) }
+    const options: FakeClusterOptions = { controllers, fateOf, ...defined({ exitCode }) }
     await using cluster = await FakeCluster.start(options)
     await cluster.create(Job, aJob(spec))
     await cluster.advance({ seconds: afterSeconds })

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { ConfigMap, Secret } from '#api/core/v1/kinds.gen.ts'
 import type { V1ConfigMap } from '#api/core/v1/types.gen.ts'
 import { controllerReference } from '#api/meta/owner-references.ts'
+import { defined } from '#base/defined.ts'
 import { type LogRecord, recordingLogger, silentLogger } from '#base/log.ts'
 import { Metrics } from '#base/metrics.ts'
 import { seededRandom } from '#base/random.ts'
@@ -227,7 +228,7 @@ test('runControllers works until its signal aborts, by itself or as the one that
       signal: stop.signal,
       clock: cluster.clock,
       random: seededRandom(1),
-      ...(leaderElection === undefined ? {} : { leaderElection }),
+      ...defined({ leaderElection }),
     })
     await cluster.advance({ seconds: 1 })
     await cluster.create(ConfigMap, { metadata: place('a') })

@@ -6,6 +6,7 @@ import { findCondition } from '#api/meta/find-condition.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { V1beta1StorageVersionMigration } from '#api/storagemigration/v1beta1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
 
 const conditionType = 'StorageMigrating'
@@ -68,7 +69,7 @@ async function tell(
     CustomResourceDefinition,
     {
       metadata: { name, resourceVersion },
-      status: { conditions: [condition], ...(storedVersions === undefined ? {} : { storedVersions }) },
+      status: { conditions: [condition], ...defined({ storedVersions }) },
     },
     { fieldManager: 'storage-version-migrator-controller', force: true, subresource: 'status' },
   )

@@ -1,5 +1,6 @@
 import { findCondition, transitionTime } from '#api/meta/find-condition.ts'
 import type { V1Condition } from '#api/meta/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 
 export type Verdict = { type: string; status: 'True' | 'False'; reason: string; message: string }
 
@@ -15,7 +16,7 @@ export function conditionsOf(
 ): V1Condition[] {
   return verdicts.map(({ type, status, reason, message }) => ({
     ...{ lastTransitionTime: transitionTime(findCondition(before, type), status, now), message },
-    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    ...defined({ observedGeneration: generation }),
     ...{ reason, status, type },
   }))
 }

@@ -1,4 +1,5 @@
 /** Filters of routes in the proxy's words. */
+import { defined } from '#base/defined.ts'
 import type { BackendObjectReference, RouteFilter } from '#ingress/gateway/kinds.ts'
 import type { HeaderChanges, Mirror, PathChange, Redirect, RequestChanges } from '#ingress/routing/route.ts'
 
@@ -19,7 +20,7 @@ export function changesOf(filters: readonly RouteFilter[]): RequestChanges {
   const [request, response] = [headers('requestHeaderModifier'), headers('responseHeaderModifier')]
   const rewrite = filters.find(({ urlRewrite }) => urlRewrite !== undefined)?.urlRewrite
   const path = pathChange(rewrite?.path)
-  const rewritten = { ...(rewrite?.hostname === undefined ? {} : { hostname: rewrite.hostname }), ...(path === undefined ? {} : { path }) }
+  const rewritten = { ...(rewrite?.hostname === undefined ? {} : { hostname: rewrite.hostname }), ...defined({ path }) }
   return {
     ...(request.length > 0 ? { requestHeaders: request } : {}),
     ...(response.length > 0 ? { responseHeaders: response } : {}),
@@ -42,10 +43,10 @@ export function redirectOf(filters: readonly RouteFilter[]): Redirect | undefine
   const path = pathChange(redirect.path)
   return {
     status: statusCode,
-    ...(scheme === undefined ? {} : { scheme }),
-    ...(hostname === undefined ? {} : { hostname }),
-    ...(port === undefined ? {} : { port }),
-    ...(path === undefined ? {} : { path }),
+    ...defined({ scheme }),
+    ...defined({ hostname }),
+    ...defined({ port }),
+    ...defined({ path }),
   }
 }
 

@@ -1,4 +1,5 @@
 /** Rules of HTTPRoute and GRPCRoute in the proxy's words. */
+import { defined } from '#base/defined.ts'
 import { type BackendReference, backendKey } from '#ingress/controller/source.ts'
 import { no, type Verdict } from '#ingress/gateway/conditions.ts'
 import { type GatewayWorld, isGranted } from '#ingress/gateway/gateway-world.ts'
@@ -50,8 +51,8 @@ export function routesOfRules(
       ...{ name: `${kind} ${namespace}/${route.metadata.name}`, ...changesOf(filters) },
       // A filter that is not understood may not be left out: such requests fail.
       backends: bad === undefined ? weighted : [],
-      ...(redirect === undefined ? {} : { redirect }),
-      ...(timeouts === undefined ? {} : { timeouts }),
+      ...defined({ redirect }),
+      ...defined({ timeouts }),
       ...(mirrors.length > 0 ? { mirrors } : {}),
     }
     const matches = kind === 'HTTPRoute' ? httpMatches(rule as HttpRouteRule) : grpcMatches(rule as GrpcRouteRule)
@@ -89,7 +90,7 @@ function httpMatches({ matches }: HttpRouteRule): RouteMatch[] {
     path: { type: pathTypes[type] ?? 'Prefix', value },
     ...(headers?.length ? { headers: valueMatches(headers, true) } : {}),
     ...(queryParams?.length ? { query: valueMatches(queryParams, false) } : {}),
-    ...(method === undefined ? {} : { method }),
+    ...defined({ method }),
   }))
 }
 
@@ -123,7 +124,7 @@ function grpcPath(match: { type?: string; service?: string; method?: string } | 
 function timeoutsOf(timeouts: HttpRouteRule['timeouts']): Route['timeouts'] | undefined {
   const [requestMs, backendRequestMs] = [durationMs(timeouts?.request), durationMs(timeouts?.backendRequest)]
   if (requestMs === undefined && backendRequestMs === undefined) return undefined
-  return { ...(requestMs === undefined ? {} : { requestMs }), ...(backendRequestMs === undefined ? {} : { backendRequestMs }) }
+  return { ...defined({ requestMs }), ...defined({ backendRequestMs }) }
 }
 
 const units = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 } as const

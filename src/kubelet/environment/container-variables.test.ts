@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1ConfigMap, V1Container, V1Pod, V1Secret, V1Service } from '#api/core/v1/types.gen.ts'
 import { notFound } from '#api/meta/status-error.ts'
+import { defined } from '#base/defined.ts'
 import { containerVariables, type VariableSources } from '#kubelet/environment/container-variables.ts'
 
 const configMaps: Record<string, V1ConfigMap> = { settings: { metadata: {}, data: { color: 'blue', shape: 'round' } } }
@@ -40,7 +41,7 @@ const field = (fieldPath: string) => ({ env: [{ name: 'V', valueFrom: { fieldRef
 const resources = { requests: { cpu: '250m', memory: '64Mi' }, limits: { cpu: '1500m' } }
 const amount = (resource: string, divisor?: string) => ({
   resources,
-  env: [{ name: 'V', valueFrom: { resourceFieldRef: { resource, ...(divisor === undefined ? {} : { divisor }) } } }],
+  env: [{ name: 'V', valueFrom: { resourceFieldRef: { resource, ...defined({ divisor }) } } }],
 })
 const from = (valueFrom: NonNullable<NonNullable<V1Container['env']>[number]['valueFrom']>) => ({ env: [{ name: 'V', valueFrom }] })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import { silentLogger } from '#base/log.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
 import { EvictionManager } from '#kubelet/eviction/eviction-manager.ts'
@@ -21,7 +22,7 @@ type Shape = {
 const podOf = (name: string, { requests, priority, storageLimit, annotations }: Shape): V1Pod => ({
   metadata: { name, namespace: 'ns', uid: name, ...(annotations ? { annotations } : {}) },
   spec: {
-    ...(priority === undefined ? {} : { priority }),
+    ...defined({ priority }),
     containers: [
       {
         ...{ name: 'c', image: 'i' },

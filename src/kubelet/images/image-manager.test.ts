@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Container, V1Pod } from '#api/core/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import { GrpcError, grpcCodes } from '#base/grpc.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
 import { ImageManager } from '#kubelet/images/image-manager.ts'
@@ -53,7 +54,7 @@ function setUp(options: Parameters<typeof aRegistry>[1] & { maxParallelPulls?: n
   const events: string[] = []
   const tell = (type: string, reason: string, message: string) => void events.push(`${type} ${reason}: ${message}`)
   const ensure = (image: string, imagePullPolicy?: string, pod: Partial<V1Pod['spec']> = {}, uid = 'u1') => {
-    const container: V1Container = { name: 'c', image, ...(imagePullPolicy === undefined ? {} : { imagePullPolicy }) }
+    const container: V1Container = { name: 'c', image, ...defined({ imagePullPolicy }) }
     const whole: V1Pod = {
       ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', namespace: 'ns', uid } },
       spec: { containers: [container], ...pod },

@@ -1,6 +1,8 @@
 /** Images as volumes: what is in them, read-only. */
+
 import type { V1Container, V1Pod } from '#api/core/v1/types.gen.ts'
 import { quoted } from '#api/meta/check.ts'
+import { defined } from '#base/defined.ts'
 import type { Files } from '#base/files.ts'
 import type { Mounts } from '#base/mounts.ts'
 import type { ContainerContext } from '#kubelet/pod-worker/runtime-helper.ts'
@@ -44,7 +46,7 @@ export async function imageVolumes(
     const asContainer: V1Container = {
       name: container.name,
       image: reference,
-      ...(pullPolicy === undefined ? {} : { imagePullPolicy: pullPolicy }),
+      ...defined({ imagePullPolicy: pullPolicy }),
     }
     const imageRef = await images.ensureImage(pod, asContainer, context.tell, signal)
     if (mounter === undefined) throw new Error(`volume ${quoted(name)}: the container runtime cannot mount images`)

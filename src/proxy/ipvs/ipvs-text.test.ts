@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Service, V1ServiceSpec } from '#api/core/v1/types.gen.ts'
 import type { V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import { ipvsSchedulers, ipvsStateOf } from '#proxy/ipvs/ipvs-state.ts'
 import { addressText, ipsetText, ipvsadmText, ipvsIptablesText, parseIpvs, setName } from '#proxy/ipvs/ipvs-text.ts'
 import { defaultRuleSettings } from '#proxy/rules/rule-settings.ts'
@@ -12,7 +13,7 @@ function stateOf(spec: V1ServiceSpec, addresses: string[], { scheduler = '', sta
   table.setService({
     metadata: { namespace: 'default', name: 'web' },
     spec: { clusterIP: '10.96.0.10', clusterIPs: ['10.96.0.10'], ports: [{ port: 80 }], ...spec },
-    ...(status === undefined ? {} : { status }),
+    ...defined({ status }),
   })
   const slice: V1EndpointSlice = {
     metadata: { namespace: 'default', name: 'web-1', labels: { 'kubernetes.io/service-name': 'web' } },

@@ -1,7 +1,9 @@
 /** Commands that are run in containers. */
+
 import type { Duplex, Readable, Writable } from 'node:stream'
 import type { CgroupFiles } from '#base/cgroup-files.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import { descriptors } from '#base/descriptors.ts'
 import { GrpcError, grpcCodes } from '#base/grpc.ts'
 import type { Processes } from '#base/processes.ts'
@@ -131,7 +133,7 @@ function processFor(record: ContainerRecord, args: readonly string[], hasTermina
     env: hasTerminal && !env.some((variable) => variable.startsWith('TERM=')) ? [...env, 'TERM=xterm'] : env,
     capabilities: BigInt(capabilities),
     ambient: BigInt(ambient),
-    ...(oomScoreAdjust === undefined ? {} : { oomScoreAdjust }),
+    ...defined({ oomScoreAdjust }),
     ...(seccomp === undefined ? {} : { seccompFilter: Buffer.from(seccomp, 'base64') }),
   }
 }

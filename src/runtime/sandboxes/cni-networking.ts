@@ -1,5 +1,7 @@
 /** Pods' networks by CNI: the first configuration of a directory counts, its plugins are programs or functions of this process. */
+
 import { join } from 'node:path'
+import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 import type { Files } from '#base/files.ts'
 import type { Processes } from '#base/processes.ts'
@@ -85,7 +87,7 @@ export class CniNetworking implements PodNetworking {
       cniVersion,
       name: networkName,
       ...runtimeConfig(plugin, pod),
-      ...(before === undefined ? {} : { prevResult: before }),
+      ...defined({ prevResult: before }),
     }
     const own = ownPlugins[plugin.type]
     const input = JSON.stringify(conf)

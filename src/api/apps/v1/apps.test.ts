@@ -19,6 +19,7 @@ import type {
 } from '#api/apps/v1/types.gen.ts'
 import type { V1PodTemplateSpec } from '#api/core/v1/types.gen.ts'
 import { type Tried, tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
+import { defined } from '#base/defined.ts'
 
 const metadata = { name: 'a', namespace: 'default', uid: 'u', resourceVersion: '1', generation: 1 }
 const selector = { matchLabels: { app: 'a' } }
@@ -300,7 +301,7 @@ test('a daemon set counts versions of its template, whatever a writer says', () 
 })
 
 test('a revision holds an object, for ever', () => {
-  const revision = (data: unknown): V1ControllerRevision => ({ metadata, revision: 1, ...(data === undefined ? {} : { data }) })
+  const revision = (data: unknown): V1ControllerRevision => ({ metadata, revision: 1, ...defined({ data }) })
   const cases: [unknown, string[]][] = [
     [{ a: 'b' }, []],
     [undefined, ['data: Required value: data is mandatory']],

@@ -7,6 +7,7 @@ import { certificateSubjectRestriction } from '#apiserver/admission/certificates
 import { clusterTrustBundleAttest } from '#apiserver/admission/certificates/cluster-trust-bundle-attest.ts'
 import { authorizerOf, type RequestOptions, testContext, verdictOf } from '#apiserver/admission/testing/admission.ts'
 import { mastersRequest, userRequest } from '#apiserver/admission/testing/certificate-requests.ts'
+import { defined } from '#base/defined.ts'
 
 const requests = 'certificatesigningrequests.certificates.k8s.io'
 const csr = (signerName: string, more: object = {}) => ({ metadata: { name: 'r' }, spec: { signerName, request: '' }, ...more })
@@ -59,7 +60,7 @@ test('trust anchors of a signer take the permission to speak for it', async () =
   const bundles = 'clustertrustbundles.certificates.k8s.io'
   const bundle = (signerName: string | undefined, more: object = {}) => ({
     metadata: { name: 'b', ...more },
-    spec: { trustBundle: 'x', ...(signerName === undefined ? {} : { signerName }) },
+    spec: { trustBundle: 'x', ...defined({ signerName }) },
   })
   const why = `403 ${bundles} "b" is forbidden: user not permitted to attest for signerName "a.b/c"`
   assert.equal(await ask(clusterTrustBundleAttest, [], { object: bundle(undefined) }, bundles), 'allowed')

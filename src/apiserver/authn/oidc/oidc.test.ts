@@ -13,6 +13,7 @@ import {
   parseAuthenticationConfiguration,
 } from '#apiserver/authn/oidc/authentication-configuration.ts'
 import { StructuredAuthentication } from '#apiserver/authn/oidc/structured-authentication.ts'
+import { defined } from '#base/defined.ts'
 import { nodeFiles } from '#base/files.ts'
 import { nodeHttpClient } from '#base/http-client.ts'
 import { type LogRecord, recordingLogger } from '#base/log.ts'
@@ -120,7 +121,7 @@ const options = (records: LogRecord[] = []) => ({
 })
 
 async function start(t: TestContext, change: Partial<JwtConfiguration> = {}, algorithms?: string[]): Promise<StructuredAuthentication> {
-  const settings = { ...options(), ...(algorithms === undefined ? {} : { signingAlgorithms: algorithms }) }
+  const settings = { ...options(), ...defined({ signingAlgorithms: algorithms }) }
   const authentication = await StructuredAuthentication.fromConfiguration({ jwt: [configuration(change)] }, settings)
   t.after(() => authentication[Symbol.dispose]())
   return authentication

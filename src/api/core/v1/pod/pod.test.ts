@@ -4,6 +4,7 @@ import { podResource } from '#api/core/v1/pod/pod.ts'
 import type { V1Pod, V1PodSpec, V1PodStatus } from '#api/core/v1/types.gen.ts'
 import { FeatureGates } from '#api/meta/feature-gates.ts'
 import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
+import { defined } from '#base/defined.ts'
 
 const { isEnabled } = new FeatureGates()
 
@@ -23,7 +24,7 @@ const changed = (pod: V1Pod, change: (spec: V1PodSpec) => void): V1Pod => {
 }
 
 const errorsOfUpdate = (prev: V1Pod, change: (spec: V1PodSpec) => void, subresource?: string) =>
-  tryUpdate(podResource, prev, changed(prev, change), { isEnabled, ...(subresource === undefined ? {} : { subresource }) }).errors
+  tryUpdate(podResource, prev, changed(prev, change), { isEnabled, ...defined({ subresource }) }).errors
 
 test('a new pod is pending, and of the class its resources make it', () => {
   assert.deepEqual(made().status, { phase: 'Pending', qosClass: 'BestEffort' })
