@@ -29,6 +29,8 @@ export async function recordingProxy(port: number): Promise<RecordingProxy> {
         })
       const passed = send({ port, host: '127.0.0.1', method: incoming.method, path: incoming.url, headers: incoming.headers }, (answer) => {
         outgoing.writeHead(answer.statusCode ?? 500, answer.headers)
+        // Of a watch, the first event may be long in coming.
+        outgoing.flushHeaders()
         answer.pipe(outgoing)
       })
       passed.on('error', () => outgoing.destroy())
